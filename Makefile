@@ -31,8 +31,15 @@ OURS := $(VENV)/.ours-$(call sum,requirements/build.txt pyproject.toml)
 RUN := $(VENV)/.run-$(call sum,requirements/build.txt requirements/run.txt)
 TEST := $(VENV)/.test-$(call sum,requirements/build.txt requirements/test.txt)
 BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt)
+RELEASE := $(VENV)/.release-$(call sum,requirements/build.txt requirements/release.txt)
+PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.txt)
 
-.PHONY: help demo test test-all test-pythons quick check same soak bench lock clean
+# What is built carries the date of the newest version in CHANGELOG.md, not the time of the build, so that the
+# same files give the same bytes in a checkout and in an unpacked source archive.
+wheel deb man: export SOURCE_DATE_EPOCH ?= \
+	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
+
+.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -45,7 +52,7 @@ test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" h
 	@$(PYTEST) $(ARGS)
 
 test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
-	@$(PYTEST) -m "not soak" $(ARGS)
+	@$(PYTEST) -m "not soak and not deb" $(ARGS)
 
 test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/table" hands options on
 	@for python in $$(bash requirements/pythons.sh); do \
@@ -54,14 +61,22 @@ test-pythons:  ## run the quick tests on each supported Python that is found her
 quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
 	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types and the import contract: what needs no test to see
+check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
+	@echo "check: words" && $(BIN)/codespell && $(BIN)/python -m docs.prose
+
+docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
+	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
 	@$(BIN)/python -m tests.corpus $(ARGS)
+
+layouts: $(OURS) $(RUN)  ## derive compiled_layouts.py and the tables of each SPEC.md from layouts.py; ARGS=--check only compares
+	@$(BIN)/python -m firmware_proto.kit.compile_layouts $(ARGS)
 
 soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
@@ -69,6 +84,24 @@ soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a fail
 bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
 	@failed=0; for script in bench/[!_]*.py; do \
 		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
+
+wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill of materials into dist/
+	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
+
+staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
+	@$(BIN)/python -m docs.staff.sheets $(ARGS)
+
+man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
+	@rm -rf build/man build/completion
+	@$(BIN)/python tools/manual.py build
+
+deb: wheel man  ## build the Debian package into dist/; it installs daemon, unit, udev rules, man pages and documentation
+	@$(BIN)/python debian/build.py $(ARGS)
+
+test-deb: $(OURS) $(TEST) deb  ## install, upgrade and purge the package in a Debian root of its own; wants root and debootstrap
+	@$(BIN)/python -m pytest -q -n 0 -m deb tests/deployment $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
@@ -109,3 +142,19 @@ $(TEST): | $(MADE)
 
 $(BENCH): | $(MADE)
 	$(call install,requirements/bench.txt,bench)
+
+$(RELEASE): | $(MADE)
+	$(call install,requirements/release.txt,release)
+
+# The locked requirements as wheels, and an environment that holds them and nothing else. cobs is compiled
+# here: without the folder's name and debug information in it, its bytes are the same wherever it was built.
+$(PARTS): | $(MADE)
+	@echo "setting up: build/parts"
+	@rm -rf build/parts build/wheels
+	@CFLAGS="-g0 -O2" $(PIP) wheel --require-hashes --no-deps --no-build-isolation --no-cache-dir \
+		-w build/wheels -r requirements/run.txt
+	@sed -nE 's/^([a-z0-9-]+==[^ ]+) .*/\1/p' requirements/run.txt > build/wheels/requirements.txt
+	@$(BIN)/python -m venv --without-pip build/parts
+	@PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS=build/wheels \
+		$(PIP) --python build/parts/bin/python install --no-deps -r build/wheels/requirements.txt
+	@touch $@

@@ -24,11 +24,10 @@ import msgspec
 
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.bodies import JOURNAL, Connection, Direction, Kind, Meta, Wire
-from shoe_ctl.journal.chain import Names, link
-from shoe_ctl.journal.checkpoint import SignedHead, read
-from shoe_ctl.journal.group import Group
-from shoe_ctl.journal.place import head_of
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.chain import HashNames, SignedHead, chain_hash, read_checkpoint
+from shoe_ctl.journal.codec import JOURNAL, Connection, Direction, Kind, Meta, Wire
+from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
@@ -176,7 +175,7 @@ def heard_by(table: AtAJournal, key: Signer) -> Iterator[None]:
             yield
 
 
-def _raw(now: LinkUp | ShoeSaid, sent: bytes) -> Callable[[Group], object]:
+def _raw(now: LinkUp | ShoeSaid, sent: bytes) -> Callable[[Batch], object]:
     """What stands before this input in its group."""
     if isinstance(now, LinkUp):
         opened = Connection(
@@ -282,11 +281,13 @@ class _Sets:
         third = rows[ends[-2] + 1 : ends[-1] + 1]
         before, of_table = ([row for row in rows_ if row[1] == TABLE] for rows_ in (second, third))
         self._bodies = _Bodies(before, of_table)
-        names = {row[2]: Names(TABLE, row[2]) for row in of_table}
+        names = {row[2]: HashNames(TABLE, row[2]) for row in of_table}
         self._kinds = [(names[row[2]], row[2]) for row in of_table]
-        self._signed_at = {row[0]: read(row[3]).t_us for row in third if row[1] == JOURNAL}
+        self._signed_at = {
+            row[0]: read_checkpoint(row[3]).t_us for row in third if row[1] == JOURNAL
+        }
         self._many = len(third)
-        self._signed = read(rows[-1][3])
+        self._signed = read_checkpoint(rows[-1][3])
         self._key = key
         self.events = Counter(row[2] for row in third)
         self.last_n, self.end, self.signed_end = rows[-1][0], of_table[-1][4], rows[-1][4]
@@ -325,7 +326,7 @@ class _Sets:
         )
         body = self._signed.to_bytes(self._key)
         n = self.last_n = upto + 1
-        self.signed_end = link(self.signed_end, n, JOURNAL, kind, body)
+        self.signed_end = chain_hash(self.signed_end, n, JOURNAL, kind, body)
         return n, JOURNAL, kind, body, self.signed_end
 
     def heads(self, connection: apsw.Connection, more: int) -> None:
@@ -374,6 +375,6 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
         connection.pragma("journal_mode", "wal")
     finally:
         connection.close()
-    head_of(path).unlink()  # it knows of the first sets alone; opening makes it anew
+    head_path(path).unlink()  # it knows of the first sets alone; opening makes it anew
     Store.open(path).close()
     return Made(path, rounds_each * (DEALT + more), sets.last_n, key, _dealt().under)

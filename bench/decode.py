@@ -22,12 +22,12 @@ from pymodbus.pdu.register_message import ReadHoldingRegistersResponse
 
 from firmware_proto.cards import FRENCH52
 from firmware_proto.events import CardDrawn, Hello
+from firmware_proto.profiles import profile
+from firmware_proto.reference.authentication import KeyAuthenticator
 from firmware_proto.reference.codec import Message, body_of
-from firmware_proto.reference.framing import framed
-from firmware_proto.reference.guard import KeyGuard
+from firmware_proto.reference.framing import frame_body
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.reference.keys import HostKeys
-from firmware_proto.reference.seal import Agreed, Transcript
+from firmware_proto.reference.mac import HostKeys, SessionKeys, Transcript
 
 WANTED = 5.0
 """The ratio that the project promises against each of the others, frame by frame, at equal length.
@@ -48,6 +48,8 @@ ASH_OVERHEAD_BYTES = 4
 
 ASH_NUMBERS = 8
 
+VENDORS = ("angel_eye", "bee_tek")
+
 Run = Callable[[], None]
 KEY = bytes(range(32))
 TRANSCRIPT = Transcript(1, bytes(16), bytes(range(16)), 7, "SH-0042")
@@ -61,27 +63,27 @@ def bodies(count: int) -> list[bytes]:
         card = FRENCH52.cards[n % 52]
         said.append((CardDrawn(card=card, number=n % 416 + 1, armed=True, confidence=99), n + 1))
     return [
-        body_of(Message(said=event, seq=seq, boot_id=7, t_us=1_000_000 + 700_000 * seq))
+        body_of(Message(content=event, seq=seq, boot_id=7, t_us=1_000_000 + 700_000 * seq))
         for event, seq in said
     ]
 
 
 def open_frames(count: int) -> list[bytes]:
     """Without MACs."""
-    return [framed(body) for body in bodies(count)]
+    return [frame_body(body) for body in bodies(count)]
 
 
 def sealed_frames(count: int) -> list[bytes]:
     """With MACs, as after one challenge and its answer."""
-    seal = Agreed.by_shoe(TRANSCRIPT, KEY).sealer.seal
-    return [framed(seal(body) or b"") for body in bodies(count)]
+    seal = SessionKeys.by_shoe(TRANSCRIPT, KEY).signer.sign
+    return [frame_body(seal(body) or b"") for body in bodies(count)]
 
 
-def guard_that_agreed() -> KeyGuard:
+def agreed_authenticator() -> KeyAuthenticator:
     """What a host has after the same challenge and answer."""
-    guard = KeyGuard(HostKeys({"SH-0042": {1: KEY}}, bytes))
-    guard._agreed = Agreed.by_host(TRANSCRIPT, KEY)  # noqa: SLF001 - the exchange is not measured
-    return guard
+    auth = KeyAuthenticator(HostKeys({"SH-0042": {1: KEY}}, bytes))
+    auth._session_keys = SessionKeys.by_host(TRANSCRIPT, KEY)  # noqa: SLF001 - the exchange is not measured
+    return auth
 
 
 def host_run(frames: list[bytes], *, keyed: bool) -> Run:
@@ -89,7 +91,7 @@ def host_run(frames: list[bytes], *, keyed: bool) -> Run:
     hello, *cards = frames
 
     def run() -> None:
-        session = ReferenceHost(None, guard=guard_that_agreed() if keyed else None)
+        session = ReferenceHost(None, auth=agreed_authenticator() if keyed else None)
         session.receive(hello, 0.0)
         receive = session.receive
         for frame in cards:
@@ -106,13 +108,58 @@ def bytewise_run(frames: list[bytes], *, keyed: bool) -> Run:
     single = [stream[n : n + 1] for n in range(len(stream))]
 
     def run() -> None:
-        session = ReferenceHost(None, guard=guard_that_agreed() if keyed else None)
+        session = ReferenceHost(None, auth=agreed_authenticator() if keyed else None)
         session.receive(hello, 0.0)
         receive = session.receive
         if sum(len(receive(byte, 1.0)) for byte in single) != len(cards):
             raise SystemExit("a frame gave no event")
 
     return run
+
+
+def vendor_frames(name: str, count: int) -> list[bytes]:
+    """A card after another, each in a frame of its own and of the same length."""
+    session = profile(name).device_session(settings={})
+    hand = "burn_count" if name == "angel_eye" else None
+    cards = [card for card in FRENCH52.cards if card.rank.value != "T"]
+    frames = []
+    for n in range(count):
+        event = CardDrawn(card=cards[n % len(cards)], hand=hand)
+        session.send(event, seq=n, t_us=n)
+        frames.append(session.outgoing())
+    return frames
+
+
+def vendor_run(name: str, frames: list[bytes]) -> Run:
+    """The daemon's way with a vendor's shoe."""
+
+    def run() -> None:
+        receive = profile(name).host_session(resume=None, settings={}).receive
+        for frame in frames:
+            if len(receive(frame, 1.0)) != 1:
+                raise SystemExit("a frame gave no event")
+
+    return run
+
+
+def vendor(name: str, count: int, runs: int) -> dict[str, object]:
+    """A vendor's profile and pymodbus in turn, at equal length or a byte less."""
+    frames = vendor_frames(name, count)
+    size = len(frames[0])
+    work = {"ours": vendor_run(name, frames), "pymodbus": modbus_run(size, count)}
+    for run in work.values():
+        run()
+    times: dict[str, list[float]] = {key: [] for key in work}
+    for _ in range(runs):
+        for key, run in work.items():
+            times[key].append(timed(run, count))
+    ratios = [t / o for t, o in zip(times["pymodbus"], times["ours"], strict=True)]
+    return {
+        "frame_bytes": size,
+        "ns": {key: median(taken) for key, taken in times.items()},
+        "ratio": {"pymodbus": median(ratios)},
+        "range": {"pymodbus": _range(ratios)},
+    }
 
 
 def modbus_run(frame_bytes: int, count: int) -> Run:
@@ -231,6 +278,7 @@ def measure(count: int, runs: int) -> dict[str, object]:
         "wanted_lines": WANTED_LINES,
         "open": compared(count, runs, keyed=False),
         "keyed": compared(count, runs, keyed=True),
+        "vendors": {name: vendor(name, count, runs) for name in VENDORS},
     }
 
 
@@ -261,8 +309,16 @@ def show(result: dict[str, object]) -> None:
     line("  four runs in five", "range", "bellows", form=".1f")
     line("byte by byte, bytes a second", "bytewise_bytes_s")
     line("byte by byte, times 115,200 baud", "bytewise_lines", form=".1f")
+    vendors = result["vendors"]
+    assert isinstance(vendors, dict)
+    for name, found in vendors.items():
+        low, high = found["range"]["pymodbus"]
+        print(
+            f"{name}: {found['frame_bytes']} bytes, {found['ns']['ours']:.0f} ns a frame, "
+            f"{found['ratio']['pymodbus']:.1f} times pymodbus ({low:.1f} - {high:.1f})"
+        )
     print(
-        f"wanted, without keys and with: {WANTED:.0f} times each or better; "
+        f"wanted of reference, without keys and with: {WANTED:.0f} times each or better; "
         f"{WANTED_LINES:.0f} lines byte by byte"
     )
 

@@ -1,7 +1,8 @@
 """How the core is laid out: files that one input enters, modules, lines, storeys of imports.
 
 In: --commit (what it was before), --json. Out: a table (or JSON): before, now, what is promised;
-with --files the files that each input enters now, by the number of calls.
+with --files the files that each input enters now, by the number of calls; with --rooms what the
+lines of each room are, before and now.
 The core is ``shoe_ctl`` without the packages around it: its root and ``table/`` at commit 25e38fb.
 Calls are those into ``shoe_ctl`` and ``firmware_proto`` while a table is played at, in Python 3.11
 (later ones make no calls of comprehensions): the controller's, a card read from its code, a look
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import io
 import json
 import sys
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +28,9 @@ from bench._table import BEFORE, PACKAGES, ROOT, Table, imported_from, packages_
 
 AROUND = frozenset({"account", "api", "cli", "games", "journal", "link", "sinks"})
 """Packages of ``shoe_ctl`` that are no part of the core."""
+
+TEXTS = ("shoe_ctl.texts.english", "shoe_ctl.texts.chinese")
+"""Catalogues of texts: entries, no code."""
 
 WIDEST = 100
 
@@ -58,6 +64,11 @@ FIGURES = (
     Figure("link_alone_changes", "the link lost and back alone: changes of file"),
     Figure("modules", "modules of the core"),
     Figure("lines", "lines of the core", 16_700),
+    Figure("code_lines", "  of code"),
+    Figure("text_lines", "  of the catalogues of texts"),
+    Figure("docstring_lines", "  of docstrings"),
+    Figure("comment_lines", "  of comments"),
+    Figure("blank_lines", "  blank"),
     Figure("most_in_a_folder", "most modules in one folder"),
     Figure("storeys", "storeys of imports in table/, a folder as one"),
     Figure("storeys_of_modules", "storeys of imports in the core, module by module"),
@@ -65,6 +76,10 @@ FIGURES = (
     Figure("present_participles", "modules named by a present participle (-ing)"),
     Figure("past_participles", "modules named by a past participle"),
 )
+
+
+LINE_KINDS = ("code_lines", "text_lines", "docstring_lines", "comment_lines", "blank_lines")
+"""Figures that make up ``lines``."""
 
 
 # What one input enters.
@@ -218,6 +233,56 @@ def _reached(name: str, arrows: Mapping[str, Iterable[str]]) -> set[str]:
     return found
 
 
+_NO_CODE = frozenset({
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+})  # fmt: skip
+
+
+def kinds_of_lines(name: str, text: str) -> Counter[str]:
+    """How many lines of a module are code, docstrings, comments or blank.
+
+    A catalogue of texts counts as text instead of code. The strings that explain the fields of a
+    class are docstrings too. A line with code and a comment is code.
+    """
+    docs: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            docs |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    code: set[int] = set()
+    comments: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            comments.add(token.start[0])
+        elif token.type not in _NO_CODE:
+            code |= set(range(token.start[0], token.end[0] + 1))
+    code -= docs
+    comments -= code
+    return Counter({
+        "text_lines" if name in TEXTS else "code_lines": len(code),
+        "docstring_lines": len(docs),
+        "comment_lines": len(comments),
+        "blank_lines": text.count("\n") - len(code | docs | comments),
+    })  # fmt: skip
+
+
+def rooms(packages: Path) -> dict[str, Counter[str]]:
+    """The lines of each room by kind: a folder of ``shoe_ctl/`` or of ``table/``, or what is left.
+
+    Of a folder the modules beside its folders are a room of their own.
+    """
+    found: dict[str, Counter[str]] = {}
+    for name, path in core(packages).items():
+        parts = name.split(".")[1:]
+        if path.name != "__init__.py":
+            parts = parts[:-1]
+        room = "/".join(parts[:2]) or "root"
+        text = path.read_text("utf-8")
+        found.setdefault(room, Counter()).update(kinds_of_lines(name, text))
+        found[room]["lines"] += text.count("\n")
+    return found
+
+
 def is_past_participle(name: str) -> bool:
     """Whether a module's whole name is one."""
     return name in PAST or (name.endswith("ed") and "_" not in name)
@@ -231,12 +296,15 @@ def read(packages: Path) -> dict[str, int]:
     rooms: dict[str, set[str]] = {_room(name): set() for name in table}
     for name in table:
         rooms[_room(name)] |= {_room(other) for other in arrows[name] & table} - {_room(name)}
-    texts = [path.read_text("utf-8") for path in modules.values()]
+    by_name = {name: path.read_text("utf-8") for name, path in modules.items()}
+    texts = list(by_name.values())
+    kinds = sum((kinds_of_lines(*each) for each in by_name.items()), Counter[str]())
     folders = [path.parent for path in modules.values()]
     names = [path.stem for path in modules.values()]
     return {
         "modules": len(modules),
         "lines": sum(text.count("\n") for text in texts),
+        **{key: kinds[key] for key in LINE_KINDS},
         "most_in_a_folder": max(map(folders.count, folders)),
         "storeys": storeys(rooms),
         "storeys_of_modules": storeys(arrows),
@@ -270,6 +338,7 @@ def main() -> int:
     parser.add_argument("--commit", default=BEFORE, help="before (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     parser.add_argument("--files", action="store_true", help="name the files that are entered now")
+    parser.add_argument("--rooms", action="store_true", help="what the lines of each room are")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -277,6 +346,11 @@ def main() -> int:
         return 0
     if options.files:
         _show_files()
+        return 0
+    if options.rooms:
+        with packages_at(options.commit) as packages:
+            _show_rooms(options.commit[:10], rooms(packages))
+        _show_rooms("now", rooms(ROOT))
         return 0
     now = figures(ROOT)
     with packages_at(options.commit) as packages:
@@ -296,6 +370,15 @@ def _show_files() -> None:
         print(f"{name}: {each.files} files, {each.changes} changes of file")
         for file, times in Counter(file for file, _ in each.made).most_common():
             print(f"  {times:5}  {Path(file).relative_to(ROOT)}")
+
+
+def _show_rooms(when: str, counted: Mapping[str, Counter[str]]) -> None:
+    kinds = ("lines", *LINE_KINDS)
+    heads = (kind.removesuffix("_lines") for kind in kinds)
+    print(f"{when:24}" + "".join(f"{head:>11}" for head in heads))
+    whole = {**counted, "all": sum(counted.values(), Counter[str]())}
+    for room, found in whole.items():
+        print(f"{room:24}" + "".join(f"{found[kind]:>11,}" for kind in kinds))
 
 
 def _show(

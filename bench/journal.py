@@ -27,15 +27,15 @@ from statistics import median
 
 from bench import _bulk
 from bench._shoe import NEVER_MS, simulated_shoe
+from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.journal.bodies import Direction
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Direction
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
-from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.records import Audience
 
 SHORT_ROUNDS = 10_000
@@ -146,9 +146,9 @@ def restarting(path: Path) -> list[Figure]:
     ]
 
 
-def a_card(number: int) -> Group:
+def a_card(number: int) -> Batch:
     """What a shoe's card brings: raw bytes, an input, and events for both audiences."""
-    group, table, t_us = Group(), "bench", 4_000_000_000_000_000 + number
+    group, table, t_us = Batch(), "bench", 4_000_000_000_000_000 + number
     said = b"\x052D\xc1\x96\x0322"
     group.wire(
         table, connection=1, direction=Direction.FROM_SHOE, offset=number * 8, t_us=t_us, data=said

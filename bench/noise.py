@@ -30,7 +30,7 @@ from statistics import median
 from typing import NamedTuple
 
 from bench._shoe import simulated_shoe
-from shoe_ctl.journal.bodies import Direction, Kind, Wire
+from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
 
 KEEPS = 0.8

@@ -16,11 +16,10 @@ from time import perf_counter
 
 from firmware_proto.cards import Card
 from shoe_ctl.games import catalog
-from shoe_ctl.games.completions import ends
 from shoe_ctl.games.decided import decide
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.odds import odds
-from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.table_of_play import next_hand, possible_ends
 
 ODDS_WANTED_S = 10.0
 """The odds of all games together."""
@@ -69,7 +68,7 @@ def timed_decided(name: str, runs: int) -> dict[str, float]:
     for decks in sorted({game.decks.min, game.decks.default}):
         for _ in range(runs):
             game = catalog.load(name)
-            ends.cache_clear()
+            possible_ends.cache_clear()
             start = perf_counter()
             decide(game, [game.deck.cards[0], None, game.deck.cards[1], None], decks=decks)
             first.append(perf_counter() - start)

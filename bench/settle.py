@@ -18,9 +18,10 @@ from time import perf_counter
 
 from firmware_proto.cards import Card
 from shoe_ctl.games import catalog
-from shoe_ctl.games.game import Game, HandResult, Settlement
-from shoe_ctl.games.judge import judge
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.settle import judge
 from shoe_ctl.games.table_of_play import natural, next_hand, total
+from shoe_ctl.games.wagers import HandResult, Settlement
 
 WANTED = 300_000
 """Rounds a second of plain ``settle``, typed, with all wagers of the game."""

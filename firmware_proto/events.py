@@ -1,120 +1,278 @@
-"""What any shoe can say, and what any shoe can be told.
+"""Events of a shoe, of any profile: its cards, its state, and the link to it.
 
-In: nothing. Out: ShoeEvent values, DesiredShoeState values, and their plain (JSON) form.
-Must not know: which profile said it, bytes, the round, the rules.
+In: nothing. Out: ShoeEvent values and their plain (JSON) form.
+Must not know: which profile sent them, bytes, the round, the rules.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar, get_type_hints
+from typing import ClassVar, Final, get_type_hints
 
-from .body_events import (
-    Button,
-    CardPushedBack,
-    CardsDrawn,
-    KeyRotated,
-    Lid,
-    PowerLow,
-    PowerRestored,
-    QueryAnswered,
-    ResetDone,
-    SelfTested,
-    ShoeEmpty,
-    Tamper,
-)
-from .cards import Card, card
-from .link_events import (
-    Authenticated,
-    AuthenticationFailed,
-    ChallengeAnswered,
-    Challenged,
-    CommandUnanswered,
-    Discarded,
-    Gap,
-    Overheard,
-    Repeated,
-    UnknownFirmware,
-)
-from .orders import (
-    AnyCommand,
-    Armed,
-    Challenge,
-    ClearError,
-    DesiredShoeState,
-    Locked,
-    Query,
-    Reset,
-    RotateKey,
-    SetTime,
-    ShoeCommand,
-    Show,
-    TestSelf,
-)
-from .shoe_event import ShoeEvent
+from firmware_proto.cards import Card, card
 
-__all__ = [
-    "EVENTS",
-    "Acknowledged",
-    "AnyCommand",
-    "Armed",
-    "Authenticated",
-    "AuthenticationFailed",
-    "Button",
-    "CardDrawn",
-    "CardOutsideGame",
-    "CardPushedBack",
-    "CardsDrawn",
-    "Challenge",
-    "ChallengeAnswered",
-    "Challenged",
-    "ClearError",
-    "CommandAsked",
-    "CommandUnanswered",
-    "CuttingCard",
-    "DesiredShoeState",
-    "Discarded",
-    "Error",
-    "ErrorCleared",
-    "Gap",
-    "Hello",
-    "HelloAsked",
-    "HostSaid",
-    "KeyRotated",
-    "Lid",
-    "Lock",
-    "Locked",
-    "Overheard",
-    "PowerLow",
-    "PowerRestored",
-    "PresetChanged",
-    "Query",
-    "QueryAnswered",
-    "Redesignated",
-    "Repeated",
-    "ReplayAsked",
-    "Reply",
-    "Reset",
-    "ResetDone",
-    "Result",
-    "RotateKey",
-    "SelfTested",
-    "SetTime",
-    "ShoeCommand",
-    "ShoeEmpty",
-    "ShoeEvent",
-    "ShoeLoaded",
-    "Show",
-    "Standby",
-    "Started",
-    "Status",
-    "Tamper",
-    "TestSelf",
-    "UnknownFirmware",
-    "Warned",
-    "from_plain",
-    "to_plain",
-]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShoeEvent:
+    """Base of all that a shoe can say. ``type`` is its name in records and in ``decode``."""
+
+    type: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardsDrawn(ShoeEvent):
+    """Several cards left the shoe as one, two to four (rule 5.8).
+
+    ``number`` is the draw of the first; the others follow it. With ``order_known`` they stand in
+    the order in which they left the shoe, else in any. One that was not read is None. ``armed`` is
+    as in ``CardDrawn``, of the first.
+    """
+
+    type: ClassVar[str] = "cards_drawn"
+    cards: tuple[Card | None, ...]
+    number: int | None = None
+    order_known: bool
+    armed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardPushedBack(ShoeEvent):
+    """Draw ``number`` went back into the shoe. Drawn again, it will be a draw of its own."""
+
+    type: ClassVar[str] = "card_pushed_back"
+    card: Card | None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lid(ShoeEvent):
+    """The lid was opened or closed."""
+
+    type: ClassVar[str] = "lid"
+    open: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tamper(ShoeEvent):
+    """Someone meddled with the shoe: ``what`` is seal, opened_without_power, sensor or other."""
+
+    type: ClassVar[str] = "tamper"
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button(ShoeEvent):
+    """A button of the shoe was pressed, counted from 1 as its maker counts them."""
+
+    type: ClassVar[str] = "button"
+    button: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShoeEmpty(ShoeEvent):
+    """The last card of the set left the shoe; ``drawn`` cards are out."""
+
+    type: ClassVar[str] = "shoe_empty"
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTested(ShoeEvent):
+    """A self-test ended; ``failed`` are the parts that failed, none when all is well.
+
+    ``command_id`` is the command that asked for it, None when the shoe tested itself.
+    """
+
+    type: ClassVar[str] = "self_test"
+    failed: tuple[str, ...] = ()
+    command_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerLow(ShoeEvent):
+    """The shoe runs out of power; ``percent`` is what it has left, where it can tell."""
+
+    type: ClassVar[str] = "power_low"
+    percent: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerRestored(ShoeEvent):
+    """The shoe has enough power again."""
+
+    type: ClassVar[str] = "power_restored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetDone(ShoeEvent):
+    """The shoe was reset: it is locked, its faults are forgotten. Cards and counts stay."""
+
+    type: ClassVar[str] = "reset_done"
+    command_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswered(ShoeEvent):
+    """What the shoe was asked: ``what`` as in ``Query``; ``value`` is None where it cannot tell."""
+
+    type: ClassVar[str] = "query_answered"
+    command_id: int
+    what: str
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRotated(ShoeEvent):
+    """The shoe keeps a new key; the older ones count until a host has proved this one."""
+
+    type: ClassVar[str] = "key_rotated"
+    key_id: int
+
+
+HOST_WITHOUT_KEY: Final = "the shoe wants a key, and this host has none"
+NO_KEY: Final = "no key for this shoe"
+CANNOT_AUTHENTICATE: Final = "the shoe cannot prove who it is"
+WRONG_PROOF: Final = "wrong proof"
+
+_REFUSED_FOR: Final = {
+    HOST_WITHOUT_KEY: "no_key",
+    NO_KEY: "no_key",
+    CANNOT_AUTHENTICATE: "unauthenticated",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap(ShoeEvent):
+    """Events the shoe sent that this host never got and never will. Both ends inclusive."""
+
+    type: ClassVar[str] = "gap"
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeated(ShoeEvent):
+    """A frame already heard, sent again by the shoe; ``count`` of them, where there were more."""
+
+    type: ClassVar[str] = "repeated"
+    of: str
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTraffic(ShoeEvent):
+    """What the host said, in a recording of both directions; no session ever gives it.
+
+    ``command`` is the profile's own name for it, the rest what it carried, where it carried it.
+    """
+
+    type: ClassVar[str] = "command"
+    command: str
+    through: int | None = None
+    first: int | None = None
+    number: int | None = None
+    hand: str | None = None
+    index: int | None = None
+    command_id: int | None = None
+    text: str | None = None
+    what: str | None = None
+    unix_us: int | None = None
+    key_id: int | None = None
+    nonce: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded(ShoeEvent):
+    """Bytes that did not fit. Counted, logged, journaled; never silently dropped.
+
+    ``history``: they fit, but tell of a time before this host knew the shoe. A run of ``count``
+    such pieces that came in one go is recorded as one, with its first and last bytes in hex;
+    ``reason`` is ``several`` where they had different ones. No session gives a run.
+    """
+
+    type: ClassVar[str] = "discarded"
+    reason: str
+    history: bool | None = None
+    count: int | None = None
+    first_bytes: str | None = None
+    last_bytes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandUnanswered(ShoeEvent):
+    """The host gave a command up: it is not known whether the shoe did it. ``reason`` says why."""
+
+    type: ClassVar[str] = "command_unanswered"
+    command_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenged(ShoeEvent):
+    """A shoe named itself and was asked to prove it. Nothing that it says is believed yet.
+
+    ``nonce`` is the host's, in hex.
+    """
+
+    type: ClassVar[str] = "challenged"
+    device_id: str
+    key_id: int
+    nonce: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChallengeAnswered(ShoeEvent):
+    """A shoe's answer to a challenge, in a recording; sessions say what came of it instead.
+
+    ``key_id`` is another than was asked for where the shoe has not that one; ``nonce``, the
+    shoe's, and ``proof`` are in hex.
+    """
+
+    type: ClassVar[str] = "challenge_answered"
+    key_id: int
+    nonce: str
+    proof: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authenticated(ShoeEvent):
+    """The shoe proved that it is ``device_id``: from here on only it can be heard.
+
+    With ``key_id`` and both nonces, in hex, whoever has the key can check every MAC of this
+    connection again.
+    """
+
+    type: ClassVar[str] = "authenticated"
+    device_id: str
+    boot_id: int
+    key_id: int
+    host_nonce: str
+    shoe_nonce: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationFailed(ShoeEvent):
+    """Who speaks did not prove to be a shoe of this table: nothing of it is given."""
+
+    type: ClassVar[str] = "authentication_failed"
+    reason: str
+    device_id: str
+    key_id: int | None = None
+
+    @property
+    def code(self) -> str:
+        """The reason for programs: ``no_key``, ``unauthenticated`` or ``wrong_key``."""
+        return _REFUSED_FOR.get(self.reason, "wrong_key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownFirmware(ShoeEvent):
+    """The shoe runs a firmware that is not on the list; ``refused``: so it is not armed."""
+
+    type: ClassVar[str] = "unknown_firmware"
+    firmware: str
+    firmware_digest: str | None = None
+    refused: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,45 +510,3 @@ def from_plain(plain: dict[str, object]) -> ShoeEvent:
 
 def _card(code: object) -> Card | None:
     return None if code is None else card(str(code))
-
-
-@dataclass(frozen=True, slots=True)
-class HelloAsked:
-    """The host asks who is speaking; the shoe says hello, then all it has not seen acknowledged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
-    """The host has stored every event up to and including ``through`` durably."""
-
-    through: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayAsked:
-    """The host wants event number ``first``, and every one after it, said again."""
-
-    first: int
-
-
-@dataclass(frozen=True, slots=True)
-class CommandAsked:
-    """A vendor's command: operation, type and data as that profile's SPEC names them."""
-
-    operation: str
-    kind: str
-    data: str
-
-
-HostSaid = (
-    HelloAsked
-    | Acknowledged
-    | ReplayAsked
-    | CommandAsked
-    | Armed
-    | Locked
-    | ShoeCommand
-    | Challenge
-    | Discarded
-)
-"""What a host can say to a shoe, as the shoe's end hears it."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
 
-from .session import Capabilities, DeviceSession, HostSession, Resume
-from .shoe_event import ShoeEvent
+from firmware_proto.events import ShoeEvent
+from firmware_proto.session import Capabilities, DeviceSession, HostSession, Resume
 
 PROFILES = ("reference", "angel_eye", "bee_tek")
 """The names a configuration may use."""
@@ -47,7 +47,7 @@ class SerialSettings:
 
 
 class Profile(Protocol):
-    """What the package of a profile offers in its module ``session``."""
+    """What the package of a profile offers in its module ``profile``."""
 
     CAPABILITIES: Capabilities
     SERIAL: SerialSettings
@@ -71,7 +71,7 @@ def profile(name: str) -> Profile:
     """
     if name not in PROFILES:
         raise ValueError(f"unknown profile {name!r} (have: {', '.join(PROFILES)})")
-    return cast(Profile, import_module(f"firmware_proto.{name}.session"))
+    return cast(Profile, import_module(f"firmware_proto.{name}.profile"))
 
 
 def with_keys(
@@ -86,12 +86,12 @@ def with_keys(
     """
     if not hasattr(chosen, "Keyed"):
         raise ValueError("shoes of this profile have no keys")
-    from .reference.keys import HostKeys
+    from firmware_proto.reference.mac import HostKeys
 
     return cast(Profile, chosen.Keyed(HostKeys(keys, nonce)))
 
 
-def recorded(
+def with_recorded_verdicts(
     chosen: Profile,
     verdict_of: Callable[[int], ShoeEvent | None],
     keys: Mapping[str, Mapping[int, bytes]] | None,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from .events import AnyCommand, DesiredShoeState, HostSaid, ShoeEvent
+from firmware_proto.commands import AnyCommand, DesiredShoeState, HostMessage
+from firmware_proto.events import ShoeEvent
 
 COMMANDS = ("reset", "self_test", "query", "clear_error", "rotate_key", "set_time", "show")
 """What a shoe may be told once, by name."""
@@ -46,7 +47,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReceivedEvent:
     """One event and where it came from.
 
     ``seq`` is the profile's own number for it (None where it has none): once the event is stored
@@ -77,13 +78,13 @@ class HostSession(Protocol):
 
     capabilities: Capabilities
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
         """What these bytes say. Any split of the same bytes gives the same events."""
 
     def stored(self, seq: int | str) -> None:
         """The event with this number (and all before it) is stored durably: acknowledge it."""
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on; asserted again until the shoe confirms it."""
 
     def command(self, command: AnyCommand) -> None:
@@ -96,10 +97,10 @@ class HostSession(Protocol):
                 never holds a key.
         """
 
-    def tick(self, t: float) -> list[Heard]:
+    def tick(self, t: float) -> list[ReceivedEvent]:
         """Time passed; call at ``next_deadline`` at the latest."""
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """The connection ended: what is left unfinished, if anything. Nothing is called after."""
 
     @property
@@ -123,16 +124,16 @@ class Acknowledging(Protocol):
 class DeviceSession(Protocol):
     """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.
 
-    The shoe's memory is its owner's: on ``HelloAsked`` the owner says ``Hello`` and then every
+    The shoe's memory is its owner's: on ``HelloRequest`` the owner says ``Hello`` and then every
     event that was not acknowledged, in order. A session that still has what the host wants said
-    again says it by itself; on ``ReplayAsked`` it has not, and the owner says every event that it
+    again says it by itself; on ``ReplayRequest`` it has not, and the owner says every event that it
     keeps, acknowledged or not, from that number on.
     """
 
-    def receive(self, data: bytes, t: float) -> list[HostSaid]:
+    def receive(self, data: bytes, t: float) -> list[HostMessage]:
         """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
 
-    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
+    def send(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
         """Sends an event with its number; ``t_us`` is the shoe's own time since ``boot_id``.
 
         ``boot_id`` is the boot in which it happened, by default the one that hello named.

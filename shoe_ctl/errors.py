@@ -16,6 +16,15 @@ from __future__ import annotations
 
 from typing import Literal
 
+EXIT_CODES = {
+    0: "Done.",
+    1: "Refused, or a check failed: a command, a card list, a game file, a journal, a scenario.",
+    2: "Wrong usage: wrong options, or a wrong configuration file.",
+    3: "The environment: a port, a file, a disk or the daemon is not as it should be.",
+    130: "Interrupted, for example with Ctrl-C.",
+}
+"""What every command of ``shoectl`` and ``shoe-sim`` exits with."""
+
 PortCause = Literal[
     "no_such_port", "permission", "taken", "not_serial", "no_device", "kernel_driver",
     "two_devices", "no_libusb", "host_unknown", "refused", "no_answer", "no_way", "other",

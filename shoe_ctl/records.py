@@ -1,6 +1,6 @@
 """What is written down and what is handed on: the leaf values that every part shares.
 
-In: nothing. Out: Record, Envelope, Audience, Principal, the number of the recorded form.
+In: nothing. Out: Record, Envelope, Audience, the number of the recorded form.
 Must not know: the round, shoes, stores, sinks.
 """
 
@@ -24,13 +24,6 @@ class Audience(Enum):
 
     PUBLIC = "p"
     RESTRICTED = "r"
-
-
-class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Who acts: the person and the position held."""
-
-    person: str
-    position: str
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

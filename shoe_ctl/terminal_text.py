@@ -1,10 +1,12 @@
-"""Text from outside, made safe for a terminal.
+"""Text from outside, made safe for a terminal; the width of text there.
 
-In: any text. Out: one line without control characters, or characters that change its direction.
-Must not know: who wrote it, where it is shown.
+In: any text. Out: one line without control characters, or characters that change its direction;
+lines of a width. Must not know: who wrote it, where it is shown.
 """
 
 from __future__ import annotations
+
+import unicodedata
 
 LONGEST_WORD = 300
 """The longest word that is shown whole: a path of thousands of characters would hide the rest."""
@@ -20,7 +22,51 @@ def shortened(text: str) -> str:
 
 
 def printable(text: str, *, most: int | None = None) -> str:
-    """Return ``text`` with escapes for what is not printable, cut to ``most`` characters."""
+    """Return ``text`` with escapes for what is not printable, cut to ``most`` columns."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if most is None or len(text) <= most else f"{text[: most - 3]}..."
+    return text if most is None or cell_width(text) <= most else f"{cut(text, most - 3)}..."
+
+
+def cell_width(text: str) -> int:
+    """Return how many columns of a terminal ``text`` takes: two for a Chinese character."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def pad(text: str, width: int) -> str:
+    """Return ``text`` with spaces behind it up to ``width`` columns."""
+    return text + " " * (width - cell_width(text))
+
+
+def wrap(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
+    """Return ``text`` in lines of at most ``width`` columns; ``first`` and ``rest`` begin them.
+
+    A line is broken between words. A word that is too long for any line is broken within.
+    """
+    import textwrap
+
+    wide = text if text.isascii() else "".join(c + _FILLER * (_cells(c) - 1) for c in text)
+    lines = textwrap.wrap(
+        wide, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+    return [line.replace(_FILLER, "") for line in lines]
+
+
+_FILLER = "\ue000"
+"""The second column of a wide character, while lines are measured. No printable text has it."""
+
+
+def _cells(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def cut(text: str, most: int) -> str:
+    """Return the beginning of ``text`` that fits into ``most`` columns."""
+    width = 0
+    for at, character in enumerate(text):
+        width += _cells(character)
+        if width > most:
+            return text[:at]
+    return text

@@ -17,8 +17,8 @@ import click
 from simulators.cli import choices_of, run, scene_of, shoe_options
 
 if TYPE_CHECKING:
-    from simulators.performing import Scene
-    from simulators.serving import Serving
+    from simulators.scenario_runner import ScenarioRun
+    from simulators.server import Server
 
 _PATIENCE_S = 60.0
 """A parent starts its daemon at once; on a machine that has stalled even that takes long."""
@@ -41,13 +41,13 @@ def _list_scenarios(ctx: click.Context, _: click.Parameter, asked: bool) -> None
 @shoe_options
 def child(**options: Any) -> int:
     """Serve a simulated shoe until stdin ends; the first line on stdout is JSON with its port."""
-    from simulators.serving import serve
+    from simulators.server import serve
 
     if options["scenario"] is not None:
         return _play(scene_of(options, patience_s=_PATIENCE_S))
     choices = choices_of(options)
 
-    def tell(serving: Serving) -> None:
+    def tell(serving: Server) -> None:
         line = {
             "port": serving.address,
             "seed": choices.seed,
@@ -60,15 +60,15 @@ def child(**options: Any) -> int:
     return serve(choices, opened=tell, until_stdin_ends=True)
 
 
-def _play(scene: Scene) -> int:
+def _play(scene: ScenarioRun) -> int:
     """Plays a scenario: its table first, then ``note``, ``host`` and at last ``end`` lines."""
-    from simulators.performing import Audience, perform
+    from simulators.scenario_runner import Progress, run_scenario
     from simulators.table.scenario import configured
 
     def say(**line: object) -> None:
         click.echo(json.dumps(line))
 
-    def opened(serving: Serving) -> None:
+    def opened(serving: Server) -> None:
         say(
             port=serving.address,
             pid=os.getpid(),
@@ -77,13 +77,13 @@ def _play(scene: Scene) -> int:
             table=configured(scene.scenario, serving.address),
         )
 
-    audience = Audience(
+    audience = Progress(
         opened=opened,
         note=lambda words: say(note=words),
         host=lambda what: say(host=what),
         ended=lambda wrong: say(end=wrong),
     )
-    return perform(scene, audience, until_stdin_ends=True)
+    return run_scenario(scene, audience, until_stdin_ends=True)
 
 
 if __name__ == "__main__":

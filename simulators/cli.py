@@ -22,8 +22,8 @@ from simulators.faults import parse_faults
 from simulators.ports.port import parse
 
 if TYPE_CHECKING:
-    from simulators.performing import Scene
-    from simulators.serving import Choices, Serving
+    from simulators.scenario_runner import ScenarioRun
+    from simulators.server import Server, ServerSettings
 
 _ENVIRONMENT = 3
 _INTERRUPTED = 130
@@ -36,85 +36,104 @@ _OPTIONS = (
     click.option(
         "--profile",
         type=click.Choice(PROFILES),
-        help="The protocol that the shoe speaks; a scenario names its own.",
+        help="The protocol of the shoe; a scenario defines its own.",
     ),
     click.option(
         "--port",
         required=True,
         metavar="pty[:LINK]|tcp:HOST:PORT",
-        help="A pty, under the name LINK or one in a private folder, or a TCP server (port 0: a "
-        "free one).",
+        help="Where to serve the shoe: a pty, linked at LINK or in a private folder, or a TCP "
+        "server (port 0: any free one).",
     ),
-    click.option("--deck", type=click.Choice(list(DECKS)), default="french52", show_default=True),
+    click.option(
+        "--deck",
+        type=click.Choice(list(DECKS)),
+        default="french52",
+        show_default=True,
+        help="The kind of deck.",
+    ),
     click.option(
         "--decks",
+        metavar="N",
         type=click.IntRange(1, 10),
         default=8,
         show_default=True,
-        help="Decks in a set of cards.",
+        help="Decks in each set of cards.",
     ),
     click.option(
         "--seed",
+        metavar="N",
         type=click.IntRange(0),
-        help="Shuffles the first set, seed + 1 the next; the same seed gives the same cards.",
+        help="Shuffle the first set with this seed, the next one with seed + 1. The same seed "
+        "gives the same cards.  [random]",
     ),
     click.option(
         "--shoes",
+        metavar="N",
         type=click.IntRange(1, _MOST_SHOES),
         default=1,
         show_default=True,
-        help="Sets of cards to deal, one after the other.",
+        help="How many sets of cards to deal, one after another.",
     ),
     click.option(
         "--pace-ms",
+        metavar="N",
         type=click.IntRange(0, 3_600_000),
         default=400,
         show_default=True,
-        help="How long the dealer takes to draw a card. A shoe that cannot be armed is dealt "
-        "at this pace whatever the table does: give it no less than the table's "
+        help="How long the dealer takes to draw a card, in milliseconds. A shoe that cannot be "
+        "armed is dealt at this pace in any state of the table: give it at least the table's "
         "face_up_after_ms.",
     ),
     click.option(
         "--truth",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Writes what physically happened as JSON lines: each card, and each round as the "
-        "simulator's own judge sees it.",
+        help="Write what physically happened to FILE as JSON lines: each card, and each round as "
+        "judged by the simulator.",
     ),
     click.option(
         "--key-file",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Be the first shoe of this file of keys, and prove it; lines of device id, key id, "
+        help="Authenticate as the first shoe in this key file; its lines are device id, key id, "
         "key.",
     ),
     click.option(
+        "--faults",
         "--fault",
+        "fault",
         metavar="NAME=RATE,...",
-        help="A bad cable, both ways, so often a chunk of bytes: split, merge, drop (some of its "
-        "bytes), flip (a bit), repeat, delay (delay_s=0.05 s at most), unplug.",
+        help="Simulate a bad cable, in both directions. RATE is the part of chunks that are hit, "
+        "0 to 1: split, merge, drop (some bytes lost), flip (one bit), repeat, delay (for up to "
+        "delay_s=0.05 seconds), unplug.",
     ),
     click.option(
         "--scenario",
         metavar="NAME|FILE",
-        help="Plays this scenario: its shoe, and dealer and pit who act through the daemon. "
-        "Wants --socket and --events.",
+        help="Play this scenario: its shoe, and a dealer and pit who act through the daemon. "
+        "Needs --socket and --events.",
     ),
     click.option(
         "--socket",
         type=click.Path(path_type=Path),
         metavar="PATH",
-        help="Where the daemon takes commands: for a scenario, or for the dealer of a bee_tek "
-        "shoe, who tells the table what that shoe does not.",
+        help="The daemon's socket: for a scenario, or for the dealer of a bee_tek shoe, who enters "
+        "what that shoe does not report.",
     ),
-    click.option("--table", metavar="ID", help="Which table that dealer tells; wants --socket."),
+    click.option(
+        "--table", metavar="ID", help="The table that this dealer serves. Needs --socket."
+    ),
     click.option(
         "--events",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="Where the daemon writes its public events as JSON lines, for a scenario.",
+        help="The file to which the daemon writes public events as JSON lines, for a scenario.",
     ),
 )
+
+_OPTION = {"fault": "faults", "key_file": "key-file"}
+"""Names of options that differ from click's names of them."""
 
 _OF_A_SCENARIO = ("socket", "events")
 _NOT_OF_A_SCENARIO = (
@@ -129,47 +148,51 @@ def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def choices_of(options: dict[str, Any]) -> Choices:
+def choices_of(options: dict[str, Any]) -> ServerSettings:
     """The options as ``serving`` takes them.
 
     Raises:
         simulators.errors.WrongUsage: a port that cannot be understood, no profile, an option that
             only a scenario has a use for.
     """
-    from simulators.serving import Choices, any_seed
+    from simulators.server import ServerSettings, any_seed
 
     chosen = dict(options)
     del chosen["scenario"]
     fault = chosen.pop("fault")
     if chosen.pop("events") is not None:
-        raise WrongUsage("--events is for a scenario: name it with --scenario")
+        raise WrongUsage("--events needs --scenario: name the scenario")
     if (chosen["socket"] is None) != (chosen["table"] is None):
-        raise WrongUsage("--socket and --table go together: where the dealer tells which table")
+        raise WrongUsage("--socket and --table need each other: give both")
     if chosen["profile"] is None:
-        raise WrongUsage(f"--profile is missing: {' or '.join(PROFILES)}")
+        raise WrongUsage(f"--profile is missing: give one of {', '.join(PROFILES)}")
     seed = any_seed() if chosen["seed"] is None else chosen["seed"]
     faults = None if fault is None else parse_faults(fault)
-    return Choices(**chosen | {"port": parse(chosen["port"]), "seed": seed, "faults": faults})
+    return ServerSettings(
+        **chosen | {"port": parse(chosen["port"]), "seed": seed, "faults": faults}
+    )
 
 
-def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
+def scene_of(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
     """The options as ``performing`` takes them.
 
     Raises:
         simulators.errors.SimulatorError: no such scenario, a wrong file or port, an option that a
             scenario does not leave open or that it wants.
     """
-    from simulators.performing import Scene
+    from simulators.scenario_runner import ScenarioRun
     from simulators.table.scenario import find
 
     context = click.get_current_context()
     for name in _NOT_OF_A_SCENARIO:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise WrongUsage(f"--{name}: the scenario says it")
+            raise WrongUsage(
+                f"--{_OPTION.get(name, name)} cannot be combined with --scenario, which defines it"
+            )
     for name in _OF_A_SCENARIO:
         if options[name] is None:
-            raise WrongUsage(f"--{name} is missing: a scenario is played through a daemon")
-    return Scene(
+            raise WrongUsage(f"--{name} is missing: --scenario plays through a daemon and needs it")
+    return ScenarioRun(
         scenario=find(options["scenario"]),
         port=parse(options["port"]),
         socket=options["socket"],
@@ -182,77 +205,84 @@ def scene_of(options: dict[str, Any], *, patience_s: float) -> Scene:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="shoe-ctl", prog_name="shoe-sim")
 def cli() -> None:
-    """Simulated card-reading shoes for tests and benches.
-
-    Example: shoe-sim serve --profile reference --port pty:/tmp/shoe
-    """
-
-
-@cli.command(short_help="Serve a simulated shoe on a port of its own.")
-@shoe_options
-def serve(**options: Any) -> int:
-    """Serve a simulated shoe on a port of its own until Ctrl-C.
-
-    The first line on stdout is the port to give to a daemon. A dealer draws whenever the shoe is
-    armed; a shoe that cannot be armed is dealt while a host has the port open. With --scenario it
-    is dealt, and the table run, as that says; exit code 1 if something else came of it.
+    """Simulate card-reading shoes for tests and benches.
 
     \b
-    shoe-sim serve --profile reference --port pty:/tmp/shoe
-    shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:4001 --pace-ms 1500
-    shoe-sim serve --profile reference --port pty --fault drop=0.02,flip=0.01
+    Examples:
+      shoe-sim serve --profile reference --port pty:shoe
+      shoe-sim play shoe.capture --port pty:shoe
     """  # noqa: D301 - click wants the very character
-    from simulators.serving import serve as serve_shoe
+
+
+@cli.command(short_help="Serve a simulated shoe on a pty or TCP port.")
+@shoe_options
+def serve(**options: Any) -> int:
+    """Serve a simulated shoe on a pty or TCP port until Ctrl-C.
+
+    The first line on stdout is the port for the daemon's configuration. A simulated dealer draws
+    whenever the shoe is armed; a shoe that cannot be armed is dealt while the port is open. With
+    --scenario the scenario's dealer and pit act; exit code 1 if the result is not as expected.
+
+    \b
+    Examples:
+      shoe-sim serve --profile reference --port pty:shoe
+      shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:0 --pace-ms 1500
+      shoe-sim serve --profile bee_tek --port pty --faults drop=0.02,flip=0.01
+    """  # noqa: D301 - click wants the very character
+    from simulators.server import serve as serve_shoe
 
     if options["scenario"] is not None:
         return _play(scene_of(options, patience_s=_PATIENCE_S))
     choices = choices_of(options)
 
-    def tell(serving: Serving) -> None:
+    def tell(serving: Server) -> None:
         click.echo(serving.address)
         click.echo(
             f"shoe {serving.device_id}: profile {choices.profile}, {choices.decks} decks of "
             f"{choices.deck}, seed {choices.seed}\n"
-            "point a daemon to it in its configuration:\n"
+            "for the daemon's configuration:\n"
             f'  [table.shoe]\n  profile = "{choices.profile}"\n  port = "{serving.address}"\n'
-            "Ctrl-C ends it",
+            "stop with Ctrl-C",
             err=True,
         )
 
     def count(faults: Mapping[str, int]) -> None:
         if choices.faults is not None:
             told = ", ".join(f"{name} {times}" for name, times in faults.items() if times)
-            click.echo(f"faults of the line: {told or 'none struck'}", err=True)
+            click.echo(f"faults of the line: {told or 'none occurred'}", err=True)
 
     return serve_shoe(choices, opened=tell, until_stdin_ends=False, struck=count)
 
 
-@cli.command(short_help="Play a capture back: the same bytes and pauses.")
+@cli.command(short_help="Play back a capture: the same bytes and pauses.")
 @click.option(
     "--port",
     required=True,
     metavar="pty[:LINK]|tcp:HOST:PORT",
-    help="A pty, under the name LINK or one in a private folder, or a TCP server (port 0: a free "
-    "one).",
+    help="Where to play it: a pty, linked at LINK or in a private folder, or a TCP server (port 0: "
+    "any free one).",
 )
 @click.option(
     "--speed",
+    metavar="N",
     type=click.FloatRange(0.01, 1000.0),
     default=1.0,
     show_default=True,
-    help="2 halves the pauses.",
+    help="Play this many times faster: 2 halves the pauses.",
 )
 @click.argument("capture", type=click.Path(dir_okay=False, path_type=Path))
 def play(port: str, speed: float, capture: Path) -> int:
-    """Play a capture of `shoectl capture` back: the same bytes, the same pauses, the same losses.
+    """Play back a capture of shoectl capture: the same bytes, pauses and losses.
 
-    The first line on stdout is the port to give to a daemon. It begins when a host opens the port,
-    and ends a second after the last byte; what the host says is not listened to.
+    The first line on stdout is the port for the daemon's configuration. Playback starts when a host
+    opens the port and ends one second after the last byte. What the host sends is ignored.
 
-    Example: shoe-sim play shoe.capture --port pty:/tmp/shoe
-    """
-    from simulators.playback import play as play_capture
-    from simulators.playback import recording
+    \b
+    Example:
+      shoe-sim play shoe.capture --port pty:shoe
+    """  # noqa: D301 - click wants the very character
+    from simulators.capture_player import play as play_capture
+    from simulators.capture_player import recording
 
     if math.isnan(speed):  # it is no less than the least and no more than the most
         raise WrongUsage("--speed: expected a number from 0.01 to 1000")
@@ -263,7 +293,7 @@ def play(port: str, speed: float, capture: Path) -> int:
         click.echo(address)
         click.echo(
             f"profile {_visible(told.profile)}, {found.shoe_bytes} bytes of the shoe, captured at "
-            f"{_visible(told.port)} on {_visible(told.started)}\nCtrl-C ends it",
+            f"{_visible(told.port)} on {_visible(told.started)}\nstop with Ctrl-C",
             err=True,
         )
 
@@ -280,12 +310,12 @@ def _visible(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_LINE]
 
 
-def _play(scene: Scene) -> int:
+def _play(scene: ScenarioRun) -> int:
     """Plays a scenario for a person, who runs the daemon."""
-    from simulators.performing import Audience, perform
+    from simulators.scenario_runner import Progress, run_scenario
     from simulators.table.scenario import configured
 
-    def opened(serving: Serving) -> None:
+    def opened(serving: Server) -> None:
         click.echo(serving.address)
         click.echo(f"{scene.scenario.title}\nthe daemon's table:", err=True)
         click.echo(_as_toml(configured(scene.scenario, serving.address)), err=True)
@@ -294,13 +324,13 @@ def _play(scene: Scene) -> int:
         click.echo(f"{what} the daemon's host now", err=True)
 
     def ended(wrong: str | None) -> None:
-        click.echo("all came as expected" if wrong is None else wrong, err=True)
+        click.echo("all as expected" if wrong is None else wrong, err=True)
 
     def note(words: str) -> None:
         click.echo(words, err=True)
 
-    return perform(
-        scene, Audience(opened=opened, note=note, host=host, ended=ended), until_stdin_ends=False
+    return run_scenario(
+        scene, Progress(opened=opened, note=note, host=host, ended=ended), until_stdin_ends=False
     )
 
 
@@ -332,7 +362,10 @@ def run(command: click.Command, name: str) -> int:
         click.echo(no_args.format_message(), err=True)
         return no_args.exit_code
     except click.ClickException as wrong:
-        click.echo(f"{name}: {_one_line(wrong.format_message())}", err=True)
+        text = _one_line(wrong.format_message())
+        if isinstance(wrong, click.UsageError) and wrong.ctx is not None:
+            text = f"{text.rstrip('.')} (see: {wrong.ctx.command_path} --help)"
+        click.echo(f"{name}: {text}", err=True)
         return wrong.exit_code
     except SimulatorError as error:
         click.echo(f"{name}: {_one_line(str(error))}", err=True)

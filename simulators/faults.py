@@ -85,7 +85,7 @@ class Faults:
 
 
 def parse_faults(text: str) -> Faults:
-    """The ``--fault`` value ``drop=0.02,flip=0.01``: what strikes, and how often.
+    """The ``--faults`` value ``drop=0.02,flip=0.01``: what strikes, and how often.
 
     Raises:
         simulators.errors.WrongUsage: anything else.
@@ -96,15 +96,15 @@ def parse_faults(text: str) -> Faults:
         name, _, rate = part.partition("=")
         name = name.strip()
         if name not in known:
-            raise WrongUsage(f"--fault {part!r}: unknown (have: {', '.join(sorted(known))})")
+            raise WrongUsage(f"--faults {part!r}: unknown (have: {', '.join(sorted(known))})")
         if name in given:
-            raise WrongUsage(f"--fault {part!r}: {name} is given twice")
+            raise WrongUsage(f"--faults {part!r}: {name} is given twice")
         try:
             given[name] = float(rate)
             Faults(**{name: given[name]})
         except ValueError:
             most = "seconds, 0 to 60" if name == "delay_s" else "a rate, 0 to 1"
-            raise WrongUsage(f"--fault {part!r}: expected {name}={most}") from None
+            raise WrongUsage(f"--faults {part!r}: expected {name}={most}") from None
     return Faults(**given)
 
 

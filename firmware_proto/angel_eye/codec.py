@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from firmware_proto.events import CommandAsked, Discarded, Overheard, ShoeEvent
-from firmware_proto.session import Heard
-
-from . import layouts as wire
-from .frames import (
-    BCC_BYTES,
+from firmware_proto.angel_eye import fields
+from firmware_proto.angel_eye.compiled_layouts import COMMAND, EVENTS, OPERATION, SEQUENCE
+from firmware_proto.angel_eye.fields import BCC_BYTES
+from firmware_proto.angel_eye.frames import (
     CODE_AT,
     EITHER,
     SEQ_AT,
@@ -24,11 +22,14 @@ from .frames import (
     read_framed,
     read_reply,
 )
-from .repeats import Repeats
-from .scanner import MisfitError, Piece, Scanner
+from firmware_proto.angel_eye.scanner import MisfitError, Piece, RepeatFilter, Scanner
+from firmware_proto.commands import VendorCommand
+from firmware_proto.events import Discarded, HostTraffic, ShoeEvent
+from firmware_proto.session import ReceivedEvent
 
-_COMMAND_BYTES: Final = 10
-_FRAMED_BYTES: Final = {wire.ACK: 5, wire.NAK: 6, ord("O"): _COMMAND_BYTES}
+_COMMAND_BYTES: Final = 1 + len(OPERATION) + COMMAND.size + 1 + BCC_BYTES
+_PAYLOAD_BYTES: Final = {ord(code): layout.size for code, layout in EVENTS.items()}
+_FRAMED_BYTES: Final = {fields.ACK: 5, fields.NAK: 6, ord("O"): _COMMAND_BYTES}
 _BARE_REFUSAL_BYTES: Final = 2
 
 
@@ -39,7 +40,7 @@ class Item:
     ``seq`` and ``code`` are an event's own characters, None for all else.
     """
 
-    said: ShoeEvent | CommandAsked
+    content: ShoeEvent | VendorCommand
     raw: bytes
     first: int
     seq: str | None = None
@@ -52,26 +53,26 @@ class Item:
 
 
 def _measure_shoe(head: bytes | bytearray) -> int:
-    if head[0] == wire.ENQ:
+    if head[0] == fields.ENQ:
         return _measure_event(head)
-    if head[0] == wire.NAK:
-        if head[1:2] == bytes((wire.ENQ,)):
+    if head[0] == fields.NAK:
+        if head[1:2] == bytes((fields.ENQ,)):
             raise MisfitError("cut_short")
         return _BARE_REFUSAL_BYTES
-    return 1 if head[0] == wire.ACK else _measure_framed(head)
+    return 1 if head[0] == fields.ACK else _measure_framed(head)
 
 
 def _measure_event(head: bytes | bytearray) -> int:
     for at, byte in enumerate(head[SEQ_AT : CODE_AT + 1], SEQ_AT):
-        if byte == wire.ENQ:
+        if byte == fields.ENQ:
             raise MisfitError("cut_short")
-        if at == SEQ_AT and byte not in wire.ALPHANUMERIC:
+        if at == SEQ_AT and byte not in SEQUENCE:
             raise MisfitError("sequence")
-        if at == CODE_AT and byte not in wire.PAYLOAD_BYTES:
+        if at == CODE_AT and byte not in _PAYLOAD_BYTES:
             raise MisfitError("code")
     if len(head) <= CODE_AT:
         return 0
-    return CODE_AT + 1 + wire.PAYLOAD_BYTES[head[CODE_AT]] + 1 + BCC_BYTES
+    return CODE_AT + 1 + _PAYLOAD_BYTES[head[CODE_AT]] + 1 + BCC_BYTES
 
 
 def _measure_framed(head: bytes | bytearray) -> int:
@@ -79,7 +80,7 @@ def _measure_framed(head: bytes | bytearray) -> int:
         return 0
     length = _FRAMED_BYTES.get(head[1])
     if length is None:
-        raise MisfitError("cut_short" if head[1] == wire.ENQ else "framed")
+        raise MisfitError("cut_short" if head[1] == fields.ENQ else "framed")
     return length
 
 
@@ -87,7 +88,7 @@ def _measure_host(head: bytes | bytearray) -> int:
     if len(head) == 1:
         return 0
     if head[1] != ord("O"):
-        raise MisfitError("cut_short" if head[1] == wire.STX else "operation")
+        raise MisfitError("cut_short" if head[1] == fields.STX else "operation")
     return _COMMAND_BYTES
 
 
@@ -115,9 +116,9 @@ class _Stream:
         raw, first = piece.raw, piece.first
         if piece.reason is not None:
             return Item(Discarded(reason=piece.reason), raw, first)
-        if raw[0] == wire.STX:
+        if raw[0] == fields.STX:
             return Item(read_framed(raw, self._checks), raw, first)
-        if raw[0] != wire.ENQ:
+        if raw[0] != fields.ENQ:
             return Item(read_reply(raw), raw, first)
         event = read_event(raw)
         if isinstance(event, Discarded):
@@ -129,8 +130,8 @@ class Decoder(_Stream):
     """What a shoe sends, as items; commands that come back as an echo too."""
 
     def __init__(self, checks: Checks) -> None:
-        starts = bytes((wire.ENQ, wire.ACK, wire.NAK, wire.STX))
-        scanner = Scanner(_measure_shoe, starts=starts, restart=wire.ENQ)
+        starts = bytes((fields.ENQ, fields.ACK, fields.NAK, fields.STX))
+        scanner = Scanner(_measure_shoe, starts=starts, restart=fields.ENQ)
         super().__init__(scanner, checks)
 
 
@@ -138,7 +139,7 @@ class CommandDecoder(_Stream):
     """What a host sends, as items."""
 
     def __init__(self, check: CommandBcc) -> None:
-        scanner = Scanner(_measure_host, starts=bytes((wire.STX,)), restart=wire.STX)
+        scanner = Scanner(_measure_host, starts=bytes((fields.STX,)), restart=fields.STX)
         super().__init__(scanner, Checks(commands=(check,)))
 
 
@@ -146,26 +147,26 @@ class Listener:
     """Hears a shoe's bytes without any part in the conversation, for people to look at.
 
     It cannot know whether a command is outstanding: every reply is shown as one, and a command
-    of the host, in a recording of both directions, as ``Overheard``. Nor does it know where their
+    of the host, in a recording of both directions, as ``HostTraffic``. Nor does it know where their
     checks begin: either way is heard.
     """
 
     def __init__(self) -> None:
         self._decoder = Decoder(EITHER)
-        self._repeats = Repeats()
+        self._repeats = RepeatFilter()
 
-    def feed(self, data: bytes) -> list[Heard]:
+    def feed(self, data: bytes) -> list[ReceivedEvent]:
         """Every frame that these bytes complete; never raises."""
         return [self._heard(item) for item in self._decoder.feed(data)]
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """What is left when nothing more will come."""
         return [self._heard(item) for item in self._decoder.end()]
 
-    def _heard(self, item: Item) -> Heard:
-        said = item.said
-        if isinstance(said, CommandAsked):
-            said = Overheard(command=f"{said.kind} {said.data}")
+    def _heard(self, item: Item) -> ReceivedEvent:
+        said = item.content
+        if isinstance(said, VendorCommand):
+            said = HostTraffic(command=f"{said.kind} {said.data}")
         elif item.seq is not None and item.code is not None:
             said = self._repeats.fresh_or_repeated(said, item.seq, item.code, item.raw)
-        return Heard(said, item.seq, item.first, item.last)
+        return ReceivedEvent(said, item.seq, item.first, item.last)

@@ -8,26 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from firmware_proto.events import (
-    CommandAsked,
-    Discarded,
-    Gap,
-    Hello,
-    HostSaid,
-    Reply,
-    ShoeEvent,
-    ShoeLoaded,
-    Status,
-)
-
-from .codec import CommandDecoder
-from .frames import encode_event, encode_reply
-from .settings import DeviceSettings
+from firmware_proto.angel_eye.codec import CommandDecoder
+from firmware_proto.angel_eye.frames import encode_event, encode_reply
+from firmware_proto.angel_eye.settings import DeviceSettings
+from firmware_proto.commands import HostMessage, VendorCommand
+from firmware_proto.events import Discarded, Gap, Hello, Reply, ShoeEvent, ShoeLoaded, Status
 
 SEQUENCE: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The sequence characters in order: number n is sent as the character at n modulo 36."""
 
-UNSAID: Final = (Hello, ShoeLoaded, Status, Gap)
+NOT_SENT: Final = (Hello, ShoeLoaded, Status, Gap)
 """What the shoe knows of itself and this wire cannot carry."""
 
 
@@ -39,15 +29,15 @@ class AngelEyeDevice:
         self._sends = settings.sends
         self._outgoing = bytearray()
 
-    def receive(self, data: bytes, t: float) -> list[HostSaid]:  # noqa: ARG002
+    def receive(self, data: bytes, t: float) -> list[HostMessage]:  # noqa: ARG002
         """The host's commands; what is none is ``Discarded``. Never raises."""
         return [
-            item.said
+            item.content
             for item in self._decoder.feed(data)
-            if isinstance(item.said, CommandAsked | Discarded)
+            if isinstance(item.content, VendorCommand | Discarded)
         ]
 
-    def say(  # this wire carries no times and no boots
+    def send(  # this wire carries no times and no boots
         self,
         event: ShoeEvent,
         *,
@@ -62,7 +52,7 @@ class AngelEyeDevice:
         Raises:
             ValueError: a value that the wire cannot carry, or an event that no shoe says.
         """
-        if isinstance(event, UNSAID):
+        if isinstance(event, NOT_SENT):
             return
         if isinstance(event, Reply):
             self._outgoing += encode_reply(event)

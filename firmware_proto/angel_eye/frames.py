@@ -6,19 +6,19 @@ Must not know: where frames begin in a stream, sessions, repeats, time, the roun
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
 
-from construct import ConstructError  # type: ignore[import-untyped]
-
+from firmware_proto.angel_eye.compiled_layouts import COMMAND, EVENTS, OPERATION, REPLIES, SEQUENCE
+from firmware_proto.angel_eye.fields import ACK, BCC_BYTES, ENQ, ETX, NAK, NO_SUIT, REFUSALS, STX
 from firmware_proto.cards import CARDS, FRENCH52, Card
+from firmware_proto.commands import VendorCommand
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
-    CommandAsked,
     CuttingCard,
     Discarded,
     Error,
@@ -33,9 +33,6 @@ from firmware_proto.events import (
     Started,
 )
 
-from . import layouts as wire
-
-BCC_BYTES: Final = 2
 SEQ_AT: Final = 1
 CODE_AT: Final = 2
 
@@ -73,71 +70,54 @@ def bcc(checked: bytes) -> bytes:
 # --- events ---
 
 
-def _card(fields: Any) -> Card | None:
-    return CARDS[fields.rank + fields.suit] if fields.suit else None
+def _card(suit: str, rank: str) -> Card | None:
+    return CARDS[rank + suit] if suit else None
 
 
-def _read_card_drawn(f: Any) -> ShoeEvent:
-    return CardDrawn(card=_card(f.card), hand=f.place.hand, index=f.place.index or None)
-
-
-def _read_redesignated(f: Any) -> ShoeEvent:
-    return Redesignated(card=_card(f.card), hand=f.place.hand, index=f.place.index or None)
-
-
-def _read_outside(f: Any) -> ShoeEvent:
-    return CardOutsideGame(card=_card(f.card), mode=f.place.mode, code=f.place.code or None)
-
-
-def _read_result(f: Any) -> ShoeEvent:
-    return Result(winner=f.winner, player_pair=bool(f.player_pair), banker_pair=bool(f.banker_pair))
-
-
-def _read_preset(f: Any) -> ShoeEvent:
-    return PresetChanged(address=bytes(f.address).decode(), value=bytes(f.value).decode())
-
-
-_READ: Final[dict[str, Callable[[Any], ShoeEvent]]] = {
-    "S": lambda _: Started(),
-    "P": lambda _: Standby(),
-    "C": lambda _: CuttingCard(),
-    "D": _read_card_drawn,
-    "R": _read_redesignated,
-    "d": _read_outside,
-    "G": _read_result,
-    "E": lambda f: Error(code=f.code, in_error_mode=bool(f.in_error_mode)),
-    "e": lambda f: ErrorCleared(code=f.code),
-    "L": lambda f: Lock(locked=bool(f.locked)),
-    "M": _read_preset,
+_EVENT_OF: Final[dict[str, Callable[..., ShoeEvent]]] = {
+    "S": Started,
+    "P": Standby,
+    "C": CuttingCard,
+    "D": lambda hand, index, suit, rank: CardDrawn(
+        card=_card(suit, rank), hand=hand, index=index or None
+    ),
+    "R": lambda hand, index, suit, rank: Redesignated(
+        card=_card(suit, rank), hand=hand, index=index or None
+    ),
+    "d": lambda mode, code, suit, rank: CardOutsideGame(
+        card=_card(suit, rank), mode=mode, code=code or None
+    ),
+    "G": lambda winner, banker_pair, player_pair: Result(
+        winner=winner, player_pair=bool(player_pair), banker_pair=bool(banker_pair)
+    ),
+    "E": lambda in_error_mode, code: Error(code=code, in_error_mode=bool(in_error_mode)),
+    "e": lambda code: ErrorCleared(code=code),
+    "L": lambda locked: Lock(locked=bool(locked)),
+    "M": lambda address, value: PresetChanged(address=address, value=value),
 }
+"""The event of each code, made of its fields by name."""
 
 
 def _card_fields(card: Card | None) -> dict[str, object]:
     if card is None:
-        return {"suit": wire.NO_SUIT, "rank": 0}
+        return {"suit": NO_SUIT, "rank": 0}
     if card not in FRENCH52:
         raise ValueError(f"the wire cannot name {card!r}: it carries the four suits only")
     return {"suit": card.suit.value, "rank": card.rank.value}
 
 
 def _placed_fields(event: CardDrawn | Redesignated) -> dict[str, object]:
-    place = {"hand": event.hand, "index": event.index or 0}
-    return {"place": place, "card": _card_fields(event.card)}
+    return {"hand": event.hand, "index": event.index or 0, **_card_fields(event.card)}
 
 
 def _outside_fields(event: CardOutsideGame) -> dict[str, object]:
-    place = {"mode": event.mode, "code": event.code or 0}
-    return {"place": place, "card": _card_fields(event.card)}
+    return {"mode": event.mode, "code": event.code or 0, **_card_fields(event.card)}
 
 
-def _preset_fields(event: PresetChanged) -> dict[str, object]:
-    return {"address": list(event.address.encode()), "value": list(event.value.encode())}
-
-
-_WRITE: Final[dict[type[ShoeEvent], tuple[str, Callable[[Any], object]]]] = {
-    Started: ("S", lambda _: None),
-    Standby: ("P", lambda _: None),
-    CuttingCard: ("C", lambda _: None),
+_FIELDS_OF: Final[dict[type[ShoeEvent], tuple[str, Callable[[Any], dict[str, object]]]]] = {
+    Started: ("S", asdict),
+    Standby: ("P", asdict),
+    CuttingCard: ("C", asdict),
     CardDrawn: ("D", _placed_fields),
     Redesignated: ("R", _placed_fields),
     CardOutsideGame: ("d", _outside_fields),
@@ -145,10 +125,11 @@ _WRITE: Final[dict[type[ShoeEvent], tuple[str, Callable[[Any], object]]]] = {
     Error: ("E", asdict),
     ErrorCleared: ("e", asdict),
     Lock: ("L", asdict),
-    PresetChanged: ("M", _preset_fields),
+    PresetChanged: ("M", asdict),
 }
+"""The code of each event, and its fields by name."""
 
-SAYABLE: Final = frozenset(_WRITE)
+SENDABLE: Final = frozenset(_FIELDS_OF)
 """The events that the wire has a frame for."""
 
 
@@ -158,25 +139,49 @@ def encode_event(event: ShoeEvent, seq: str) -> bytes:
     Raises:
         ValueError: the wire cannot say this event, or not with these values.
     """
-    if type(event) not in SAYABLE:
+    if type(event) not in SENDABLE:
         raise ValueError(f"the wire has no frame for {event.type}")
-    code, fields_of = _WRITE[type(event)]
+    code, fields_of = _FIELDS_OF[type(event)]
     try:
-        fields = {"seq": ord(seq), "code": code, "data": fields_of(event)}
-        body: bytes = wire.EVENT.build(fields)
-    except (ConstructError, TypeError) as error:
+        body = pack_event(seq, code, fields_of(event))
+    except (KeyError, TypeError) as error:
         raise ValueError(f"the wire cannot say {event!r} (sequence {seq!r}): {error}") from None
     return body + bcc(body[1:])
+
+
+def pack_event(seq: str, code: str, fields: Mapping[str, object]) -> bytes:
+    """The frame of an event up to its ETX.
+
+    Raises:
+        KeyError: a sequence character, a code or a field that the layout does not have.
+    """
+    start = seq.encode()
+    if len(start) != 1 or start not in SEQUENCE:
+        raise KeyError(seq)
+    return bytes((ENQ,)) + start + code.encode() + EVENTS[code].pack(fields) + bytes((ETX,))
+
+
+def unpack_event(body: bytes) -> tuple[str, str, dict[str, Any]]:
+    """Sequence character, code and fields of the frame of an event up to its ETX.
+
+    Raises:
+        KeyError: a byte or a bit is not as declared.
+    """
+    start, seq, code, payload, end = body[:1], body[1:2], body[2:3], body[3:-1], body[-1:]
+    if start != bytes((ENQ,)) or not seq or seq not in SEQUENCE or end != bytes((ETX,)):
+        raise KeyError(body)
+    layout = EVENTS[code.decode("latin-1")]
+    return seq.decode(), code.decode(), dict(zip(layout.names, layout.unpack(payload), strict=True))
 
 
 @lru_cache(maxsize=4096)
 def _parse_event(body: bytes) -> ShoeEvent | None:
     """The event of a frame up to its ETX; None when a bit is not as declared."""
     try:
-        frame = wire.EVENT.parse(body)
-    except ConstructError:
+        _, code, fields = unpack_event(body)
+    except KeyError:
         return None
-    return _READ[frame.code](frame.data)
+    return _EVENT_OF[code](**fields)
 
 
 def read_event(raw: bytes) -> ShoeEvent:
@@ -185,7 +190,7 @@ def read_event(raw: bytes) -> ShoeEvent:
     ``raw`` is of the length that its code tells, and its sequence character is a good one.
     """
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
-    if body[-1] != wire.ETX:
+    if body[-1] != ETX:
         return Discarded(reason="etx")
     if bcc(body[1:]) != check:
         return Discarded(reason="bcc")
@@ -202,15 +207,37 @@ def encode_command(kind: str, data: str, check: CommandBcc = CommandBcc.FROM_STX
     Raises:
         ValueError: the wire cannot say it.
     """
-    fields = {
-        "kind": list(kind.encode()),
-        "data": list(data.encode()),
-    }
     try:
-        body: bytes = wire.COMMAND.build(fields)
-    except ConstructError as error:
+        body = pack_command(kind, data)
+    except KeyError as error:
         raise ValueError(f"no such command: {kind} {data}: {error}") from None
     return body + _framed_bcc(body, check)
+
+
+def pack_command(kind: str, data: str) -> bytes:
+    """A command up to its ETX.
+
+    Raises:
+        KeyError: not two printable characters each.
+    """
+    payload = COMMAND.pack({"kind": kind, "data": data})
+    return bytes((STX,)) + OPERATION + payload + bytes((ETX,))
+
+
+def unpack_command(body: bytes) -> tuple[str, str]:
+    """Type and data of a command up to its ETX.
+
+    Raises:
+        KeyError: a byte is not as declared.
+    """
+    head = bytes((STX,)) + OPERATION
+    if not body.startswith(head) or body[-1] != ETX:
+        raise KeyError(body)
+    kind, data = COMMAND.unpack(body[len(head) : -1])
+    return kind, data
+
+
+_REPLY_OF: Final = {reason: bare for bare, reason in REPLIES.items()}
 
 
 def encode_reply(reply: Reply, *, framed: CommandBcc | None = None) -> bytes:
@@ -219,18 +246,14 @@ def encode_reply(reply: Reply, *, framed: CommandBcc | None = None) -> bytes:
     Raises:
         ValueError: a reason that the wire has no number for; a refusal must have one.
     """
-    answer: dict[str, object] = {"answer": "accepted", "refusal": None}
-    if not reply.accepted:
-        answer = {"answer": "refused", "refusal": {"reason": reply.reason}}
-    elif reply.reason is not None:
+    if reply.accepted and reply.reason is not None:
         raise ValueError("an accepted command has no reason")
-    try:
-        bare: bytes = wire.REPLY.build(answer)
-    except ConstructError:
-        raise ValueError(f"no such refusal: {reply.reason!r}") from None
+    if not reply.accepted and reply.reason not in REFUSALS:
+        raise ValueError(f"no such refusal: {reply.reason!r}")
+    bare = _REPLY_OF[reply.reason]
     if framed is None:
         return bare
-    body = bytes((wire.STX,)) + bare + bytes((wire.ETX,))
+    body = bytes((STX,)) + bare + bytes((ETX,))
     return body + _framed_bcc(body, framed)
 
 
@@ -241,29 +264,25 @@ def _framed_bcc(body: bytes, check: CommandBcc) -> bytes:
 @lru_cache(maxsize=512)
 def read_reply(bare: bytes) -> Reply | Discarded:
     """What a bare reply says, or ``Discarded`` when its number is not known."""
-    try:
-        reply = wire.REPLY.parse(bare)
-    except ConstructError:
+    if bare not in REPLIES:
         return Discarded(reason="refusal")
-    if reply.answer == "accepted":
-        return Reply(accepted=True)
-    return Reply(accepted=False, reason=reply.refusal.reason)
+    reason = REPLIES[bare]
+    return Reply(accepted=reason is None, reason=reason)
 
 
-def read_framed(raw: bytes, checks: Checks) -> ShoeEvent | CommandAsked:
+def read_framed(raw: bytes, checks: Checks) -> ShoeEvent | VendorCommand:
     """What a command or a framed reply says, its check beginning there; or ``Discarded``."""
     body, check = raw[:-BCC_BYTES], raw[-BCC_BYTES:]
-    if body[-1] != wire.ETX:
+    if body[-1] != ETX:
         return Discarded(reason="etx")
-    is_reply = body[1] in (wire.ACK, wire.NAK)
+    is_reply = body[1] in (ACK, NAK)
     wheres = checks.replies if is_reply else checks.commands
     if all(_framed_bcc(body, where) != check for where in wheres):
         return Discarded(reason="bcc")
     if is_reply:
         return read_reply(body[1:-1])
     try:
-        asked = wire.COMMAND.parse(body)
-    except ConstructError:
+        kind, data = unpack_command(body)
+    except KeyError:
         return Discarded(reason="layout")
-    kind, data = bytes(asked.kind).decode(), bytes(asked.data).decode()
-    return CommandAsked(operation=asked.operation.decode(), kind=kind, data=data)
+    return VendorCommand(operation=OPERATION.decode(), kind=kind, data=data)

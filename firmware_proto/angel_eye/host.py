@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firmware_proto.events import (
+from firmware_proto.angel_eye.codec import Decoder, Item
+from firmware_proto.angel_eye.commands import PROGRESS, CommandQueue, LockKeeper
+from firmware_proto.angel_eye.frames import Checks
+from firmware_proto.angel_eye.scanner import RepeatFilter
+from firmware_proto.angel_eye.settings import HostSettings
+from firmware_proto.commands import (
     AnyCommand,
     Armed,
     ClearError,
-    CommandAsked,
     DesiredShoeState,
+    Locked,
+    Query,
+    VendorCommand,
+)
+from firmware_proto.events import (
     Discarded,
     Error,
     ErrorCleared,
     Lock,
-    Locked,
-    Query,
     Redesignated,
     Reply,
     ShoeEvent,
     Started,
 )
-from firmware_proto.session import Capabilities, Heard
-
-from .codec import Decoder, Item
-from .errands import PROGRESS, Errands
-from .frames import Checks
-from .lock import LockKeeper
-from .repeats import Repeats
-from .settings import HostSettings
+from firmware_proto.session import Capabilities, ReceivedEvent
 
 CAPABILITIES = Capabilities(
     arm=False,
@@ -74,9 +74,9 @@ class AngelEyeHost:
         self._heard = False  # since the last look; by ticks alone, so that a replay has the same
         self._look_at = float("-inf")
         self._decoder = Decoder(Checks((settings.command_bcc,), (settings.reply_bcc,)))
-        self._repeats = Repeats(settings.repeats)
+        self._repeats = RepeatFilter(settings.repeats)
         self._redesignation = settings.redesignation.value
-        self._errands = Errands(settings.command_bcc)
+        self._errands = CommandQueue(settings.command_bcc)
         self._locked: bool | None = None
         self._reset = False
         self._lock: LockKeeper | None = None
@@ -85,18 +85,18 @@ class AngelEyeHost:
                 bcc=settings.command_bcc, confirmed_by_event=settings.lock_confirmed_by_event
             )
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:  # noqa: ARG002
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:  # noqa: ARG002
         """What these bytes say; any split of them gives the same events. Never raises."""
         self._heard = self._heard or bool(data)
         return [
-            Heard(self._event(item), item.seq, item.first, item.last)
+            ReceivedEvent(self._event(item), item.seq, item.first, item.last)
             for item in self._decoder.feed(data)
         ]
 
     def stored(self, seq: int | str) -> None:
         """Nothing to do: this wire has no acknowledgement of events."""
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """Locks for ``Locked``, unlocks for ``Armed``; nothing at all without commands.
 
         The shoe cannot be armed for one draw: ``number``, ``hand`` and ``index`` have no place
@@ -127,7 +127,7 @@ class AngelEyeHost:
         self._errands.put(command)
         self._take_turns()
 
-    def tick(self, t: float) -> list[Heard]:
+    def tick(self, t: float) -> list[ReceivedEvent]:
         """Times commands, sends them again, and says which is given up."""
         if self._lock is None:
             return []
@@ -140,11 +140,11 @@ class AngelEyeHost:
             self._look(t)
         self._take_turns()
         at = self._decoder.position
-        return [Heard(event, None, at, at) for event in given_up]
+        return [ReceivedEvent(event, None, at, at) for event in given_up]
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """The connection ended: the frame that was not finished, if any."""
-        return [Heard(self._event(i), i.seq, i.first, i.last) for i in self._decoder.end()]
+        return [ReceivedEvent(self._event(i), i.seq, i.first, i.last) for i in self._decoder.end()]
 
     @property
     def next_deadline(self) -> float | None:
@@ -181,8 +181,8 @@ class AngelEyeHost:
             self._errands.start()
 
     def _event(self, item: Item) -> ShoeEvent:
-        said = item.said
-        if isinstance(said, CommandAsked):
+        said = item.content
+        if isinstance(said, VendorCommand):
             return Discarded(reason="host_command")
         if isinstance(said, Reply):
             return self._reply(said)

@@ -1,16 +1,58 @@
-"""Cuts a stream into whole frames and what did not fit, the same way however it is split.
+"""Cuts a stream into whole frames, the same way however it is split, and filters repeats.
 
 In: bytes in any portions, and how long a frame is once it has begun. Out: pieces in order.
-Must not know: what a frame says, its check, time.
+Must not know: the content of a frame, its check, time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
-from .layouts import ETX
+from firmware_proto.angel_eye.fields import ETX
+from firmware_proto.events import Repeated, ShoeEvent, Started
+
+REPEAT_WINDOW: Final = 8
+"""Frames remembered. Digits alone wrap after ten: by then the first of them is forgotten."""
+
+
+class RepeatKey(Enum):
+    """What names an event within the window: integrators disagree."""
+
+    SEQ_AND_CODE = "seq_and_code"
+    SEQ = "seq"
+
+
+class RepeatFilter:
+    """Remembers the last frame under each of the latest keys.
+
+    A frame is a repeat only when it equals that frame byte for byte: a key that comes again with
+    other data is a fresh event, for the table to judge. A start of communication is a repeat only
+    directly after itself, and forgets all else: the sequence begins anew.
+    """
+
+    def __init__(self, key: RepeatKey = RepeatKey.SEQ_AND_CODE) -> None:
+        self._by_code = key is RepeatKey.SEQ_AND_CODE
+        self._frames: dict[str, bytes] = {}
+        self._latest = b""
+
+    def fresh_or_repeated(self, event: ShoeEvent, seq: str, code: str, raw: bytes) -> ShoeEvent:
+        """The event itself, or ``Repeated`` of its type."""
+        key = seq + code if self._by_code else seq
+        directly = raw == self._latest
+        self._latest = raw
+        if directly or (self._frames.get(key) == raw and not isinstance(event, Started)):
+            return Repeated(of=event.type)
+        if isinstance(event, Started):
+            self._frames.clear()
+        self._frames.pop(key, None)
+        self._frames[key] = raw
+        if len(self._frames) > REPEAT_WINDOW:
+            del self._frames[next(iter(self._frames))]
+        return event
+
 
 RUN_BYTES: Final = 64
 """What does not fit is reported at this length at the latest; a frame has 12 bytes or fewer."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Final
 
-from .frames import CommandBcc
-from .repeats import RepeatKey
+from firmware_proto.angel_eye.frames import CommandBcc
+from firmware_proto.angel_eye.scanner import RepeatKey
 
 
 class Redesignation(Enum):

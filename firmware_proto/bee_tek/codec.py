@@ -6,11 +6,10 @@ Must not know: time, the round, ports.
 
 from __future__ import annotations
 
+from firmware_proto.bee_tek.fields import CR, LF, LONGEST_LINE
+from firmware_proto.bee_tek.lines import read_line
 from firmware_proto.events import Discarded, ShoeEvent
-from firmware_proto.session import Heard
-
-from .layouts import CR, LF, LONGEST_LINE
-from .lines import read_line
+from firmware_proto.session import ReceivedEvent
 
 
 class Decoder:
@@ -36,9 +35,9 @@ class Decoder:
         """Where the line began that has no end yet; None where all that came has its end."""
         return self._first if not self._ended and self._line.strip(b" \t") else None
 
-    def feed(self, data: bytes) -> list[Heard]:
+    def feed(self, data: bytes) -> list[ReceivedEvent]:
         """Every line that these bytes complete, and what did not fit."""
-        heard: list[Heard] = []
+        heard: list[ReceivedEvent] = []
         for byte in data:
             if self._ended and byte != LF:
                 self._close(heard)
@@ -52,26 +51,26 @@ class Decoder:
                 self._give(Discarded(reason="too_long"), heard)
         return heard
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """What is left when nothing more will come: a line without its end is not believed."""
-        heard: list[Heard] = []
+        heard: list[ReceivedEvent] = []
         if self._ended:
             self._close(heard)
         elif self._line:
             self._give(Discarded(reason="cut_short"), heard)
         return heard
 
-    def _close(self, heard: list[Heard]) -> None:
+    def _close(self, heard: list[ReceivedEvent]) -> None:
         """The line has its end."""
         text = bytes(self._line).rstrip(b"\r\n")
         event = Discarded(reason="too_long") if self._too_long else read_line(text)
         self._ended = self._too_long = False
         self._give(event if text else None, heard)
 
-    def _give(self, event: ShoeEvent | None, heard: list[Heard]) -> None:
+    def _give(self, event: ShoeEvent | None, heard: list[ReceivedEvent]) -> None:
         last = self._first + len(self._line)
         if event is not None:
-            heard.append(Heard(event, None, self._first, last))
+            heard.append(ReceivedEvent(event, None, self._first, last))
         self._first = last
         self._line.clear()
 

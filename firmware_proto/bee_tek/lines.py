@@ -10,13 +10,24 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
+from firmware_proto.bee_tek.compiled_layouts import (
+    ALARM_CODE,
+    ALARM_CODE_TEXT,
+    ALARM_START,
+    ALARM_WITH_TEXT,
+    ALARM_WITH_TEXT_TEXT,
+    BARE_LINE,
+    BARE_LINE_TEXT,
+    CARD_TEXTS,
+    TAGGED_LINE,
+    TAGGED_LINE_TEXT,
+    WARNING,
+    WARNING_TEXT,
+)
+from firmware_proto.bee_tek.compiled_layouts import CARDS as _CARD_FORMS
+from firmware_proto.bee_tek.fields import ALARM, BURN, GAME, LINE_END, TEN
 from firmware_proto.cards import CARDS, FRENCH52, Card
 from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent, Warned
-
-from . import layouts as wire
-
-LINE_END: Final = b"\r\n"
-"""What ends a line that is sent."""
 
 
 class CardForm(Enum):
@@ -48,12 +59,11 @@ def read_line(line: bytes) -> ShoeEvent | None:
     text = line.decode("ascii")
     if not text.strip():
         return None
-    found = wire.LINE.fullmatch(text)
+    found = TAGGED_LINE.fullmatch(text)
     if found is None:
-        return Discarded(reason="form")
+        bare = BARE_LINE.fullmatch(text)
+        return Discarded(reason="form") if bare is None else _read_warning(bare["token"])
     tag, token = found["tag"], found["token"]
-    if tag is None:
-        return _read_warning(token)
     match " ".join(tag.split()).lower():
         case "game":
             return _read_card(token, hand=None, place="game")
@@ -66,28 +76,31 @@ def read_line(line: bytes) -> ShoeEvent | None:
 
 def _read_card(token: str, *, hand: str | None, place: str) -> ShoeEvent:
     """What stands beside the tag of a card: the card, that it was not read, or an alarm."""
-    if token.lower() == wire.GAME.lower():
+    if token.lower() == GAME.lower():
         return CardDrawn(card=None, hand=hand)
-    if wire.IS_ALARM.match(token):
+    if ALARM_START.match(token):
         return _read_alarm(token, place=place)
-    found = wire.CARD.fullmatch(token)
-    if found is None:
-        return Discarded(reason="card")
-    rank = found["rank"] or found["rank_last"]
-    suit = found["suit"] or found["suit_first"]
-    code = ("T" if rank == wire.TEN else rank) + suit
-    return CardDrawn(card=CARDS[code.upper()], hand=hand)
+    for form in _CARD_FORMS.values():
+        found = form.fullmatch(token)
+        if found is not None:
+            rank, suit = found["rank"], found["suit"]
+            code = ("T" if rank == TEN else rank) + suit
+            return CardDrawn(card=CARDS[code.upper()], hand=hand)
+    return Discarded(reason="card")
 
 
 def _read_alarm(token: str, *, place: str | None) -> ShoeEvent:
-    found = wire.FAULT.fullmatch(token)
+    found = ALARM_CODE.fullmatch(token)
+    if found is not None:
+        return Error(code=found["code"].upper(), place=place)
+    found = ALARM_WITH_TEXT.fullmatch(token)
     if found is None:
         return Discarded(reason="alarm")
     return Error(code=found["code"].upper(), text=found["text"], place=place)
 
 
 def _read_warning(token: str) -> ShoeEvent:
-    if wire.WARNING.fullmatch(token) is None:
+    if WARNING.fullmatch(token) is None:
         return Discarded(reason="tag")
     return Warned(code=token)
 
@@ -107,28 +120,26 @@ def encode(
     return line + LINE_END
 
 
-_TAG_OF_CARD: Final[dict[str | None, str]] = {None: wire.GAME, "burn": wire.BURN}
+_TAG_OF_CARD: Final[dict[str | None, str]] = {None: GAME, "burn": BURN}
 _TAG_OF_ALARM: Final[dict[str | None, str]] = {
-    None: wire.ALARM, "game": wire.GAME, "burn": wire.BURN,
+    None: ALARM, "game": GAME, "burn": BURN,
 }  # fmt: skip
 
 
 def _text(event: ShoeEvent, form: CardForm, ten: TenForm) -> str:
     match event:
         case CardDrawn(card=None, hand=None | "burn" as hand):
-            return f" [{_TAG_OF_CARD[hand]}]<{wire.GAME}> "
+            return TAGGED_LINE_TEXT.format(tag=_TAG_OF_CARD[hand], token=GAME)
         case CardDrawn(card=Card() as card, hand=None | "burn" as hand) if card in FRENCH52:
-            return f" [{_TAG_OF_CARD[hand]}]<{_token(card, form, ten)}> "
+            rank = ten.value if card.rank.value == "T" else card.rank.value
+            token = CARD_TEXTS[form.value].format(rank=rank, suit=card.suit.value)
+            return TAGGED_LINE_TEXT.format(tag=_TAG_OF_CARD[hand], token=token)
+        case Error(code=code, text=None, place=None | "game" | "burn" as place):
+            token = ALARM_CODE_TEXT.format(code=code)
+            return TAGGED_LINE_TEXT.format(tag=_TAG_OF_ALARM[place], token=token)
         case Error(code=code, text=words, place=None | "game" | "burn" as place):
-            said = code if words is None else f"{code} {words}"
-            return f" [{_TAG_OF_ALARM[place]}]<Alarm:{said}> "
+            token = ALARM_WITH_TEXT_TEXT.format(code=code, text=words)
+            return TAGGED_LINE_TEXT.format(tag=_TAG_OF_ALARM[place], token=token)
         case Warned(code=code):
-            return f"<{code}>"
+            return BARE_LINE_TEXT.format(token=WARNING_TEXT.format(code=code))
     raise ValueError(f"the wire has no line for {event!r}")
-
-
-def _token(card: Card, form: CardForm, ten: TenForm) -> str:
-    rank = ten.value if card.rank.value == "T" else card.rank.value
-    if form is CardForm.SUIT_FIRST:
-        return f"{card.suit.value}{rank}"
-    return f"{rank}{card.suit.value}" if form is CardForm.BARE else f"Card:{rank}{card.suit.value}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .lines import CardForm, TenForm
+from firmware_proto.bee_tek.lines import CardForm, TenForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Bytes to messages and back; every frame is reported, repeats too.
+"""Bytes to messages and back. Every frame is reported, repeats too.
 
 In: bytes of either direction in any pieces; messages. Out: messages with their raw bytes; frames.
 Must not know: who may speak, what was acknowledged, the time.
@@ -10,25 +10,51 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from hmac import compare_digest
 from typing import Any
 from zlib import crc32
 
-from firmware_proto.events import (
-    CardDrawn,
-    Discarded,
-    Gap,
-    Hello,
-    Overheard,
-    Repeated,
-    ShoeEvent,
+from firmware_proto.events import CardDrawn, Discarded, Gap, Hello, HostTraffic, Repeated, ShoeEvent
+from firmware_proto.reference.compiled_layouts import COMPILED
+from firmware_proto.reference.framing import (
+    CRC_RESIDUE,
+    DELIMITER,
+    DecodeError,
+    FrameError,
+    Piece,
+    Splitter,
+    frame_body,
+    unstuff,
 )
-from firmware_proto.session import Heard
+from firmware_proto.reference.mac import MacVerifier
+from firmware_proto.reference.messages import CONTENT_OF, Content, values_of
+from firmware_proto.reference.packing import (
+    COUNTER_AND_MAC_BYTES,
+    FIRST_NUMBERED,
+    FIRST_OF_HOST,
+    VERSION,
+    VERSION_WITH_MAC,
+    CompiledLayout,
+    Kind,
+)
+from firmware_proto.session import ReceivedEvent
 
-from .blank import blank
-from .derived import DERIVED, Derived, FrameError
-from .framing import CRC_RESIDUE, DELIMITER, DecodeError, Piece, Splitter, framed, unstuff
-from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, SEAL_BYTES, SEALED, VERSION, Kind
-from .meanings import SAID, Said, values_of
+
+def slot_filled(frozen: type) -> Any:
+    """A class whose objects are filled slot by slot and then made ``frozen`` for good.
+
+    The ``__init__`` of a frozen dataclass looks each field up by name to get past its own lock,
+    which costs more than all the rest of decoding a card. Objects of this class have the same
+    slots and no lock; when every slot is filled, ``filled.__class__ = frozen`` closes it. Python
+    allows that only between classes of one layout, so that a field added to the dataclass, but
+    not filled, shows in the first test that compares or prints it.
+    """
+    body = {
+        "__slots__": vars(frozen)["__slots__"],
+        "__setattr__": object.__setattr__,
+        "__delattr__": object.__delattr__,
+    }
+    return type("Blank" + frozen.__name__, frozen.__bases__, body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +67,7 @@ class Message:
     frame as it came, with the delimiters it took.
     """
 
-    said: Said
+    content: Content
     seq: int | None = None
     boot_id: int | None = None
     t_us: int | None = None
@@ -52,18 +78,20 @@ class Message:
 class Decoded:
     """A message, or bytes that are none, and the range (``last`` exclusive) where they stood."""
 
-    said: Message | Discarded
+    content: Message | Discarded
     raw: bytes
     first: int
     last: int
 
 
-Checked = tuple[int, Any, int, int, int]
+DecodedFrame = tuple[int, Any, int, int, int]
 """Kind, what it says, number, boot and µs since boot (0, 0, 0 in what a host says)."""
 
-_BlankCardDrawn = blank(CardDrawn)
+_SlotFilledCard = slot_filled(CardDrawn)
 
-_CARD_DRAWN = DERIVED[Kind.CARD_DRAWN]
+_CARD_DRAWN = COMPILED[Kind.CARD_DRAWN]
+# The fast path takes these fields by position: a changed layout stops here, at import.
+_CARD_DRAWN.require("seq", "boot_id", "t_us", "number", "card", "armed", "face_up", "confidence")
 _CARDS = _CARD_DRAWN.table("card")
 _ARMED = _CARD_DRAWN.table("armed")
 _FACES = _CARD_DRAWN.table("face_up")
@@ -71,16 +99,16 @@ _PERCENT = _CARD_DRAWN.table("confidence")
 _KIND_CARD_DRAWN = int(Kind.CARD_DRAWN)
 
 
-Reader = Callable[[bytes], Checked]
+Reader = Callable[[bytes], DecodedFrame]
 
 
 def _card_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -> Reader:
     """As ``_reader`` does for every kind, in a third of the time: tests hold them equal."""
 
-    def read_card(frame: bytes) -> Checked:
+    def read_card(frame: bytes) -> DecodedFrame:
         try:
             seq, boot_id, t_us, number, card, armed, face_up, confidence = unpack(frame)
-            event = _BlankCardDrawn()
+            event = _SlotFilledCard()
             event.card = _CARDS[card]
             event.number = number or None
             event.hand = event.index = None
@@ -97,45 +125,45 @@ def _card_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -
     return read_card
 
 
-def _reader(derived: Derived, *, sealed: bool) -> Reader:
-    kind, means = int(derived.kind), SAID[derived.kind]
-    unpack = partial(derived.unpack, sealed=sealed)
+def _reader(layout: CompiledLayout, *, with_mac: bool) -> Reader:
+    kind, means = int(layout.kind), CONTENT_OF[layout.kind]
+    unpack = partial(layout.unpack, with_mac=with_mac)
     if kind >= FIRST_OF_HOST:
         return lambda frame: (kind, means(unpack(frame)), 0, 0, 0)
 
-    def read_frame(frame: bytes) -> Checked:
+    def read_frame(frame: bytes) -> DecodedFrame:
         seq, boot_id, t_us, *values = unpack(frame)
         said = means(tuple(values))
         if isinstance(said, Hello):
             said = replace(said, boot_id=boot_id)
         elif isinstance(said, Gap):
             if said.last < seq:
-                raise FrameError(f"{derived.name}: last has no meaning")
+                raise FrameError(f"{layout.name}: last has no meaning")
             said = replace(said, first=seq)
         return kind, said, seq, boot_id, t_us
 
     return read_frame
 
 
-def _no_such_kind(frame: bytes) -> Checked:
+def _no_such_kind(frame: bytes) -> DecodedFrame:
     raise FrameError(f"kind {frame[1]:#04x}")
 
 
-def _readers(card_frame: struct.Struct, *, sealed: bool) -> list[Reader]:
+def _readers(card_frame: struct.Struct, *, with_mac: bool) -> list[Reader]:
     readers: list[Reader] = [_no_such_kind] * 256
-    for kind, derived in DERIVED.items():
-        readers[kind] = _reader(derived, sealed=sealed)
+    for kind, layout in COMPILED.items():
+        readers[kind] = _reader(layout, with_mac=with_mac)
     read_any_card = readers[_KIND_CARD_DRAWN]
     readers[_KIND_CARD_DRAWN] = _card_reader(card_frame.unpack, read_any_card)
     return readers
 
 
-_READERS = _readers(_CARD_DRAWN.frame, sealed=False)
-SEALED_READERS = _readers(_CARD_DRAWN.sealed, sealed=True)
+_READERS = _readers(_CARD_DRAWN.frame, with_mac=False)
+READERS_WITH_MAC = _readers(_CARD_DRAWN.frame_with_mac, with_mac=True)
 """What a frame with a MAC and its CRC says, by its kind; whether the MAC holds is not looked at."""
 
 
-def unwrapped(stuffed: bytes) -> bytes:
+def unwrap(stuffed: bytes) -> bytes:
     """The frame between two delimiters, with its CRC, which holds; of whichever version.
 
     Raises:
@@ -150,18 +178,18 @@ def unwrapped(stuffed: bytes) -> bytes:
     return frame
 
 
-def read_sealed(frame: bytes) -> Checked:
+def read_with_mac(frame: bytes) -> DecodedFrame:
     """What a frame with a MAC says, whether or not the MAC holds.
 
     Raises:
         FrameError: it is no frame of this version.
     """
-    if len(frame) < SEAL_BYTES:
+    if len(frame) < COUNTER_AND_MAC_BYTES:
         raise FrameError("too short for a MAC")
-    return SEALED_READERS[frame[1]](frame)
+    return READERS_WITH_MAC[frame[1]](frame)
 
 
-def read(stuffed: bytes) -> Checked:
+def read(stuffed: bytes) -> DecodedFrame:
     """What stands between two delimiters.
 
     Raises:
@@ -180,7 +208,7 @@ def read(stuffed: bytes) -> Checked:
 
 def encode(message: Message) -> bytes:
     """The frame with both its delimiters; raises like ``body_of``."""
-    return framed(body_of(message))
+    return frame_body(body_of(message))
 
 
 def body_of(message: Message) -> bytes:
@@ -189,10 +217,10 @@ def body_of(message: Message) -> bytes:
     Raises:
         ValueError: this profile cannot say it, or a value does not fit its field.
     """
-    kind, values = values_of(message.said)
+    kind, values = values_of(message.content)
     if kind < FIRST_OF_HOST:
         values = (message.seq, message.boot_id, message.t_us, *values)
-    return DERIVED[kind].pack(values)
+    return COMPILED[kind].pack(values)
 
 
 class Decoder:
@@ -217,15 +245,15 @@ def _decoded(piece: Piece) -> Decoded:
     if reason is not None:
         return Decoded(Discarded(reason=reason), raw, first, last)
     try:
-        frame = unwrapped(stuffed)
+        frame = unwrap(stuffed)
         kind, said, seq, boot_id, t_us = (
-            read_sealed(frame) if frame[:1] == bytes((SEALED,)) else read(stuffed)
+            read_with_mac(frame) if frame[:1] == bytes((VERSION_WITH_MAC,)) else read(stuffed)
         )
     except FrameError as error:
         return Decoded(Discarded(reason=str(error)), raw, first, last)
     if kind >= FIRST_OF_HOST:
-        return Decoded(Message(said=said, raw=raw), raw, first, last)
-    message = Message(said=said, seq=seq, boot_id=boot_id, t_us=t_us, raw=raw)
+        return Decoded(Message(content=said, raw=raw), raw, first, last)
+    message = Message(content=said, seq=seq, boot_id=boot_id, t_us=t_us, raw=raw)
     return Decoded(message, raw, first, last)
 
 
@@ -237,28 +265,28 @@ class Listener:
         self._device_id: str | None = None
         self._heard: dict[int, ShoeEvent] = {}
 
-    def feed(self, data: bytes) -> list[Heard]:
+    def feed(self, data: bytes) -> list[ReceivedEvent]:
         """What these bytes complete, in order. Never raises."""
         return [self._heard_as(found) for found in self._decoder.feed(data)]
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """The recording ended: the rest of an unfinished frame, discarded."""
         return [self._heard_as(found) for found in self._decoder.end()]
 
-    def _heard_as(self, found: Decoded) -> Heard:
-        message = found.said
+    def _heard_as(self, found: Decoded) -> ReceivedEvent:
+        message = found.content
         if isinstance(message, Discarded):
-            return Heard(message, None, found.first, found.last)
-        said, seq = message.said, None
+            return ReceivedEvent(message, None, found.first, found.last)
+        said, seq = message.content, None
         if not isinstance(said, ShoeEvent):
-            return Heard(_overheard(said), None, found.first, found.last)
+            return ReceivedEvent(_host_traffic(said), None, found.first, found.last)
         if isinstance(said, Hello):
             self._met(said.device_id)
         elif message.seq is not None and values_of(said)[0] >= FIRST_NUMBERED:
             seq = message.seq
             if self._heard.setdefault(seq, said) is not said and self._heard[seq] == said:
                 said = Repeated(of=said.type)
-        return Heard(said, seq, found.first, found.last)
+        return ReceivedEvent(said, seq, found.first, found.last)
 
     def _met(self, device_id: str) -> None:
         if self._device_id not in (None, device_id):
@@ -266,10 +294,74 @@ class Listener:
         self._device_id = device_id
 
 
-_OVERHEARD = tuple(f.name for f in fields(Overheard) if f.name != "command")
+_HOST_TRAFFIC_FIELDS = tuple(f.name for f in fields(HostTraffic) if f.name != "command")
 
 
-def _overheard(said: Said) -> ShoeEvent:
+def _host_traffic(said: Content) -> ShoeEvent:
     command = values_of(said)[0].name.lower()
-    carried = {name: getattr(said, name) for name in _OVERHEARD if hasattr(said, name)}
-    return Overheard(command=command, **carried)
+    carried = {name: getattr(said, name) for name in _HOST_TRAFFIC_FIELDS if hasattr(said, name)}
+    return HostTraffic(command=command, **carried)
+
+
+_PAYLOAD = _CARD_DRAWN.payload.format.removeprefix("<")
+_FRAME = struct.Struct(f"<H{_PAYLOAD}4x")
+_FRAME_WITH_MAC = struct.Struct(f"<H{_PAYLOAD}L12s4x")
+_START, _START_WITH_MAC = (first | Kind.CARD_DRAWN << 8 for first in (VERSION, VERSION_WITH_MAC))
+_WRAPPING_BYTES = 3  # a byte of stuffing and both delimiters
+_BYTES = _FRAME.size + _WRAPPING_BYTES
+_BYTES_WITH_MAC = _FRAME_WITH_MAC.size + _WRAPPING_BYTES
+_unpack_frame, _unpack_with_mac = _FRAME.unpack, _FRAME_WITH_MAC.unpack
+_SlotFilledEvent = slot_filled(ReceivedEvent)
+
+
+def next_card(
+    data: bytes, splitter: Splitter, verifier: MacVerifier | None, expected: int, boot_id: int
+) -> ReceivedEvent | None:
+    """The card with the number ``expected``, drawn in this boot; the splitter is between frames.
+
+    With a ``verifier`` it must have a MAC that holds and a counter above all before it, without one
+    neither. Only with what is given are splitter and verifier moved on.
+    """
+    size = len(data)
+    if size != (_BYTES if verifier is None else _BYTES_WITH_MAC) or data[0] or data[-1]:
+        return None
+    try:
+        frame = unstuff(data[1:-1])  # finds a delimiter within, too
+        if crc32(frame) != CRC_RESIDUE:
+            return None
+        if verifier is None:
+            starts, seq, boot, _, number, card, armed, face_up, confidence = _unpack_frame(frame)
+            if seq != expected or boot != boot_id or starts != _START:
+                return None
+            counter = 0
+        else:
+            starts, seq, boot, _, number, card, armed, face_up, confidence, counter, told = (
+                _unpack_with_mac(frame)
+            )
+            if seq != expected or boot != boot_id or starts != _START_WITH_MAC:
+                return None
+            mac = verifier.fresh()
+            mac.update(frame[:-16])
+            if not compare_digest(mac.digest()[:12], told) or counter <= verifier.last:
+                return None
+        event = _SlotFilledCard()
+        event.card = _CARDS[card]
+        event.number = number or None
+        event.hand = event.index = None
+        event.armed = _ARMED[armed]
+        event.face_up = _FACES[face_up]
+        event.confidence = _PERCENT[confidence]
+        event.__class__ = CardDrawn
+    except (DecodeError, KeyError, struct.error):
+        return None
+    if verifier is not None:
+        verifier.last = counter
+    heard = _SlotFilledEvent()
+    heard.event = event
+    heard.seq = seq
+    heard.first = splitter.at
+    splitter.at = heard.last = splitter.at + size
+    splitter.lead = 0
+    heard.__class__ = ReceivedEvent
+    given: ReceivedEvent = heard
+    return given

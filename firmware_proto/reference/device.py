@@ -11,30 +11,22 @@ from collections import deque
 from dataclasses import replace
 from typing import Any
 
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     Armed,
     Challenge,
-    CommandAsked,
-    Discarded,
-    Gap,
-    Hello,
-    HelloAsked,
-    HostSaid,
+    HelloRequest,
+    HostMessage,
     Locked,
-    QueryAnswered,
-    ReplayAsked,
-    Reply,
-    ShoeEvent,
-    Status,
+    ReplayRequest,
+    VendorCommand,
 )
-
-from .codec import Message, body_of, encode, read
-from .derived import FrameError
-from .framing import Splitter, framed
-from .layouts import FIRST_OF_HOST, Kind
-from .shoe_guard import ShoeGuard
-from .timer import Timer
+from firmware_proto.events import Discarded, Gap, Hello, QueryAnswered, Reply, ShoeEvent, Status
+from firmware_proto.reference.authentication import ShoeAuthenticator
+from firmware_proto.reference.codec import Message, body_of, encode, read
+from firmware_proto.reference.framing import FrameError, Splitter, frame_body
+from firmware_proto.reference.host_state import Deadline
+from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
 
 SEND_AGAIN_S = 0.25
 """A full window takes 90 ms of a 115200 baud line, and a host that commits to a slow disk before it
@@ -49,12 +41,12 @@ class ReferenceDevice:
     """One connection, from the shoe's end; see ``DeviceSession`` and SPEC 6 to 10.
 
     Until the owner said hello, all else that it says is not sent: the host could not know whose it
-    is, and all that is kept is said again after hello. With a ``guard`` the same holds until the
+    is, and all that is kept is said again after hello. With an ``auth`` the same holds until the
     host has proved itself: then it asks for hello once more.
     """
 
-    def __init__(self, guard: ShoeGuard | None = None) -> None:
-        self._guard = guard
+    def __init__(self, auth: ShoeAuthenticator | None = None) -> None:
+        self._auth = auth
         self._introduction: Message | None = None
         self._handshake = bytearray()  # what goes without a MAC
         self._splitter = Splitter()
@@ -65,12 +57,12 @@ class ReferenceDevice:
         self._kept: deque[tuple[int, int, bytes]] = deque()
         self._sent = 0  # how many of them are on their way
         self._out: list[bytes] = []  # bodies: a MAC counts when it is sent
-        self._waiting = Timer()
+        self._waiting = Deadline()
         self._armed: int | None = None  # the draw that the host's last command named
 
-    def receive(self, data: bytes, t: float) -> list[HostSaid]:
+    def receive(self, data: bytes, t: float) -> list[HostMessage]:
         """What these bytes of the host say. Never raises; garbage becomes ``Discarded``."""
-        said: list[HostSaid] = []
+        said: list[HostMessage] = []
         for stuffed, _, _, _, reason in self._splitter.feed(data):
             if reason is not None:
                 said.append(Discarded(reason=reason))
@@ -84,7 +76,7 @@ class ReferenceDevice:
             said += [] if heard is None else [heard]
         return said
 
-    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
+    def send(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
         """Sends an event; ``boot_id`` is the boot in which it happened, by default this one.
 
         Raises:
@@ -94,12 +86,12 @@ class ReferenceDevice:
         if isinstance(event, Hello):
             self._start(event, seq, t_us)
             return
-        if self._boot_id is None or (self._guard is not None and not self._guard.proven):
+        if self._boot_id is None or (self._auth is not None and not self._auth.proven):
             return
         boot = self._boot_id if boot_id is None else boot_id
         if isinstance(event, Reply) and event.number is None and event.command_id is None:
             event = replace(event, number=self._armed)
-        frame = body_of(Message(said=event, seq=seq, boot_id=boot, t_us=t_us))
+        frame = body_of(Message(content=event, seq=seq, boot_id=boot, t_us=t_us))
         if isinstance(event, Status | Reply | QueryAnswered):
             self._out.append(frame)
             return
@@ -129,19 +121,19 @@ class ReferenceDevice:
         self._hello, self._out = None, []
         if hello is not None:
             bodies.insert(0, body_of(self._with_oldest(hello)))
-        wire = framed if self._guard is None else self._guard.seal
+        wire = frame_body if self._auth is None else self._auth.sign
         out = bytes(self._handshake) + b"".join(wire(body) for body in bodies)
         self._handshake.clear()
         return out
 
     def _start(self, hello: Hello, seq: int, t_us: int) -> None:
         """Hello: everything that is kept will be said anew."""
-        hello = replace(hello, authenticates=True if self._guard is not None else None)
-        message = Message(said=hello, seq=seq, boot_id=hello.boot_id, t_us=t_us)
+        hello = replace(hello, authenticates=True if self._auth is not None else None)
+        message = Message(content=hello, seq=seq, boot_id=hello.boot_id, t_us=t_us)
         body_of(message)  # what does not fit is the owner's to hear of now
-        if self._guard is not None:
+        if self._auth is not None:
             self._introduction = _introduction(message, hello)
-            if not self._guard.proven:
+            if not self._auth.proven:
                 self._handshake += encode(self._introduction)
                 return
         self._hello = message
@@ -154,54 +146,54 @@ class ReferenceDevice:
 
     def _with_oldest(self, message: Message) -> Message:
         """Where the owner did not name the oldest event, the first that it said after hello."""
-        hello = message.said
+        hello = message.content
         assert isinstance(hello, Hello)
         if hello.oldest_seq is None and self._kept:
             oldest = min(self._kept[0][0], message.seq or 0)
-            return replace(message, said=replace(hello, oldest_seq=oldest))
+            return replace(message, content=replace(hello, oldest_seq=oldest))
         return message
 
     def _read(self, stuffed: bytes) -> tuple[int, Any, bool]:
         """Kind, what it says, and whether it is to be heeded."""
-        if self._guard is not None:
-            return self._guard.read(stuffed)
+        if self._auth is not None:
+            return self._auth.read(stuffed)
         kind, what, _, _, _ = read(stuffed)
         return kind, what, True
 
-    def _hear_anyone(self, kind: int, said: object) -> HostSaid | None:
+    def _hear_anyone(self, kind: int, said: object) -> HostMessage | None:
         """What a shoe with a key does for whoever asks: it names itself and proves it."""
-        assert self._guard is not None
-        if isinstance(said, HelloAsked):
-            if self._introduction is None or not self._guard.proven:
+        assert self._auth is not None
+        if isinstance(said, HelloRequest):
+            if self._introduction is None or not self._auth.proven:
                 return said
             self._handshake += encode(self._introduction)
             return None
         if isinstance(said, Challenge) and self._introduction is not None:
-            hello = self._introduction.said
+            hello = self._introduction.content
             assert isinstance(hello, Hello)
-            answer = self._guard.answer(said, hello)
-            self._handshake += encode(replace(self._introduction, said=answer))
+            answer = self._auth.answer(said, hello)
+            self._handshake += encode(replace(self._introduction, content=answer))
             return None
         return Discarded(reason=f"{Kind(kind).name.lower()} without a MAC")
 
-    def _hear(self, kind: int, said: object, t: float) -> HostSaid | None:
+    def _hear(self, kind: int, said: object, t: float) -> HostMessage | None:
         """What the owner has to know of; None when this session has answered."""
         if kind < FIRST_OF_HOST:
             return Discarded(reason=f"{Kind(kind).name.lower()} is for the host to hear")
         if isinstance(said, Challenge):
             return Discarded(reason="challenge that this shoe cannot answer")
-        assert isinstance(said, HostSaid) and not isinstance(said, Discarded | CommandAsked)
-        if self._boot_id is None and not isinstance(said, HelloAsked):
+        assert isinstance(said, HostMessage) and not isinstance(said, Discarded | VendorCommand)
+        if self._boot_id is None and not isinstance(said, HelloRequest):
             return Discarded(reason=f"{Kind(kind).name.lower()} before hello")
-        if isinstance(said, Acknowledged):
+        if isinstance(said, Acknowledge):
             return self._acknowledged(said, t)
-        if isinstance(said, ReplayAsked):
+        if isinstance(said, ReplayRequest):
             return self._replay(said)
         if isinstance(said, Armed | Locked):
             self._armed = said.number if isinstance(said, Armed) else None
         return said
 
-    def _acknowledged(self, said: Acknowledged, t: float) -> HostSaid:
+    def _acknowledged(self, said: Acknowledge, t: float) -> HostMessage:
         if said.through >= self._next:
             return Discarded(reason=f"acknowledge of {said.through}, which never was")
         self._forget(said.through, t)
@@ -217,7 +209,7 @@ class ReferenceDevice:
             self._fill()
             self._waiting.observe(t)
 
-    def _replay(self, asked: ReplayAsked) -> HostSaid | None:
+    def _replay(self, asked: ReplayRequest) -> HostMessage | None:
         """Goes back to a number; the owner has to where this session was not told of it."""
         if asked.first > self._next:
             return Discarded(reason=f"replay from {asked.first}, which never was")
@@ -253,4 +245,4 @@ def _introduction(message: Message, hello: Hello) -> Message:
         can_arm=hello.can_arm,
         authenticates=True,
     )
-    return replace(message, said=said, seq=1)
+    return replace(message, content=said, seq=1)

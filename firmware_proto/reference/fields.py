@@ -1,23 +1,77 @@
-"""Fields whose wire value stands for another, in construct and for the fast path alike.
+"""Values of fields and their codes on the wire (SPEC 5).
 
-In: wire values or meanings. Out: the one from the other, or ValueError.
-Must not know: which frame a field is in.
+In: wire values or their meanings. Out: the one from the other, or ValueError (KeyError for codes).
+Must not know: which frame a field is in, construct.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
-from construct import Adapter, Bytes, Int16ul, ValidationError  # type: ignore[import-untyped]
+from firmware_proto.cards import DECKS, ELEMENT65, FRENCH52, Card, Element, Suit
 
-from firmware_proto.cards import Card
+SUIT_CODES: dict[Suit | Element, int] = {
+    suit: code for code, suit in enumerate((*FRENCH52.suits, *ELEMENT65.suits), start=1)
+}
+"""SPEC 5: 1-4 spades hearts diamonds clubs, 5-9 fire gold earth wood water."""
 
-from .codes import CARD_CODES, PARTS
+CARD_CODES: dict[Card | None, int] = {None: 0} | {
+    card: SUIT_CODES[card.suit] << 4 | deck.ranks.index(card.rank) + 1
+    for deck in DECKS.values()
+    for card in deck.cards
+}
+"""SPEC 5: the suit's code in the high half, 1-13 (the rank's place in its deck) in the low half;
+0 is a card that was not read."""
+
+HAND_CODES = {"player": 1, "banker": 2, "burn": 3, "set_aside": 4}
+DECK_CODES = {FRENCH52.name: 1, ELEMENT65.name: 2}
+OTHER_REASON = "other"
+REASON_CODES = {
+    None: 0,  # accepted
+    "already drawn": 1,
+    "not the next draw": 2,
+    "locked by key": 3,
+    "empty": 4,
+    "memory full": 5,
+    "busy": 6,
+    "not supported": 7,
+    OTHER_REASON: 255,
+}
+CAN_ARM = 1
+AUTHENTICATES = 2
+"""Bits of ``capabilities``; the other bits are reserved, sent as 0 and not looked at."""
+
+OTHER_FAULT = "other"
+FAULT_CODES = {
+    "cannot_read": 1,
+    "jam": 2,
+    "reverse_run": 3,
+    "draw_timeout": 4,
+    "sensor": 5,
+    "bolt": 6,
+    "memory": 7,
+    "display": 8,
+    "battery": 9,
+    "clock": 10,
+    OTHER_FAULT: 255,
+}
+TAMPER_CODES = {"seal": 1, "opened_without_power": 2, "sensor": 3, "other": 255}
+QUERY_CODES = {"clock": 1, "battery": 2, "lifetime_draws": 3, "temperature": 4}
+PARTS = ("sensor", "bolt", "memory", "display", "battery", "clock", "lid", "other")
+"""Bits of ``failed`` in self_test, from bit 0."""
+
+YES_NO_CODES = {False: 0, True: 1}
+ARMED_CODES = {False: 0, True: 1, None: 2}
+"""2: this shoe cannot be armed."""
+
+PERCENT_CODES = {None: 255} | {percent: percent for percent in range(101)}
+"""255: not known."""
 
 
-class Meaning(Adapter, ABC):  # type: ignore[misc]  # construct is not typed
-    """A field whose wire value stands for another; both ways raise ValueError."""
+class Converter(ABC):
+    """Converts between the wire value of a field and its meaning; both ways raise ValueError."""
 
     @abstractmethod
     def from_wire(self, value: Any) -> Any: ...
@@ -25,20 +79,34 @@ class Meaning(Adapter, ABC):  # type: ignore[misc]  # construct is not typed
     @abstractmethod
     def to_wire(self, value: Any) -> Any: ...
 
-    def _decode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
-        try:
-            return self.from_wire(obj)
-        except ValueError as error:
-            raise ValidationError(str(error), path=path) from None
-
-    def _encode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
-        try:
-            return self.to_wire(obj)
-        except ValueError as error:
-            raise ValidationError(str(error), path=path) from None
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
-class OrNone(Meaning):
+class Unchanged(Converter):
+    """A number or bytes that stand for themselves."""
+
+    def from_wire(self, value: Any) -> Any:
+        return value
+
+    to_wire = from_wire
+
+
+class Codes(Converter):
+    """A byte whose values are listed; both ways raise KeyError for one that is not."""
+
+    def __init__(self, codes: Mapping[Any, int]) -> None:
+        self.codes = codes
+        self.meanings = {code: meaning for meaning, code in codes.items()}
+
+    def from_wire(self, value: int) -> Any:
+        return self.meanings[value]
+
+    def to_wire(self, value: Any) -> int:
+        return self.codes[value]
+
+
+class OrNone(Converter):
     """A count or number in which 0 says that there is none."""
 
     def from_wire(self, value: int) -> int | None:
@@ -48,7 +116,7 @@ class OrNone(Meaning):
         return value or 0
 
 
-class Positive(Meaning):
+class Positive(Converter):
     """A number that starts from 1: 0 is an error."""
 
     def from_wire(self, value: int) -> int:
@@ -59,12 +127,14 @@ class Positive(Meaning):
     to_wire = from_wire
 
 
-class Text(Meaning):
+class Text(Converter):
     """Printable ASCII, filled with 00 to its length; all 00 is None."""
 
     def __init__(self, length: int) -> None:
-        super().__init__(Bytes(length))
         self.length = length
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.length})"
 
     def from_wire(self, value: bytes) -> str | None:
         try:
@@ -104,11 +174,8 @@ class Name(Text):
         return super().to_wire(value)
 
 
-class Digest(Meaning):
+class Digest(Converter):
     """A SHA-256 as 64 hex digits; all 00 is None."""
-
-    def __init__(self) -> None:
-        super().__init__(Bytes(32))
 
     def from_wire(self, value: bytes) -> str | None:
         return value.hex() if any(value) else None
@@ -117,12 +184,14 @@ class Digest(Meaning):
         return bytes(32) if value is None else bytes.fromhex(value)
 
 
-class Hex(Meaning):
+class Hex(Converter):
     """Bytes as hex digits."""
 
     def __init__(self, length: int) -> None:
-        super().__init__(Bytes(length))
         self.length = length
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.length})"
 
     def from_wire(self, value: bytes) -> str:
         return value.hex()
@@ -139,11 +208,8 @@ MOST_TOGETHER = 4
 _CARDS = {code: card for card, code in CARD_CODES.items()}
 
 
-class Together(Meaning):
+class CardsTogether(Converter):
     """Two to four cards, a byte each as in card_drawn; FF fills what is left."""
-
-    def __init__(self) -> None:
-        super().__init__(Bytes(MOST_TOGETHER))
 
     def from_wire(self, value: bytes) -> tuple[Card | None, ...]:
         codes = value.rstrip(bytes((NO_CARD,)))
@@ -160,11 +226,8 @@ class Together(Meaning):
         return bytes(CARD_CODES[card] for card in value).ljust(MOST_TOGETHER, bytes((NO_CARD,)))
 
 
-class Failures(Meaning):
+class Failures(Converter):
     """The parts that failed, a bit each; bits beyond them are an error."""
-
-    def __init__(self) -> None:
-        super().__init__(Int16ul)
 
     def from_wire(self, value: int) -> tuple[str, ...]:
         if value >> len(PARTS):
@@ -175,7 +238,7 @@ class Failures(Meaning):
         return sum(1 << PARTS.index(part) for part in set(value))
 
 
-class OrUnknown(Meaning):
+class OrUnknown(Converter):
     """A number of 8 bytes in which all ones say that it is not known."""
 
     UNKNOWN = 2**64 - 1

@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from zlib import crc32
 
-from cobs import cobs  # type: ignore[import-untyped]
+from cobs import cobs
 
-from .layouts import MAX_BODY_BYTES
+MAX_BODY_BYTES = 240
+"""No frame of this version is longer before stuffing: SPEC 3. Below 254, so that stuffing adds
+exactly one byte, and with room for a MAC after the longest payload."""
+
+CRC_BYTES = 4
+
+
+class FrameError(ValueError):
+    """A frame that cannot be taken; ``str(error)`` is the reason, the same for the same bytes."""
+
 
 DELIMITER = b"\0"
 
@@ -35,7 +44,7 @@ Piece = tuple[bytes, int, int, int, str | None]
 with the delimiters it took (``last`` exclusive); why it is no frame, None where it may be one."""
 
 
-def framed(body: bytes) -> bytes:
+def frame_body(body: bytes) -> bytes:
     """The body with its CRC, stuffed, a delimiter at each end (SPEC 2).
 
     Raises:
@@ -52,8 +61,8 @@ class Splitter:
     """Cuts a stream at its delimiters. Keeps at most one frame's length; never raises.
 
     Every byte is in exactly one piece, but for delimiters between frames that no piece needs.
-    A piece takes the delimiter before it, unless that one ended the piece before. Where it stands
-    ``between_frames``, ``express`` may take a whole frame itself: it moves ``at``, clears ``lead``.
+    A piece takes the delimiter before it, unless that one ended the piece before. While
+    ``between_frames``, ``codec.next_card`` may take a frame: it moves ``at``, clears ``lead``.
     """
 
     __slots__ = ("_rest", "_why", "at", "between_frames", "lead")

@@ -10,41 +10,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     AnyCommand,
-    AuthenticationFailed,
-    ChallengeAnswered,
     ClearError,
     DesiredShoeState,
+    HelloRequest,
+    HostMessage,
+    ReplayRequest,
+    RotateKey,
+)
+from firmware_proto.events import (
+    HOST_WITHOUT_KEY,
+    AuthenticationFailed,
+    ChallengeAnswered,
     Discarded,
     Gap,
     Hello,
-    HelloAsked,
-    HostSaid,
     Repeated,
-    ReplayAsked,
     Reply,
-    RotateKey,
     ShoeEvent,
     Status,
 )
-from firmware_proto.link_events import KEYLESS
-from firmware_proto.session import Heard, Resume
-
-from .assertion import Assertion
-from .blank import blank
-from .capabilities import CAPABILITIES, WITH_KEYS
-from .codec import Message, encode, read
-from .derived import FrameError
-from .express import next_card
-from .firmware import AllowedFirmware
-from .framing import DELIMITER, UNFINISHED, Splitter
-from .guard import LINK_EVENTS, Guard
-from .layouts import FIRST_NUMBERED, FIRST_OF_HOST, Kind
-from .outbox import Outbox
-from .replay import Replay
-from .timer import Timer
+from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticator
+from firmware_proto.reference.codec import Message, encode, next_card, read, slot_filled
+from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
+from firmware_proto.reference.host_state import CommandQueue, Deadline, DesiredState, ReplayRequests
+from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind
+from firmware_proto.reference.settings import CAPABILITIES, WITH_KEYS, AllowedFirmware
+from firmware_proto.session import ReceivedEvent, Resume
 
 ASK_AGAIN_S = 1.0
 """The answer, with the longest hello, takes 15 ms of a 115200 baud line; a shoe that is booting may
@@ -53,7 +47,7 @@ take seconds. Once a second costs it nothing and is soon enough after it is up."
 SILENCE_S = 6.0
 """Three of a shoe's status intervals (SPEC 8): two may be lost before the host asks who speaks."""
 
-_BlankHeard = blank(Heard)
+_SlotFilledEvent = slot_filled(ReceivedEvent)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
 _EVENTS_LOST = int(Kind.EVENTS_LOST)
 _KEY_ROTATED = int(Kind.KEY_ROTATED)
@@ -63,7 +57,7 @@ class ReferenceHost:
     """One connection, from the host's end; see ``HostSession`` and SPEC 6 to 10.
 
     ``Hello`` is given with the last number that this host needs no more, and a gap with its last:
-    stored like any event, they move what the host durably knows of the shoe. With a ``guard``
+    stored like any event, they move what the host durably knows of the shoe. With an ``auth``
     nothing is believed that is not proved (SPEC 7); ``firmware`` says which shoes to report.
     ``acknowledged`` is as in ``Acknowledging``.
     """
@@ -72,12 +66,12 @@ class ReferenceHost:
         self,
         resume: Resume | None,
         *,
-        guard: Guard | None = None,
+        auth: HostAuthenticator | None = None,
         firmware: AllowedFirmware | None = None,
     ) -> None:
-        self.capabilities = CAPABILITIES if guard is None else WITH_KEYS
+        self.capabilities = CAPABILITIES if auth is None else WITH_KEYS
         self.acknowledged: Resume | None = None
-        self._guard = guard
+        self._auth = auth
         self._firmware = firmware or AllowedFirmware()
         self._refused: AuthenticationFailed | None = None
         self._splitter = Splitter()
@@ -95,35 +89,35 @@ class ReferenceHost:
         self._heard_t: float | None = None
         self._out = bytearray(DELIMITER)
         self._acknowledge = False
-        self._replay = Replay()
-        self._asking = Timer()
+        self._replay = ReplayRequests()
+        self._asking = Deadline()
         self._asking.fire()
-        self._assertion = Assertion()
-        self._outbox = Outbox()
+        self._assertion = DesiredState()
+        self._outbox = CommandQueue()
 
     # --- in ----------------------------------------------------------------------------------
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
         """What these bytes say. Never raises; any split of the same bytes gives the same."""
-        guard, splitter = self._guard, self._splitter
-        opener = None if guard is None else guard.opener
-        if splitter.between_frames and (guard is None or opener is not None):
-            card = next_card(data, splitter, opener, self._expected, self._boot_id)
+        auth, splitter = self._auth, self._splitter
+        verifier = None if auth is None else auth.verifier
+        if splitter.between_frames and (auth is None or verifier is not None):
+            card = next_card(data, splitter, verifier, self._expected, self._boot_id)
             if card is not None:
                 self._heard_t = t
                 self._expected += 1
                 return [card]
-        heard: list[Heard] = []
+        heard: list[ReceivedEvent] = []
         for stuffed, _, first, last, reason in splitter.feed(data):
             if reason is not None:
-                heard.append(Heard(Discarded(reason=reason), None, first, last))
+                heard.append(ReceivedEvent(Discarded(reason=reason), None, first, last))
                 continue
             try:
                 kind, said, seq, boot_id, _ = (
-                    read(stuffed) if guard is None else guard.read(stuffed, first)
+                    read(stuffed) if auth is None else auth.read(stuffed, first)
                 )
             except FrameError as error:
-                heard.append(Heard(Discarded(reason=str(error)), None, first, last))
+                heard.append(ReceivedEvent(Discarded(reason=str(error)), None, first, last))
                 continue
             self._heard_t = t
             if (
@@ -134,21 +128,21 @@ class ReferenceHost:
                 if kind != _CARD_DRAWN:
                     self._assertion.assert_again()
                     self._outbox.heard(said)
-                    if kind == _KEY_ROTATED and self._guard is not None:
+                    if kind == _KEY_ROTATED and self._auth is not None:
                         self._asking.fire()  # to prove the new one: until then the old one counts
                     if kind == _EVENTS_LOST:
                         seq = said.last
                 self._expected = seq + 1
-                given = _BlankHeard()
+                given = _SlotFilledEvent()
                 given.event = said
                 given.seq = seq
                 given.first = first
                 given.last = last
-                given.__class__ = Heard
+                given.__class__ = ReceivedEvent
                 heard.append(given)
             else:
                 heard.extend(
-                    Heard(event, number, first, last)
+                    ReceivedEvent(event, number, first, last)
                     for event, number in self._other(kind, said, seq, boot_id)
                 )
         return heard
@@ -165,9 +159,9 @@ class ReferenceHost:
             self._stored = seq
             self._acknowledge = True
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on."""
-        self._assertion.desire(state)
+        self._assertion.set_desired_state(state)
 
     def command(self, command: AnyCommand) -> None:
         """Tells the shoe this, again every half second until it answers; see ``ShoeCommand``.
@@ -181,12 +175,12 @@ class ReferenceHost:
         """
         if isinstance(command, ClearError):
             raise ValueError("a reference shoe's errors are cleared by a reset, not one by one")
-        encode(Message(said=command))
-        if isinstance(command, RotateKey) and self._guard is None:
+        encode(Message(content=command))
+        if isinstance(command, RotateKey) and self._auth is None:
             raise ValueError("a key is only told over a connection that has one")
         self._outbox.put(command)
 
-    def tick(self, t: float) -> list[Heard]:
+    def tick(self, t: float) -> list[ReceivedEvent]:
         """Time passed. Nothing is ever heard from that."""
         if self._heard_t is None:
             self._heard_t = t
@@ -200,10 +194,10 @@ class ReferenceHost:
             self._asking.fire()
         return []
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         """The connection ended: the frame that was not finished, if any."""
         return [
-            Heard(Discarded(reason=reason or UNFINISHED), None, first, last)
+            ReceivedEvent(Discarded(reason=reason or UNFINISHED), None, first, last)
             for _, _, first, last, reason in self._splitter.end()
         ]
 
@@ -223,35 +217,35 @@ class ReferenceHost:
 
     def outgoing(self) -> bytes:
         """Takes the bytes to be sent now, in order."""
-        if self._guard is not None:
-            self._out += self._guard.outgoing()
-            if self._guard.greets:
-                self._guard.greets = False
+        if self._auth is not None:
+            self._out += self._auth.outgoing()
+            if self._auth.greets:
+                self._auth.greets = False
                 self._asking.start(ASK_AGAIN_S)
-                self._say(HelloAsked())
+                self._send(HelloRequest())
         if self._asking.ran_out:
             self._asking.start(ASK_AGAIN_S)
-            self._out += encode(Message(said=HelloAsked()))
+            self._out += encode(Message(content=HelloRequest()))
         if self._acknowledge and self._hello is not None:
             self._acknowledge = False
-            self._say(Acknowledged(self._stored))
+            self._send(Acknowledge(self._stored))
         first = self._replay.take()
         if first is not None and self._hello is not None:
-            self._say(ReplayAsked(first))
+            self._send(ReplayRequest(first))
         if self._hello is not None:
             for command in self._outbox.take():
-                self._say(command)
+                self._send(command)
         if self._caught_up:
             state = self._assertion.take()
             if state is not None:
-                self._say(state)
+                self._send(state)
         out = bytes(self._out)
         self._out.clear()
         return out
 
-    def _say(self, said: HostSaid) -> None:
-        message = Message(said=said)
-        self._out += encode(message) if self._guard is None else self._guard.seal(message)
+    def _send(self, said: HostMessage) -> None:
+        message = Message(content=said)
+        self._out += encode(message) if self._auth is None else self._auth.sign(message)
 
     @property
     def _caught_up(self) -> bool:
@@ -300,9 +294,9 @@ class ReferenceHost:
             return Discarded(reason=f"{Kind(kind).name.lower()} is for the shoe to hear")
         if isinstance(said, ChallengeAnswered):
             return Discarded(reason="challenge_answered to no challenge")
-        if isinstance(said, Hello) and said.authenticates and self._guard is None:
+        if isinstance(said, Hello) and said.authenticates and self._auth is None:
             # It will say nothing more to a host without a key.
-            failed = AuthenticationFailed(reason=KEYLESS, device_id=said.device_id)
+            failed = AuthenticationFailed(reason=HOST_WITHOUT_KEY, device_id=said.device_id)
             again, self._refused = failed == self._refused, failed
             return Repeated(of=failed.type) if again else failed
         return None
@@ -356,7 +350,7 @@ class ReferenceHost:
         self._boot_id = hello.boot_id
         self._told_next = next_seq
         self._met_at = self._expected
-        self._replay = Replay()
+        self._replay = ReplayRequests()
         objection = self._firmware.objects_to(hello)
         self._assertion.only_locks = objection is not None and objection.refused
         self.capabilities = replace(self.capabilities, arm=hello.can_arm is not False)
@@ -384,7 +378,7 @@ class ReferenceHost:
             return True
         self._stale = range(self._stored + 1, self._expected) if self._known else range(0)
         if self._known not in (None, hello.device_id):
-            self._outbox = Outbox()  # it was told to the one that went
+            self._outbox = CommandQueue()  # it was told to the one that went
         self._known = hello.device_id
         self._expected = next_seq
         self._history = next_seq - 1

@@ -1,215 +1,205 @@
-"""Every frame of the reference profile, declared once in construct.
+"""The payload of every kind of frame, declared once in construct (SPEC 5).
 
-In: nothing. Out: the kinds, a layout for each kind's payload, BODY over them all, the caps.
-Must not know: stuffing, CRC, sessions, what a message means to a table.
+``make layouts`` derives from here ``compiled_layouts.py``, by which sessions pack and unpack, and
+the tables of SPEC.md; the C header of the firmware kit derives from here too. Nothing that runs
+imports this module: construct takes some 70 ms to import.
+
+In: nothing. Out: a layout for each kind.
+Must not know: framing, CRC, sessions, which event a message carries.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from collections.abc import Mapping
+from typing import Any
 
-from construct import (  # type: ignore[import-untyped]
+from construct import (
+    Adapter,
     Bytes,
-    Const,
     Construct,
-    Error,
     Int8ul,
     Int16ul,
     Int32ul,
     Int64ul,
-    Mapping,
     Struct,
-    Switch,
-    Terminated,
-    this,
+    ValidationError,
 )
 
-from .codes import (
+from firmware_proto.reference.fields import (
+    ARMED_CODES,
     CARD_CODES,
     DECK_CODES,
     FAULT_CODES,
     HAND_CODES,
+    MOST_TOGETHER,
+    PERCENT_CODES,
     QUERY_CODES,
     REASON_CODES,
     TAMPER_CODES,
+    YES_NO_CODES,
+    CardsTogether,
+    Codes,
+    Converter,
+    Digest,
+    Failures,
+    Hex,
+    Line,
+    Name,
+    OrNone,
+    OrUnknown,
+    Positive,
+    Text,
 )
-from .fields import Digest, Failures, Hex, Line, Name, OrNone, OrUnknown, Positive, Text, Together
-
-VERSION = 1
-"""The first byte of a frame without a MAC (SPEC 3)."""
-
-SEALED = 0x80 | VERSION
-"""The first byte of a frame with one."""
-
-SEAL_BYTES = 16
-"""Counter (4) and MAC (12), between payload and CRC."""
-
-NONCE_BYTES = 16
-PROOF_BYTES = 16
-
-MAX_BODY_BYTES = 240
-"""No frame of this version is longer before stuffing: SPEC 3. Below 254, so that stuffing adds
-exactly one byte, and with room for a MAC after the longest payload."""
+from firmware_proto.reference.mac import KEY_BYTES, NONCE_BYTES, PROOF_BYTES
+from firmware_proto.reference.packing import Kind
 
 
-class Kind(IntEnum):
-    """The second byte of every frame (SPEC 4)."""
+class Converted(Adapter):  # type: ignore[misc]  # construct is not typed
+    """A field whose wire value a converter turns into its meaning, and back."""
 
-    HELLO = 0x01
-    STATUS = 0x02
-    REPLY = 0x03
-    CHALLENGE_ANSWERED = 0x04
-    QUERY_ANSWERED = 0x05
-    COMMAND_REPLY = 0x06
-    SHOE_LOADED = 0x10
-    CARD_DRAWN = 0x11
-    CUTTING_CARD = 0x12
-    CARDS_DRAWN = 0x13
-    CARD_PUSHED_BACK = 0x14
-    LID = 0x15
-    BUTTON = 0x16
-    SHOE_EMPTY = 0x17
-    SELF_TEST = 0x18
-    FAULT = 0x19
-    FAULT_CLEARED = 0x1A
-    POWER_LOW = 0x1B
-    POWER_RESTORED = 0x1C
-    RESET_DONE = 0x1D
-    EVENTS_LOST = 0x1E
-    KEY_ROTATED = 0x1F
-    TAMPER = 0x20
-    HELLO_REQUEST = 0x81
-    ACKNOWLEDGE = 0x82
-    ARM = 0x83
-    LOCK = 0x84
-    REPLAY_FROM = 0x85
-    CHALLENGE = 0x86
-    SHOW = 0x87
-    RESET = 0x88
-    TEST_SELF = 0x89
-    QUERY = 0x8A
-    SET_TIME = 0x8B
-    ROTATE_KEY = 0x8C
+    def __init__(self, subcon: Construct, converter: Converter) -> None:
+        super().__init__(subcon)
+        self.converter = converter
+
+    def _decode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
+        return self._convert(self.converter.from_wire, obj, path)
+
+    def _encode(self, obj: Any, context: object, path: str) -> Any:  # noqa: ARG002
+        return self._convert(self.converter.to_wire, obj, path)
+
+    @staticmethod
+    def _convert(convert: Any, value: Any, path: str) -> Any:
+        try:
+            return convert(value)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValidationError(str(error), path=path) from None
 
 
-FIRST_NUMBERED = 0x10
-"""From here to ``FIRST_OF_HOST`` a kind is an event with a number of its own, kept until heard."""
-
-FIRST_OF_HOST = 0x80
-"""From here on only a host says it."""
+def _code(codes: Mapping[Any, int]) -> Construct:
+    return Converted(Int8ul, Codes(codes))
 
 
-_YES_NO = Mapping(Int8ul, {False: 0, True: 1})
-_ARMED = Mapping(Int8ul, {False: 0, True: 1, None: 2})
-_PERCENT = Mapping(Int8ul, {None: 255} | {percent: percent for percent in range(101)})
+def _text(length: int) -> Construct:
+    return Converted(Bytes(length), Text(length))
 
-_HEADER = ("seq" / Positive(Int32ul), "boot_id" / Int32ul, "t_us" / Int64ul)
-"""What every frame of a shoe begins with (SPEC 4)."""
 
-_COMMAND_ID = "command_id" / Positive(Int32ul)
+def _hex(length: int) -> Construct:
+    return Converted(Bytes(length), Hex(length))
+
+
+_id = Converted(Int32ul, Positive())
+_id_or_none = Converted(Int32ul, OrNone())
+_number = Converted(Int16ul, Positive())
+_number_or_none = Converted(Int16ul, OrNone())
+_decks = Converted(Int8ul, OrNone())
+_yes_no = _code(YES_NO_CODES)
+_armed = _code(ARMED_CODES)
+_percent = _code(PERCENT_CODES)
+
+_header = ("seq" / _id, "boot_id" / Int32ul, "t_us" / Int64ul)
+"""What every frame of a shoe begins with (SPEC 5)."""
+
+_command_id = "command_id" / _id
 
 PAYLOADS: dict[Kind, Construct] = {
     Kind.HELLO: Struct(
-        *_HEADER,
-        "device_id" / Name(36),
-        "firmware" / Name(24),
-        "firmware_digest" / Digest(),
+        *_header,
+        "device_id" / Converted(Bytes(36), Name(36)),
+        "firmware" / Converted(Bytes(24), Name(24)),
+        "firmware_digest" / Converted(Bytes(32), Digest()),
         "capabilities" / Int16ul,
-        "deck" / Mapping(Int8ul, DECK_CODES),
-        "decks" / OrNone(Int8ul),
-        "set_id" / Text(36),
+        "deck" / _code(DECK_CODES),
+        "decks" / _decks,
+        "set_id" / _text(36),
         "drawn" / Int16ul,
-        "cutting_card_out" / _YES_NO,
-        "oldest_seq" / OrNone(Int32ul),
+        "cutting_card_out" / _yes_no,
+        "oldest_seq" / _id_or_none,
     ),
     Kind.STATUS: Struct(
-        *_HEADER,
-        "armed" / OrNone(Int16ul),
+        *_header,
+        "armed" / _number_or_none,
         "drawn" / Int16ul,
         "unacknowledged" / Int32ul,
-        "locked_by_key" / _YES_NO,
+        "locked_by_key" / _yes_no,
     ),
     Kind.REPLY: Struct(
-        *_HEADER,
-        "reason" / Mapping(Int8ul, REASON_CODES),
-        "number" / OrNone(Int16ul),
+        *_header,
+        "reason" / _code(REASON_CODES),
+        "number" / _number_or_none,
     ),
     Kind.CHALLENGE_ANSWERED: Struct(
-        *_HEADER,
-        "key_id" / Positive(Int32ul),
-        "nonce" / Hex(NONCE_BYTES),
-        "proof" / Hex(PROOF_BYTES),
+        *_header,
+        "key_id" / _id,
+        "nonce" / _hex(NONCE_BYTES),
+        "proof" / _hex(PROOF_BYTES),
     ),
     Kind.QUERY_ANSWERED: Struct(
-        *_HEADER,
-        "command_id" / Positive(Int32ul),
-        "what" / Mapping(Int8ul, QUERY_CODES),
-        "value" / OrUnknown(Int64ul),
+        *_header,
+        "command_id" / _id,
+        "what" / _code(QUERY_CODES),
+        "value" / Converted(Int64ul, OrUnknown()),
     ),
     Kind.COMMAND_REPLY: Struct(
-        *_HEADER,
-        "command_id" / Positive(Int32ul),
-        "reason" / Mapping(Int8ul, REASON_CODES),
+        *_header,
+        "command_id" / _id,
+        "reason" / _code(REASON_CODES),
     ),
     Kind.SHOE_LOADED: Struct(
-        *_HEADER,
-        "set_id" / Text(36),
-        "decks" / OrNone(Int8ul),
+        *_header,
+        "set_id" / _text(36),
+        "decks" / _decks,
     ),
     Kind.CARD_DRAWN: Struct(
-        *_HEADER,
-        "number" / OrNone(Int16ul),
-        "card" / Mapping(Int8ul, CARD_CODES),
-        "armed" / _ARMED,
-        "face_up" / _YES_NO,
-        "confidence" / _PERCENT,
+        *_header,
+        "number" / _number_or_none,
+        "card" / _code(CARD_CODES),
+        "armed" / _armed,
+        "face_up" / _yes_no,
+        "confidence" / _percent,
     ),
-    Kind.CUTTING_CARD: Struct(*_HEADER),
+    Kind.CUTTING_CARD: Struct(*_header),
     Kind.CARDS_DRAWN: Struct(
-        *_HEADER,
-        "number" / OrNone(Int16ul),
-        "cards" / Together(),
-        "order_known" / _YES_NO,
-        "armed" / _ARMED,
+        *_header,
+        "number" / _number_or_none,
+        "cards" / Converted(Bytes(MOST_TOGETHER), CardsTogether()),
+        "order_known" / _yes_no,
+        "armed" / _armed,
     ),
-    Kind.CARD_PUSHED_BACK: Struct(
-        *_HEADER, "number" / OrNone(Int16ul), "card" / Mapping(Int8ul, CARD_CODES)
+    Kind.CARD_PUSHED_BACK: Struct(*_header, "number" / _number_or_none, "card" / _code(CARD_CODES)),
+    Kind.LID: Struct(*_header, "open" / _yes_no),
+    Kind.BUTTON: Struct(*_header, "button" / Converted(Int8ul, Positive())),
+    Kind.SHOE_EMPTY: Struct(*_header, "drawn" / Int16ul),
+    Kind.SELF_TEST: Struct(
+        *_header,
+        "failed" / Converted(Int16ul, Failures()),
+        "command_id" / _id_or_none,
     ),
-    Kind.LID: Struct(*_HEADER, "open" / _YES_NO),
-    Kind.BUTTON: Struct(*_HEADER, "button" / Positive(Int8ul)),
-    Kind.SHOE_EMPTY: Struct(*_HEADER, "drawn" / Int16ul),
-    Kind.SELF_TEST: Struct(*_HEADER, "failed" / Failures(), "command_id" / OrNone(Int32ul)),
-    Kind.FAULT: Struct(*_HEADER, "code" / Mapping(Int8ul, FAULT_CODES), "in_error_mode" / _YES_NO),
-    Kind.FAULT_CLEARED: Struct(*_HEADER, "code" / Mapping(Int8ul, FAULT_CODES)),
-    Kind.POWER_LOW: Struct(*_HEADER, "percent" / _PERCENT),
-    Kind.POWER_RESTORED: Struct(*_HEADER),
-    Kind.RESET_DONE: Struct(*_HEADER, "command_id" / OrNone(Int32ul)),
-    Kind.KEY_ROTATED: Struct(*_HEADER, "key_id" / Positive(Int32ul)),
-    Kind.TAMPER: Struct(*_HEADER, "what" / Mapping(Int8ul, TAMPER_CODES)),
-    Kind.EVENTS_LOST: Struct(*_HEADER, "last" / Positive(Int32ul)),
+    Kind.FAULT: Struct(*_header, "code" / _code(FAULT_CODES), "in_error_mode" / _yes_no),
+    Kind.FAULT_CLEARED: Struct(*_header, "code" / _code(FAULT_CODES)),
+    Kind.POWER_LOW: Struct(*_header, "percent" / _percent),
+    Kind.POWER_RESTORED: Struct(*_header),
+    Kind.RESET_DONE: Struct(*_header, "command_id" / _id_or_none),
+    Kind.KEY_ROTATED: Struct(*_header, "key_id" / _id),
+    Kind.TAMPER: Struct(*_header, "what" / _code(TAMPER_CODES)),
+    Kind.EVENTS_LOST: Struct(*_header, "last" / _id),
     Kind.HELLO_REQUEST: Struct(),
     Kind.ACKNOWLEDGE: Struct("through" / Int32ul),
     Kind.ARM: Struct(
-        "number" / Positive(Int16ul),
-        "hand" / Mapping(Int8ul, HAND_CODES),
+        "number" / _number,
+        "hand" / _code(HAND_CODES),
         "index" / Int8ul,
     ),
     Kind.LOCK: Struct(),
-    Kind.REPLAY_FROM: Struct("first" / Positive(Int32ul)),
-    Kind.CHALLENGE: Struct("key_id" / Positive(Int32ul), "nonce" / Hex(NONCE_BYTES)),
-    Kind.SHOW: Struct(_COMMAND_ID, "text" / Line(64)),
-    Kind.RESET: Struct(_COMMAND_ID),
-    Kind.TEST_SELF: Struct(_COMMAND_ID),
-    Kind.QUERY: Struct(_COMMAND_ID, "what" / Mapping(Int8ul, QUERY_CODES)),
-    Kind.SET_TIME: Struct(_COMMAND_ID, "unix_us" / Int64ul),
-    Kind.ROTATE_KEY: Struct(_COMMAND_ID, "key_id" / Positive(Int32ul), "wrapped" / Bytes(32)),
+    Kind.REPLAY_FROM: Struct("first" / _id),
+    Kind.CHALLENGE: Struct(
+        "key_id" / _id,
+        "nonce" / _hex(NONCE_BYTES),
+    ),
+    Kind.SHOW: Struct(_command_id, "text" / Converted(Bytes(64), Line(64))),
+    Kind.RESET: Struct(_command_id),
+    Kind.TEST_SELF: Struct(_command_id),
+    Kind.QUERY: Struct(_command_id, "what" / _code(QUERY_CODES)),
+    Kind.SET_TIME: Struct(_command_id, "unix_us" / Int64ul),
+    Kind.ROTATE_KEY: Struct(_command_id, "key_id" / _id, "wrapped" / Bytes(KEY_BYTES)),
 }
 """What follows the kind byte. Every kind of this version has one exact length."""
-
-BODY = Struct(
-    "version" / Const(VERSION, Int8ul),
-    "kind" / Int8ul,
-    "payload" / Switch(this.kind, PAYLOADS, default=Error),
-    Terminated,
-)
-"""A frame without stuffing and without its CRC."""

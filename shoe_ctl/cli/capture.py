@@ -1,4 +1,4 @@
-"""``shoectl capture``: what a shoe says, byte by byte with times, kept where people can read it.
+"""``shoectl capture``: record raw bytes from a shoe, with times, to a capture file.
 
 In: a profile's name and a port, or a journal. Out: lines of a capture in a file or on stdout.
 Must not know: what the bytes mean, the round, the journal.
@@ -23,7 +23,7 @@ from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused, UsageEr
 
 if TYPE_CHECKING:
     from firmware_proto.capture import Entry
-    from shoe_ctl.link.ports import Port
+    from shoe_ctl.link.address import Address
 
 
 @click.command
@@ -31,14 +31,20 @@ if TYPE_CHECKING:
     "--profile",
     "name",
     metavar="PROFILE",
-    help=f"The protocol that the shoe speaks: {', '.join(PROFILES)}.",
+    help=f"The protocol of the shoe: {', '.join(PROFILES)}.",
 )
-@click.option("--port", metavar="PORT", help="As in a configuration: a path, tcp://…, usb:…")
-@click.option("--journal", metavar="FILE", help="Take what this journal holds, not a port.")
-@click.option("--table", metavar="TABLE", help="Of a journal with several: which table's shoe.")
-@click.option("-o", "--output", metavar="FILE", help="A new file to write to.  [stdout]")
 @click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="Stop by itself after so many."
+    "--port",
+    metavar="PORT",
+    help="The port: a path such as /dev/ttyUSB0, tcp://HOST:PORT or usb:SERIAL.",
+)
+@click.option(
+    "--journal", metavar="FILE", help="Make the capture from this journal, not from a port."
+)
+@click.option("--table", metavar="TABLE", help="With --journal: the table, if it holds several.")
+@click.option("-o", "--output", metavar="FILE", help="The new file to write.  [stdout]")
+@click.option(
+    "--seconds", metavar="S", type=click.FloatRange(0, min_open=True), help="Stop after S seconds."
 )
 def capture(  # noqa: PLR0913 - an argument for each option
     name: str | None,
@@ -48,23 +54,24 @@ def capture(  # noqa: PLR0913 - an argument for each option
     output: str | None,
     seconds: float | None,
 ) -> int:
-    """Keep the bytes that come from a shoe, with times, until Ctrl-C.
+    """Record the bytes that come from a shoe, with times, until Ctrl-C.
 
-    Nothing is ever sent to the shoe: one that waits to be spoken to says nothing, and a port that
-    a daemon uses cannot be listened to. What a daemon has heard is in its journal. A port
-    that is lost is opened again; both are noted. What is kept is read by `shoectl decode FILE`,
-    and played back by `shoe-sim play FILE`.
+    Nothing is sent to the shoe, so one that only answers stays silent. A port in use by a
+    daemon cannot be recorded: take the bytes from its journal instead. A lost port is reopened,
+    and both are recorded. Read a capture with shoectl decode FILE, play it back with shoe-sim
+    play FILE.
 
     \b
-    shoectl capture --profile angel_eye --port /dev/ttyUSB0 -o shoe.capture
-    shoectl capture --journal journal.db --table bac-07 -o shoe.capture
+    Examples:
+      shoectl capture --profile reference --port ./shoe -o shoe.capture
+      shoectl capture --journal journal.db --table bac-07 -o journal.capture
     """  # noqa: D301 - click wants the very character
     if journal is not None:
         if (name, port, seconds) != (None, None, None):
-            raise UsageError("--journal takes no other option than --table and --output")
+            raise UsageError("--journal can be combined with --table and --output only")
         return _from_journal(journal, table, output)
     if table is not None:
-        raise UsageError("--table is for --journal")
+        raise UsageError("--table needs --journal: a port has no table")
     if seconds is not None and math.isnan(seconds):
         raise UsageError("--seconds: expected a number above 0")
     if name is None or port is None:
@@ -73,13 +80,13 @@ def capture(  # noqa: PLR0913 - an argument for each option
 
 
 def _from_journal(journal: str, table: str | None, output: str | None) -> int:
-    from shoe_ctl.cli.from_journal import lines
+    from shoe_ctl.cli.capture_files import journal_lines
 
     with ExitStack() as files:
-        found = lines(Path(journal), table)
+        found = journal_lines(Path(journal), table)
         first = next(found, None)
         if first is None:
-            raise InputRefused(f"{journal}: no connection to a shoe is in it")
+            raise InputRefused(f"{journal}: no connection to a shoe is recorded")
         file = sys.stdout if output is None else _new_file(output, files)
         for text in chain((first,), found):
             file.write(text + "\n")
@@ -90,10 +97,10 @@ def _from_journal(journal: str, table: str | None, output: str | None) -> int:
 def _from_port(name: str, port: str, output: str | None, seconds: float | None) -> int:
     if name not in PROFILES:
         raise UsageError(f"--profile: unknown profile {name!r} (have: {', '.join(PROFILES)})")
-    from shoe_ctl.link.ports import parse_port
+    from shoe_ctl.link.address import parse_address
 
     try:
-        where = parse_port(port)
+        where = parse_address(port)
     except ConfigError as error:
         raise UsageError(f"--{error}") from None
     with ExitStack() as files:
@@ -109,7 +116,7 @@ def _new_file(path: str, files: ExitStack) -> TextIO:
         number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise EnvironmentFault(f"{path}: {why}: name a new file to write to") from None
+        raise EnvironmentFault(f"{path}: {why}: choose a new file") from None
     return files.enter_context(os.fdopen(number, "w", encoding="utf-8"))
 
 
@@ -139,22 +146,22 @@ class _Tally:
         """What to do with it."""
         if sys.stderr.isatty() and not self._to_screen:
             click.echo(err=True)
-        again = "" if output is None else f": see it with shoectl decode {output}"
-        click.echo(f"{self.bytes} bytes, lost {self.losses} times{again}", err=True)
+        again = "" if output is None else f". To decode: shoectl decode {output}"
+        click.echo(f"{self.bytes} bytes, connection lost {self.losses} times{again}", err=True)
 
 
 async def _capture(
-    profile: str, port: Port, named: str, tally: _Tally, seconds: float | None
+    profile: str, port: Address, named: str, tally: _Tally, seconds: float | None
 ) -> bool:
     """Listens until SIGINT (then True), SIGTERM or the end of the time given."""
     from concurrent.futures import ThreadPoolExecutor
 
     from firmware_proto.capture import Chunk, Lost, Opened, line
     from firmware_proto.profiles import profile as profile_named
-    from shoe_ctl.link.clock import SystemClock
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.link.openers import opener
-    from shoe_ctl.link.tap import listen
-    from shoe_ctl.link.usb_devices import libusb
+    from shoe_ctl.link.recorder import record
+    from shoe_ctl.link.usb_discovery import libusb
 
     clock = SystemClock()
     began = False
@@ -164,7 +171,7 @@ async def _capture(
         if not began:
             began = True
             tally.write(_header(profile, named, clock.wall_us()))
-            click.echo(f"listening at {named}; Ctrl-C ends it", err=True)
+            click.echo(f"recording from {named}; stop with Ctrl-C", err=True)
         tally.write(line(entry))
         match entry:
             case Chunk():
@@ -177,7 +184,7 @@ async def _capture(
 
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="port") as executor:
         opens = opener(port, profile_named(profile).SERIAL, executor, libusb)
-        return await _until_stopped(lambda: listen(opens, clock, hears), seconds)
+        return await _until_stopped(lambda: record(opens, clock, hears), seconds)
 
 
 def _header(profile: str, port: str, t_us: int) -> str:

@@ -1,4 +1,4 @@
-"""``shoectl decided``: which wagers are won or lost already, from the cards revealed so far.
+"""``shoectl decided``: list the wagers that are won or lost from the cards revealed so far.
 
 In: a game, cards in dealing order with ? for those not revealed. Out: a line a wager, or JSON.
 Must not know: how wagers are decided, shoes, stakes.
@@ -22,19 +22,21 @@ _UNKNOWN = "?"
 @click.command()
 @click.argument("game")
 @click.argument("cards")
-@click.option("--layout", metavar="L", help="Only the wagers of this layout; default: all.")
-@click.option("--decks", type=int, metavar="N", help="Decks in the shoe; default: the game's own.")
-@click.option("as_json", "--json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--layout", metavar="L", help="Only the wagers of this layout.  [all]")
+@click.option("--decks", type=int, metavar="N", help="Decks in the shoe.  [the game's default]")
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON object.")
 def decided(game: str, cards: str, layout: str | None, decks: int | None, as_json: bool) -> None:
-    """Tell for every wager of GAME whether it is won or lost already: win, lose or open.
+    """Show for each wager of GAME whether it is decided: win, lose or open.
 
-    CARDS are the cards dealt so far, in one argument and in dealing order: Player, Banker, Player,
-    Banker, then the third cards. ? is a card not revealed; cards not dealt yet are left off. A
-    fifth card is Player's where Player draws, else Banker's. A wager is won (lost) when
-    it wins (loses) whatever the other cards are; a certain push is open.
+    CARDS are the cards dealt so far, as one argument in dealing order: Player, Banker, Player,
+    Banker, then the third cards. Write ? for a card that is not revealed and leave off cards
+    that are not dealt. A fifth card is Player's if Player draws, else Banker's. A wager is won
+    (lost) if it wins (loses) with any other cards; a certain push is open.
 
-    Example: shoectl decided tiger "7D ? TS ?" --layout A
-    """
+    \b
+    Example:
+      shoectl decided tiger "7D ? TS ?" --layout A
+    """  # noqa: D301 - click wants the very character
     rules = catalog.load(game)
     if decks is not None:
         rules.check_decks(decks)

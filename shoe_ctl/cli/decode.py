@@ -1,4 +1,4 @@
-"""``shoectl decode``: what recorded bytes of a shoe say.
+"""``shoectl decode``: decode recorded bytes of a shoe to events.
 
 In: raw bytes, hexadecimal text or a capture. Out: one line an event, as text or JSON; fixtures.
 Must not know: what any profile's bytes mean, the round, ports.
@@ -21,8 +21,8 @@ import click
 from firmware_proto.capture import SHOE
 from firmware_proto.events import Discarded, Repeated, to_plain
 from firmware_proto.profiles import PROFILES
-from firmware_proto.session import Heard
-from shoe_ctl.cli.captured import Captured, streams, told_apart
+from firmware_proto.session import ReceivedEvent
+from shoe_ctl.cli.capture_files import Captured, detect_capture, streams
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 
 CHUNK_BYTES = 65536
@@ -39,9 +39,9 @@ _SPACE = frozenset(b" \t\r\n")
 class _Listener(Protocol):
     """What each profile's ``codec`` offers under this name."""
 
-    def feed(self, data: bytes) -> list[Heard]: ...
+    def feed(self, data: bytes) -> list[ReceivedEvent]: ...
 
-    def end(self) -> list[Heard]: ...
+    def end(self) -> list[ReceivedEvent]: ...
 
 
 @click.command()
@@ -49,38 +49,40 @@ class _Listener(Protocol):
     "--profile",
     "name",
     metavar="PROFILE",
-    help=f"The protocol that the shoe speaks: {', '.join(PROFILES)}; a capture names its own.",
+    help=f"The protocol of the shoe: {', '.join(PROFILES)}.  [of a capture, its own]",
 )
-@click.option("as_json", "--json", is_flag=True, help="Print one JSON object an event.")
-@click.option(
-    "as_hex", "--hex", is_flag=True, help="The input is text: bytes of two hexadecimal digits."
-)
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON object per event.")
+@click.option("as_hex", "--hex", is_flag=True, help="Read text: bytes as two hexadecimal digits.")
 @click.option(
     "--fixture",
     metavar="FOLDER",
-    help="Instead of printing, put the capture FILE and the events it holds there, for tests.",
+    help="Copy the capture FILE and its events to this folder, as a test fixture.",
 )
 @click.argument("file", required=False)
 def decode(
     name: str | None, as_json: bool, as_hex: bool, fixture: str | None, file: str | None
 ) -> int:
-    """Decode a shoe's bytes from FILE, or from stdin without one (or with -).
+    """Decode a shoe's bytes to events, one per line.
 
-    FILE may be a capture (see `shoectl capture`): what the shoe said in it is decoded, each
-    connection from its own beginning. So may it be a journal of one table, or an export.
+    The bytes come from FILE, or from stdin without FILE (or with -). FILE may also be a capture
+    (see shoectl capture), a journal of one table, or an export: then each connection is decoded
+    from its own beginning.
 
-    Each event is one line: its place in the input (the first byte is 0), its type, the shoe's
-    number for it, its fields, and its bytes. Bytes that do not fit are discarded lines with the
-    reason, frames that the shoe sent again are repeated ones; nothing is left out. Lines come as
-    the bytes do. The last line, on stderr, counts them. Input without an end goes on until Ctrl-C.
+    A line has the event's offset in the input, its type, the shoe's sequence number, its fields
+    and its bytes. Bytes that cannot be decoded are discarded lines with the reason; frames that
+    the shoe sent again are repeated lines. Nothing is left out. The counts are printed last, on
+    stderr.
 
-    Example: echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
-    """
+    \b
+    Examples:
+      echo "05 31 44 81 B8 03 34 46" | shoectl decode --profile angel_eye --hex
+      shoectl decode shoe.capture --json
+    """  # noqa: D301 - click wants the very character
     if name is not None:
         _refuse_unknown(name)
     if fixture is not None:
         if as_json or as_hex or name is not None:
-            raise UsageError("--fixture takes a capture as it is: leave the other options out")
+            raise UsageError("--fixture cannot be combined with other options: remove them")
         _make_fixture(file, fixture)
         return 0
     counts: Counter[str] = Counter()
@@ -103,18 +105,18 @@ def decode(
     sys.stdout.flush()
     events = "1 event" if counts["event"] == 1 else f"{counts['event']} events"
     repeated, discarded = counts[Repeated.type], counts[Discarded.type]
-    until = " until it was interrupted" if interrupted else ""
+    until = ", interrupted" if interrupted else ""
     click.echo(f"{events}, {repeated} repeated, {discarded} discarded{until}", err=True)
     return 130 if interrupted else 0
 
 
 def _make_fixture(file: str | None, folder: str) -> None:
-    from shoe_ctl.cli.fixture import make
+    from shoe_ctl.cli.capture_files import make_fixture
 
     if file is None or file == "-":
-        raise UsageError("--fixture: name the capture's file")
-    path = make(Path(file), Path(folder), events_of_capture)
-    click.echo(f"{path}: a test finds it there", err=True)
+        raise UsageError("--fixture needs the capture's FILE")
+    path = make_fixture(Path(file), Path(folder), events_of_capture)
+    click.echo(f"wrote {path} and its events", err=True)
 
 
 def events_of_capture(captured: Captured) -> Iterator[str]:
@@ -125,18 +127,18 @@ def events_of_capture(captured: Captured) -> Iterator[str]:
 
 def _all_events(
     chunks: Iterable[bytes], profile: str | None, name: str, *, as_hex: bool
-) -> Iterator[tuple[Heard, bytes]]:
+) -> Iterator[tuple[ReceivedEvent, bytes]]:
     """Every event of an input of any of the kinds that are read."""
     if as_hex:
         return _events(_listener(_named(profile)), _from_hex(chunks))
-    found, chunks = told_apart(chunks)
+    found, chunks = detect_capture(chunks)
     if found:
         captured = Captured(chunks, name)
         return _captured_events(captured, profile or captured.header.profile)
     return _events(_listener(_named(profile)), chunks)
 
 
-def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[Heard, bytes]]:
+def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[ReceivedEvent, bytes]]:
     """A listener for each connection; places go on counting, as if all were one stream."""
     _refuse_unknown(profile)
     before = 0
@@ -151,7 +153,7 @@ def _captured_events(captured: Captured, profile: str) -> Iterator[tuple[Heard, 
 
 def _named(profile: str | None) -> str:
     if profile is None:
-        raise UsageError(f"--profile is missing: one of {', '.join(PROFILES)}")
+        raise UsageError(f"--profile is missing: give one of {', '.join(PROFILES)}")
     return profile
 
 
@@ -188,9 +190,9 @@ def _is_journal(source: BinaryIO, name: str) -> bool:
 
 
 def _from_journal(path: Path) -> Iterator[bytes]:
-    from shoe_ctl.cli.from_journal import lines
+    from shoe_ctl.cli.capture_files import journal_lines
 
-    return (f"{line}\n".encode() for line in lines(path, None))
+    return (f"{line}\n".encode() for line in journal_lines(path, None))
 
 
 def _chunks(source: BinaryIO, name: str) -> Iterator[bytes]:
@@ -259,10 +261,10 @@ def _not_hex(byte: int) -> str:
     shown = (
         repr(chr(byte)) if chr(byte).isascii() and chr(byte).isprintable() else f"byte {byte:02x}"
     )
-    return f"{shown} is no hexadecimal digit"
+    return f"{shown} is not a hexadecimal digit"
 
 
-def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[Heard, bytes]]:
+def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[ReceivedEvent, bytes]]:
     """Every event with its bytes; keeps only the bytes whose event is still to come."""
     kept, base = bytearray(), 0
     for chunk in chunks:
@@ -279,7 +281,7 @@ def _events(listener: _Listener, chunks: Iterable[bytes]) -> Iterator[tuple[Hear
         yield heard, bytes(kept[heard.first - base : heard.last - base])
 
 
-def _json(heard: Heard, raw: bytes) -> str:
+def _json(heard: ReceivedEvent, raw: bytes) -> str:
     plain = to_plain(heard.event)
     told: dict[str, object] = {"type": plain.pop("type")}
     if heard.seq is not None:
@@ -287,7 +289,7 @@ def _json(heard: Heard, raw: bytes) -> str:
     return json.dumps(told | plain | {"raw": raw.hex()})
 
 
-def _text(heard: Heard, raw: bytes) -> str:
+def _text(heard: ReceivedEvent, raw: bytes) -> str:
     plain = to_plain(heard.event)
     kind = plain.pop("type")
     fields = " ".join(f"{name}={_shown(value)}" for name, value in plain.items())

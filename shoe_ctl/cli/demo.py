@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from firmware_proto.profiles import PROFILES
 from shoe_ctl.errors import (
     EnvironmentFault,
     InputRefused,
@@ -46,23 +47,43 @@ _ROUNDS_A_DECK = 7
 
 
 @click.command
-@click.option("--game", default="tiger", show_default=True, help="A shipped game, or a file.")
 @click.option(
-    "--rounds", type=click.IntRange(1, _MOST_ROUNDS), help="Stop after so many rounds.  [one shoe]"
+    "--game",
+    metavar="G",
+    default="tiger",
+    show_default=True,
+    help="A shipped game, or a game file.",
 )
-@click.option("--seed", type=click.IntRange(0), help="Deal the same cards again.  [any]")
-@click.option("--profile", default="reference", show_default=True, help="The shoe's protocol.")
+@click.option(
+    "--rounds",
+    metavar="N",
+    type=click.IntRange(1, _MOST_ROUNDS),
+    help="Stop after this many rounds.  [one shoe]",
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), help="Deal the cards of this seed.  [random]"
+)
+@click.option(
+    "--profile",
+    metavar="P",
+    default="reference",
+    show_default=True,
+    help=f"The shoe's protocol: {', '.join(PROFILES)}.",
+)
 @click.option(
     "--pace-ms",
+    metavar="N",
     type=click.IntRange(0, 10_000),
     default=20,
     show_default=True,
-    help="How long the dealer takes to draw a card.",
+    help="How long the dealer takes to draw a card, in milliseconds.",
 )
-@click.option("--scenario", metavar="NAME|FILE", help="Play one situation instead of a shoe.")
-@click.option("--scenarios", is_flag=True, help="List the situations there are, a line each.")
-@click.option("--keep", is_flag=True, help="Keep the folder with the journal, and name it.")
-@click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
+@click.option("--scenario", metavar="NAME|FILE", help="Play one scenario instead of a shoe.")
+@click.option("--scenarios", is_flag=True, help="List the scenarios.")
+@click.option("--keep", is_flag=True, help="Keep the journal and print its path.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Write public events to stdout, one per line."
+)
 def demo(  # noqa: PLR0913 - the options of the command line
     game: str,
     rounds: int | None,
@@ -76,12 +97,13 @@ def demo(  # noqa: PLR0913 - the options of the command line
 ) -> None:
     """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
 
-    What it writes goes when it ends, but for the journal of one that was interrupted or failed.
+    Its files are removed at the end, except the journal of a demo that was interrupted or failed.
 
     \b
-    shoectl demo --game fa_fa_fabulous_4 --rounds 10
-    shoectl demo --rounds 10 --keep
-    shoectl demo --scenario link_lost_resumes
+    Examples:
+      shoectl demo --game fa_fa_fabulous_4 --rounds 10
+      shoectl demo --rounds 10 --keep
+      shoectl demo --scenario link_lost_resumes
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.demo_view import JsonView, RichView
     from shoe_ctl.config.resolve import resolve
@@ -123,7 +145,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
             config = parse(toml if speaks else toml + _way_in(socket), "demo")
             asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
         if view.halted:
-            raise InputRefused(f"the table halted: {view.halted}; the journal tells why: {journal}")
+            raise InputRefused(f"the table halted: {view.halted}; its journal: {journal}")
     again = _again(seed, game, profile, rounds)
     view.sum_up(journal=journal if keep else None, again=again)
 
@@ -175,7 +197,7 @@ def _list_scenarios(*, as_json: bool) -> None:
         [sys.executable, "-m", "simulators", "--scenarios"], stdout=subprocess.PIPE, check=False
     )
     if listed.returncode:
-        raise EnvironmentFault("the simulators do not say which scenarios there are (see above)")
+        raise EnvironmentFault("the scenarios cannot be listed: see the lines above")
     found = [json.loads(line) for line in listed.stdout.splitlines()]
     width = max(len(one["name"]) for one in found)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -212,9 +234,9 @@ def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:
         asyncio.run(until_terminated(playing()))
     journal = folder / _JOURNAL
     for text in wrong:
-        click.echo("all came as expected" if text is None else text, err=True)
+        click.echo("all as expected" if text is None else text, err=True)
         if text is not None:
-            raise InputRefused(f"{scenario}: something else came of it; its journal: {journal}")
+            raise InputRefused(f"{scenario}: not as expected; its journal: {journal}")
 
 
 def _refuse_what_it_says() -> None:
@@ -226,7 +248,9 @@ def _refuse_what_it_says() -> None:
     context = click.get_current_context()
     for name in ("game", "rounds", "seed", "profile"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(f"--{name}: the scenario says it")
+            raise UsageError(
+                f"--{name} cannot be combined with --scenario: the scenario defines the {name}."
+            )
 
 
 def _toml(game: str, profile: str, journal: str, port: str) -> bytes:
@@ -326,9 +350,9 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.run import host_boot, until_terminated
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.delivery import NamedSink
-    from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
     seen_enough = asyncio.Event()
@@ -345,7 +369,7 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
 
         def shoe_ended() -> None:
             loop.remove_reader(shoe.alive)
-            sink.fail(EnvironmentFault("the simulated shoe ended before its cards did"))
+            sink.fail(EnvironmentFault("the simulated shoe ended before all cards were dealt"))
 
         def storage_failed(what: str) -> None:
             sink.fail(JournalError(what))

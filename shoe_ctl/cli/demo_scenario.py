@@ -128,9 +128,9 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
     """The daemon from its start to when it has to stop, and why it has to."""
     from concurrent.futures import ThreadPoolExecutor
 
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.delivery import NamedSink
-    from shoe_ctl.link.clock import SystemClock
     from shoe_ctl.records import Audience
 
     with ThreadPoolExecutor(thread_name_prefix="port") as executor:

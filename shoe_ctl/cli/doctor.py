@@ -1,4 +1,4 @@
-"""``shoectl doctor``: what is plugged in, who may open it, and what is wrong at a shoe's port.
+"""``shoectl doctor``: list ports and diagnose connection problems.
 
 In: a configuration, or a profile and ports. Out: a table or JSON; 0 all well, 1 something wrong.
 Must not know: how a port is tried, the daemon's insides.
@@ -22,56 +22,66 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shoe_ctl.cli.doctor_view import Report, TriedPort
-    from shoe_ctl.link.inventory import System, UsbFound
-    from shoe_ctl.link.trial import Target
-    from shoe_ctl.link.usb_devices import Backends
+    from shoe_ctl.link.discovery import System, UsbFound
+    from shoe_ctl.link.doctor import ProbeTarget
+    from shoe_ctl.link.usb_discovery import Backends
 
 
 @click.command
-@click.option("--config", "config_file", metavar="FILE", help="Try the ports of its tables.")
+@click.option(
+    "--config",
+    "config_file",
+    metavar="FILE",
+    help="Check the ports of its tables.",
+)
 @click.option(
     "--profile",
     "name",
     metavar="PROFILE",
-    help=f"What should be spoken at --port: {', '.join(PROFILES)}.",
+    help=f"The protocol expected at --port: {', '.join(PROFILES)}.",
 )
 @click.option(
     "--port",
     "ports",
     metavar="PORT",
     multiple=True,
-    help="As in a configuration: a path, tcp://…, usb:… May be given again.",
+    help="A port: a path such as /dev/ttyUSB0, tcp://HOST:PORT or usb:SERIAL. Repeatable.",
 )
 @click.option(
     "--seconds",
+    metavar="S",
     type=click.FloatRange(0, 3600, min_open=True),
     default=5.0,
     show_default=True,
-    help="How long to listen at a port, at each rate.",
+    help="Listen for S seconds at each port and baud rate.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def doctor(
     config_file: str | None, name: str | None, ports: tuple[str, ...], seconds: float, as_json: bool
 ) -> int:
-    """List serial ports and USB devices; say what is wrong at a shoe's port.
+    """List ports and diagnose connection problems.
 
-    Without options it lists, and opens no port. With --config (all its tables, or those of
-    --port), or with --profile and --port, it listens at each port and says in one line what is
-    wrong there and what to do.
+    Without options it lists serial ports and USB devices and opens none of them. With --config (all
+    tables, or those at --port), or with --profile and --port, it listens at each port and prints
+    one line with the problem and what to do.
 
-    No shoe is told to do anything. A vendor's shoe is sent nothing at all: let it speak while
-    this listens. A reference shoe is asked who it is, and to prove it where a key
-    is given (hello_request, challenge): it answers, sends again what was not acknowledged, and
-    keeps everything. A port that another process has is left alone; a daemon that has it is
-    asked at its socket how its shoe is.
+    No shoe changes its state. A vendor's shoe is sent nothing: make it send something while doctor
+    listens. A reference shoe is asked for its identity, and for proof of it if there is a key
+    (hello_request, challenge). A port that another process uses is not opened; if that process is a
+    daemon, doctor asks for the shoe's state at the daemon's socket.
 
-    Exit code 0: all is well; 1: something is wrong; 3: this host cannot tell.
+    Exit code 0: no problem; 1: a check failed; 3: this host cannot check.
 
-    Example: shoectl doctor --config table.toml
-    """
+    \b
+    Examples:
+      shoectl doctor
+      shoectl doctor --config table.toml
+      shoectl doctor --profile reference --port ./shoe
+    """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli import doctor_view
-    from shoe_ctl.link.inventory import System
-    from shoe_ctl.link.usb_devices import libusb
+    from shoe_ctl.cli.common import is_terminal
+    from shoe_ctl.link.discovery import System
+    from shoe_ctl.link.usb_discovery import libusb
 
     # what a link logs of each connection is in the line that is told of it
     logging.getLogger("shoe_ctl").addHandler(logging.NullHandler())
@@ -80,14 +90,17 @@ def doctor(
     report = replace(examine(targets, seconds, system, libusb), notes=_notes(config_file))
     report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
     report = replace(report, daemon=_daemon_trouble(config_file))
-    click.echo(doctor_view.as_json(report) if as_json else doctor_view.as_text(report))
+    if is_terminal() and not as_json:
+        doctor_view.show_on_terminal(report)
+    else:
+        click.echo(doctor_view.as_json(report) if as_json else doctor_view.as_text(report))
     if any(tried.diagnosis.cause == "no_libusb" for tried in report.tried):
-        raise EnvironmentFault("USB cannot be looked at: pip install 'shoe-ctl[usb]'")
+        raise EnvironmentFault("USB cannot be checked: run pip install 'shoe-ctl[usb]'")
     wrong = sum(tried.diagnosis.well is False for tried in report.tried)
     if wrong:
-        raise InputRefused(f"{wrong} of {len(report.tried)} ports: something is wrong")
+        raise InputRefused(f"{wrong} of {len(report.tried)} ports failed")
     if report.daemon:
-        raise InputRefused("something is wrong with the daemon of this configuration")
+        raise InputRefused("the daemon of this configuration failed")
     return 0
 
 
@@ -129,7 +142,7 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
     from shoe_ctl.cli.table import Wire
     from shoe_ctl.config.schema import load
     from shoe_ctl.errors import ShoeCtlError
-    from shoe_ctl.link import verdicts
+    from shoe_ctl.link.doctor import diagnose_from_status
 
     found = tried.diagnosis
     if found.cause != "held_by_daemon":
@@ -137,7 +150,7 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
     try:
         file = config_file or _config_of(found.holder, proc)
         if file is None:
-            raise EnvironmentFault("give its --config to see how its shoe is")
+            raise EnvironmentFault("give its --config to see the state of its shoe")
         config = load(file)
         if config.socket_path is None:
             raise EnvironmentFault("its configuration has no [socket]")
@@ -145,11 +158,11 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
         table = tried.table or next(at_port, None)
         with Wire(config.socket_path) as wire:
             (held,) = wire.status(table)["tables"]
-        told = verdicts.of_daemon(
+        told = diagnose_from_status(
             found, held["link"], held.get("link_reason"), held["next"]["message"]["text"]
         )
     except (ShoeCtlError, ValueError, KeyError) as error:
-        told = replace(found, says=f"{found.says}; it was not asked: {error}")
+        told = replace(found, says=f"{found.says}; the daemon was not asked: {error}")
     return replace(tried, diagnosis=told)
 
 
@@ -169,15 +182,15 @@ def _config_of(pid: int | None, proc: Path) -> str | None:
 
 
 def examine(
-    targets: Sequence[tuple[str | None, Target]], seconds: float, system: System, usb: Backends
+    targets: Sequence[tuple[str | None, ProbeTarget]], seconds: float, system: System, usb: Backends
 ) -> Report:
     """What is there, and what is found at each target, all of them tried at the same time."""
     from shoe_ctl.cli.doctor_view import Report
-    from shoe_ctl.link.inventory import serial_ports
+    from shoe_ctl.link.discovery import find_serial_ports
 
     candidates, usb_note = _usb(system, usb)
     return Report(
-        ports=serial_ports(system),
+        ports=find_serial_ports(system),
         usb=candidates,
         usb_note=usb_note,
         tried=asyncio.run(_try_all(targets, seconds, system, usb)),
@@ -187,22 +200,22 @@ def examine(
 
 def _usb(system: System, usb: Backends) -> tuple[list[UsbFound], str | None]:
     """The USB devices, or why they cannot be looked at."""
-    from shoe_ctl.link.inventory import usb_candidates
+    from shoe_ctl.link.discovery import find_usb_candidates
 
     try:
-        return usb_candidates(system, usb()), None
+        return find_usb_candidates(system, usb()), None
     except PortError as error:
         return [], str(error)
 
 
 async def _try_all(
-    targets: Sequence[tuple[str | None, Target]], seconds: float, system: System, usb: Backends
+    targets: Sequence[tuple[str | None, ProbeTarget]], seconds: float, system: System, usb: Backends
 ) -> list[TriedPort]:
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.cli.doctor_view import TriedPort
-    from shoe_ctl.link.clock import SystemClock
-    from shoe_ctl.link.diagnosis import Doctor
+    from shoe_ctl.clock import SystemClock
+    from shoe_ctl.link.doctor import Doctor
 
     with ThreadPoolExecutor(max_workers=max(1, len(targets)), thread_name_prefix="port") as pool:
         here = Doctor(system=system, clock=SystemClock(), executor=pool, usb=usb, seconds=seconds)
@@ -215,18 +228,18 @@ async def _try_all(
 
 def _targets(
     config_file: str | None, name: str | None, ports: tuple[str, ...]
-) -> list[tuple[str | None, Target]]:
+) -> list[tuple[str | None, ProbeTarget]]:
     """What is to be tried, each with its table where a configuration names one."""
     if config_file is not None:
         if name is not None:
-            raise UsageError("--profile: the configuration names it: leave one of the two out")
+            raise UsageError("--profile cannot be combined with --config, which names it")
         return _of_config(config_file, ports)
     if name is None:
         if ports:
-            raise UsageError("--profile is missing: what should be spoken at --port?")
+            raise UsageError("--profile is missing: name the protocol expected at --port")
         return []
     if not ports:
-        raise UsageError("--port is missing: where should --profile be tried?")
+        raise UsageError("--port is missing: name the port where --profile is expected")
     if name not in PROFILES:
         raise UsageError(f"--profile: unknown profile {name!r} (have: {', '.join(PROFILES)})")
     return [(None, _named(name, port)) for port in dict.fromkeys(ports)]
@@ -240,24 +253,24 @@ def _notes(config_file: str | None) -> list[str]:
     return [] if config_file is None else warnings(load(config_file))
 
 
-def _named(name: str, port: str) -> Target:
+def _named(name: str, port: str) -> ProbeTarget:
     from firmware_proto.profiles import profile
-    from shoe_ctl.link.ports import parse_port
-    from shoe_ctl.link.trial import Target
+    from shoe_ctl.link.address import parse_address
+    from shoe_ctl.link.doctor import ProbeTarget
 
     try:
-        where = parse_port(port)
+        where = parse_address(port)
     except ConfigError as error:
         raise UsageError(f"--{error}") from None
     chosen = profile(name)
-    return Target(port=where, name=name, profile=chosen, settings={}, serial=chosen.SERIAL)
+    return ProbeTarget(port=where, name=name, profile=chosen, settings={}, serial=chosen.SERIAL)
 
 
-def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, Target]]:
+def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | None, ProbeTarget]]:
     from shoe_ctl.config.resolve import profile_of, resolve
     from shoe_ctl.config.schema import load
-    from shoe_ctl.link.ports import parse_port
-    from shoe_ctl.link.trial import Target
+    from shoe_ctl.link.address import parse_address
+    from shoe_ctl.link.doctor import ProbeTarget
 
     config = load(config_file)
     resolve(config)  # what the daemon would not start with is told before any port is tried
@@ -265,13 +278,13 @@ def _of_config(config_file: str, ports: tuple[str, ...]) -> list[tuple[str | Non
     for port in ports:
         if port not in have:
             raise UsageError(f"--port: no table has {port!r} (have: {', '.join(have)})")
-    found: list[tuple[str | None, Target]] = []
+    found: list[tuple[str | None, ProbeTarget]] = []
     for table in config.table:
         shoe = table.shoe
         chosen, settings, _ = profile_of(config, table, {})
         if not ports or shoe.port in ports:
-            target = Target(
-                port=parse_port(shoe.port),
+            target = ProbeTarget(
+                port=parse_address(shoe.port),
                 name=shoe.profile,
                 profile=chosen,
                 settings=settings,

@@ -1,4 +1,4 @@
-"""``shoectl export``: one set of cards of a journal as a file that is a journal by itself.
+"""``shoectl export``: export one shoe of a journal as a file that is a journal by itself.
 
 In: a journal's path, a shoe's id. Out: one compressed file, and what it holds.
 Must not know: how it is laid out. It only reads the journal, also while a daemon writes.
@@ -13,28 +13,33 @@ import click
 
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
-@click.option("--shoe", "shoe_id", metavar="ID", help="Which; without it the last one.")
+@click.option("--shoe", "shoe_id", metavar="ID", help="The shoe to export.  [the last one]")
 @click.option(
-    "--output", type=click.Path(path_type=Path), metavar="FILE", help="Without it SHOE.journal.gz."
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write.  [SHOE.journal.gz]",
 )
-@click.option("--json", "as_json", is_flag=True, help="What it holds as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print its contents as one JSON object.")
 def export(journal: Path, shoe_id: str | None, output: Path | None, as_json: bool) -> None:
-    """Write what JOURNAL has of one shoe to one compressed file.
+    """Export one shoe of JOURNAL to one compressed file.
 
-    The file is read by verify, replay and decode as a journal is.
+    verify, replay, rounds and decode read the file as they read a journal.
 
-    Example: shoectl export journal.db --shoe bac-07-s12
-    """
-    from shoe_ctl.cli.damage import told_of
+    \b
+    Example:
+      shoectl export journal.db --shoe bac-07-s1
+    """  # noqa: D301 - click wants the very character
+    from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.daemon.journal_upkeep import SUFFIX
     from shoe_ctl.history.shoe_sections import find_section
     from shoe_ctl.journal import export as exports
     from shoe_ctl.journal.reader import Reader
 
-    with told_of(journal), Reader.open(journal) as reader:
+    with explain_damage(journal), Reader.open(journal) as reader:
         span = find_section(reader, shoe_id)
         path = Path(f"{span.shoe_id}{SUFFIX}") if output is None else output
-        kept = exports.stretch(reader, span.table, span.first, span.last)
+        kept = exports.select_records(reader, span.table, span.first, span.last)
         exports.write(reader, kept, path)
     if as_json:
         import msgspec

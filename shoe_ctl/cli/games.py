@@ -1,4 +1,4 @@
-"""``shoectl games``: which games there are, or whether a game file is good.
+"""``shoectl games``: list the games, or check a game file.
 
 In: shipped game files, or one file. Out: a table of 80 columns, or JSON.
 Must not know: how rounds are settled.
@@ -10,29 +10,37 @@ import json
 from pathlib import Path
 
 import click
+import msgspec
 
+from shoe_ctl.cli.common import Column, is_terminal, make_cell, make_console, make_table
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 
 _ROW = "{:<26}  {:>3}  {:<10}  {:<9}  {:>5}  {:<7}  {:>6}"
 _HEADS = ("GAME", "VER", "DATE", "DECK", "DECKS", "METHODS", "WAGERS")
+_NUMBERS = ("VER", "DECKS", "WAGERS")
 
 
 @click.command()
-@click.option("as_json", "--json", is_flag=True, help="Print JSON, for programs.")
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON document.")
 @click.option(
     "file",
     "--check",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Check this game file instead of listing the games.",
+    help="Check this game file; list nothing.",
 )
 def games(as_json: bool, file: Path | None) -> None:
-    """List the games, or say what is wrong with a game file.
+    """List the shipped games, or check a game file.
 
-    Example: shoectl games --check my-baccarat.toml
-    """
+    An error names the file, the key and what was expected there.
+
+    \b
+    Examples:
+      shoectl games
+      shoectl games --check my-baccarat.toml
+    """  # noqa: D301 - click wants the very character
     if file is not None:
         _check(file, as_json)
         return
@@ -40,9 +48,16 @@ def games(as_json: bool, file: Path | None) -> None:
     if as_json:
         click.echo(json.dumps([_plain(game) for game in found], indent=2))
         return
+    if is_terminal():
+        columns = [Column(head, right=head in _NUMBERS) for head in _HEADS]
+        table = make_table([columns[0]._replace(style="cyan", fits=False), *columns[1:]])
+        for game in found:
+            table.add_row(*map(make_cell, _cells(game)))
+        make_console().print(table)
+        return
     click.echo(_ROW.format(*_HEADS))
     for game in found:
-        click.echo(_row(game))
+        click.echo(_ROW.format(*_cells(game)).rstrip())
 
 
 def _check(file: Path, as_json: bool) -> None:
@@ -57,7 +72,7 @@ def _check(file: Path, as_json: bool) -> None:
         return
     lines = sum(len(wager.lines) for wager in game.wagers.values())
     click.echo(
-        f"{file}: good: {game.title} ({game.id}), {len(game.wagers)} wagers, {lines} pay lines"
+        f"{file}: valid: {game.title} ({game.id}), {len(game.wagers)} wagers, {lines} pay lines"
     )
 
 
@@ -71,18 +86,19 @@ def _plain(game: Game) -> dict[str, object]:
         "decks": game.decks._asdict(),
         "methods": list(game.methods),
         "wagers": list(game.wagers),
+        "readings": [msgspec.structs.asdict(reading) for reading in game.readings],
         "sha256": game.sha256,
     }
 
 
-def _row(game: Game) -> str:
+def _cells(game: Game) -> tuple[str, ...]:
     low, high = game.decks.min, game.decks.max
-    return _ROW.format(
+    return (
         game.id,
-        game.version or "-",
+        str(game.version or "-"),
         game.date or "-",
         game.deck.name,
         str(low) if low == high else f"{low}-{high}",
         " ".join(game.methods) or "-",
-        len(game.wagers),
-    ).rstrip()
+        str(len(game.wagers)),
+    )

@@ -17,23 +17,23 @@ from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
 from shoe_ctl.terminal_text import printable, shortened
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
-"""What a standard output says that takes nothing: a full disk, a terminal that is gone, none."""
+"""Errors of a standard output that cannot be written: a full disk, no terminal, none at all."""
 
 COMMANDS = {
-    "capture": "Keep what a shoe says, with times, in a file.",
-    "decided": "Which wagers are won or lost already.",
-    "decode": "What the bytes of a shoe say, one event a line.",
-    "demo": "A simulated shoe dealt to the end, as you watch.",
-    "doctor": "What is plugged in, and what is wrong at a shoe's port.",
-    "export": "One shoe of a journal, as one compressed file.",
-    "games": "The games, or what is wrong with a game file.",
-    "odds": "What each wager gives back, exactly.",
-    "replay": "Run a journal again and compare, or read its rounds.",
-    "rounds": "The shoes and rounds of a journal, one a line.",
-    "run": "The daemon: shoe, round, journal, outcomes.",
-    "settle": "What each wager of a round pays.",
-    "table": "Act on a running daemon's tables, or see how they stand.",
-    "verify": "Whether a journal is what was written.",
+    "capture": "Record raw bytes from a shoe to a capture file.",
+    "decided": "List the wagers that are already won or lost.",
+    "decode": "Decode a shoe's bytes to events, one per line.",
+    "demo": "Deal a simulated shoe with the real daemon.",
+    "doctor": "List ports and diagnose connection problems.",
+    "export": "Export one shoe of a journal to a compressed file.",
+    "games": "List the games, or check a game file.",
+    "odds": "Compute exact odds and house edge per wager.",
+    "replay": "Replay a journal and compare, or report its rounds.",
+    "rounds": "List the shoes and rounds of a journal.",
+    "run": "Run the daemon: shoes, rounds, journal, outcomes.",
+    "settle": "Settle rounds: what each wager pays.",
+    "table": "Send commands to a running daemon's tables.",
+    "verify": "Check a journal's hash chain and signatures.",
 }
 """Every command with its line in ``--help``; the module of the same name holds it."""
 
@@ -63,14 +63,29 @@ class _Lazy(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named first; of one that is not there, the nearest is suggested."""
+        name = args[0]
+        if not (ctx.resilient_parsing or name.startswith("-") or name in COMMANDS):
+            raise click.exceptions.NoSuchCommand(name[:64], possibilities=[*COMMANDS], ctx=ctx)
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="shoe-ctl", prog_name="shoectl")
 def shoectl() -> None:
     """Drive a card-reading dealing shoe at a baccarat table.
 
-    Example: shoectl demo --rounds 5
-    """
+    Each command has a help page: shoectl run --help
+
+    \b
+    Examples:
+      shoectl demo --rounds 5
+      shoectl run --config table.toml
+      shoectl table status --config table.toml
+    """  # noqa: D301 - click wants the very character
 
 
 def main() -> None:
@@ -94,30 +109,30 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        _say_no_more()
+        _discard_output()
         sys.exit(1)
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise
-        _say_no_more()
+        _discard_output()
         click.echo(f"shoectl: output cannot be written: {error.strerror}", err=True)
         sys.exit(EnvironmentFault.exit_code)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _flush() -> None:
-    """What still waits is written now: at exit nobody could tell that it cannot be."""
+    """Write what is still buffered: at exit an error could not be reported."""
     if sys.stdout is not None:  # it was closed before we began
         sys.stdout.flush()
 
 
-def _say_no_more() -> None:
-    """Whoever read our output has gone: nothing is left to be written to them, not even at exit."""
+def _discard_output() -> None:
+    """Discard what is still to be written: the reader of our output has gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _in_one_line(error: click.ClickException) -> str:
-    """What is wrong and, for wrong words, where the right ones are told."""
-    said = " ".join(error.format_message().split())
+    """Return the error in one line and, for wrong usage, the help page to see."""
+    text = " ".join(error.format_message().split())
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return said if ctx is None else f"{said.rstrip('.')} (see: {ctx.command_path} --help)"
+    return text if ctx is None else f"{text.rstrip('.')} (see: {ctx.command_path} --help)"

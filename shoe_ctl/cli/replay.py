@@ -1,4 +1,4 @@
-"""``shoectl replay``: run a journal again and compare; or read single rounds of it as accounts.
+"""``shoectl replay``: replay a journal and compare; or report single rounds of it.
 
 In: a journal's path. Out: a summary or accounts for people, or JSON; exit 1 where they differ.
 Must not know: how inputs are run, how a round is found. It reads only, also while a daemon writes.
@@ -12,33 +12,35 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from shoe_ctl.account.places import Place
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.input_replay import GameOverrides
     from shoe_ctl.replay.replay import Replay
     from shoe_ctl.replay.wire_replay import RecordedSessions
+    from shoe_ctl.round_report.lookup import RoundLocation
 
 
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
-@click.option("--round", "round_id", metavar="ID", help="The account of one round.")
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Those of the last rounds.")
-@click.option("--table", metavar="ID", help="With --last: of this table alone.")
+@click.option("--round", "round_id", metavar="ID", help="Report on this round.")
+@click.option(
+    "--last", type=click.IntRange(min=1), metavar="N", help="Report on the last N rounds."
+)
+@click.option("--table", metavar="ID", help="With --last: rounds of this table only.")
 @click.option(
     "--key-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The shoes' keys: check every proof and MAC again.",
+    help="The shoes' keys: verify every proof and MAC again.",
 )
 @click.option(
     "--games",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="A game file, or a folder of them, in place of those kept.",
+    help="Use this game file, or folder of them, instead of the recorded ones.",
 )
-@click.option("--brief", is_flag=True, help="With --round or --last: the summaries alone.")
-@click.option("--all", "go_on", is_flag=True, help="Go on behind the first difference.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, or one for each round.")
+@click.option("--brief", is_flag=True, help="With --round or --last: print summaries only.")
+@click.option("--all", "go_on", is_flag=True, help="Continue after the first difference.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, or one per round.")
 @click.pass_context
 def replay(  # noqa: PLR0913 - one for each option
     ctx: click.Context,
@@ -52,33 +54,36 @@ def replay(  # noqa: PLR0913 - one for each option
     go_on: bool,
     as_json: bool,
 ) -> None:
-    """Decode the bytes in JOURNAL again, run its inputs again, and compare both with what it has.
+    """Decode the bytes in JOURNAL again, replay its inputs, and compare both with the record.
 
-    It stops at the first difference. With --all it goes on, and what only follows from a difference
-    is counted, not told. With --games, where differences are what is asked for, all are told.
+    Replay stops at the first difference. With --all it continues; differences that only follow from
+    another are counted, not listed. With --games all differences are listed.
 
-    With --round or --last: what happened in a round, in order, with the raw bytes, and what the
-    table told because of it. It holds what only the restricted audience may see.
+    With --round or --last it reports rounds instead: each input in order, with the raw bytes,
+    and the events that followed. These reports are restricted information.
 
     \b
-    shoectl replay journal.db
-    shoectl replay journal.db --round bac-07-s1-r12
-    shoectl replay journal.db --last 10
+    Examples:
+      shoectl replay journal.db
+      shoectl replay journal.db --round bac-07-s1-r12
+      shoectl replay journal.db --last 10 --brief
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.journal.reader import Reader
 
     if round_id is not None and last is not None:
-        raise click.UsageError("give --round or --last, not both", ctx)
+        raise click.UsageError("--round cannot be combined with --last: give one of them", ctx)
     if table is not None and last is None:
-        raise click.UsageError("--table goes with --last", ctx)
+        raise click.UsageError("--table needs --last", ctx)
     if round_id is None and last is None:
         if brief:
-            raise click.UsageError("--brief goes with --round or --last", ctx)
+            raise click.UsageError("--brief needs --round or --last", ctx)
         ctx.exit(_replay(journal, key_file, games, go_on=go_on, as_json=as_json))
     if key_file is not None or games is not None or go_on:
-        raise click.UsageError("--key-file, --games and --all are for whole journals", ctx)
+        raise click.UsageError(
+            "--key-file, --games and --all need a whole replay: remove --round or --last", ctx
+        )
     if brief and as_json:
-        raise click.UsageError("--brief is for people: --json has all of it", ctx)
+        raise click.UsageError("--brief cannot be combined with --json", ctx)
     with Reader.open(journal) as reader:
         places = _places(reader, round_id, last, table)
         _tell(journal, reader, places, as_json=as_json, brief=brief)
@@ -86,34 +91,34 @@ def replay(  # noqa: PLR0913 - one for each option
 
 def _places(
     reader: Reader, round_id: str | None, last: int | None, table: str | None
-) -> list[Place]:
-    from shoe_ctl.account import places
+) -> list[RoundLocation]:
+    from shoe_ctl.round_report import lookup
 
     if round_id is not None:
-        return [places.find(reader, round_id)]
+        return [lookup.find_round(reader, round_id)]
     assert last is not None
-    return places.last(reader, last, table)
+    return lookup.last_round(reader, last, table)
 
 
 def _tell(
-    journal: Path, reader: Reader, places: list[Place], *, as_json: bool, brief: bool
+    journal: Path, reader: Reader, places: list[RoundLocation], *, as_json: bool, brief: bool
 ) -> None:
     """Each round's account as it is read: there may be many."""
     import msgspec
 
-    from shoe_ctl.account.gather import gather
-    from shoe_ctl.account.page import page
-    from shoe_ctl.account.summary import COLUMNS, summary
-    from shoe_ctl.cli.damage import told_of
+    from shoe_ctl.cli.common import explain_damage
+    from shoe_ctl.round_report.collect import collect
+    from shoe_ctl.round_report.render import render_page
+    from shoe_ctl.round_report.summary import COLUMNS, summary
 
     for number, place in enumerate(places):
-        with told_of(journal):
-            account = gather(reader, place)
+        with explain_damage(journal):
+            account = collect(reader, place)
             lines: list[bytes] | list[str]
             if as_json:
                 lines = [msgspec.json.encode(account)]
             else:
-                lines = list(summary(account) if brief else page(account))
+                lines = list(summary(account) if brief else render_page(account))
         if number and brief:
             click.echo()
         elif number and not as_json:
@@ -130,7 +135,7 @@ def _replay(
 
     keys, others = None, None
     if key_file is not None:
-        from shoe_ctl.link.key_file import read_keys
+        from shoe_ctl.link.keyring import read_keys
 
         keys = read_keys(key_file)
     if games is not None:
@@ -149,15 +154,14 @@ def _replay(
         for line in lines(found, sessions, same_rules=others is None):
             click.echo(line)
     for game_id in sorted(others.games.keys() - others.used) if others is not None else ():
-        click.echo(f"shoectl: no table was started with {game_id}", err=True)
+        click.echo(f"shoectl: {game_id} is not used: no table was started with it", err=True)
     return 1 if found.found or sessions.missing else 0
 
 
 def _run(
     journal: Path, sessions: RecordedSessions, others: GameOverrides | None, *, go_on: bool
 ) -> Replay:
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.history import snapshots
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.replay import replay as run
@@ -169,7 +173,7 @@ def _run(
         while True:
             sessions.forget()
             with Reader.open(journal) as reader:
-                with told_of(journal):
+                with explain_damage(journal):
                     found = run(
                         reader,
                         rules_of,

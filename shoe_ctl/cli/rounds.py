@@ -1,4 +1,4 @@
-"""``shoectl rounds``: the shoes and rounds of a journal or an export, one a line.
+"""``shoectl rounds``: list the shoes and rounds of a journal or an export.
 
 In: a journal's path. Out: a table a shoe for people at a terminal, plain lines in a pipe, CSV or
 JSON lines. Must not know: what a round is made of. It reads only, also while a daemon writes.
@@ -15,41 +15,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.terminal_text import printable
+from shoe_ctl.cli.common import Column, is_terminal, make_cell, make_console, make_table
+from shoe_ctl.terminal_text import pad, printable
 
 if TYPE_CHECKING:
-    from shoe_ctl.account.rounds import Line, RoundLine
+    from rich.table import Table
+
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.round_report.rounds import Line, RoundLine
 
 COLUMNS = 80
 
 _HEADS = ("ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME")
-_ROW = "{:<18}  {:<8}  {:<11}  {:<11}  {}"
+_WIDTHS = (18, 8, 11, 11, 0)
+_COLUMNS = [Column(head, fits=head not in ("ROUND", "OUTCOME")) for head in _HEADS]
+_STYLES = {"player": "blue", "banker": "red", "tie": "green"}
+"""Of an outcome on a terminal, by its winner; a void round is yellow."""
 
 
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
-@click.option("--shoe", "shoe_id", metavar="ID", help="Of this shoe alone.")
-@click.option("--csv", "as_csv", is_flag=True, help="CSV with a line of names first.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--shoe", "shoe_id", metavar="ID", help="List the rounds of this shoe only.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with a header line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> None:
-    """List the shoes and rounds of JOURNAL, one a line, with outcomes and irregularities.
+    """List the shoes and rounds of JOURNAL with outcomes and irregularities.
 
-    What it lists is restricted like the accounts of replay.
+    JOURNAL is a journal or an export. The list is restricted information, as the reports of
+    shoectl replay are.
 
     \b
-    shoectl rounds journal.db
-    shoectl rounds journal.db --shoe bac-07-s12 --csv
+    Examples:
+      shoectl rounds journal.db
+      shoectl rounds journal.db --shoe bac-07-s1 --csv
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
-        raise click.UsageError("give --csv or --json, not both")
-    from shoe_ctl.cli.damage import told_of
-    from shoe_ctl.cli.progress import Progress
+        raise click.UsageError("--csv cannot be combined with --json: give one of them")
+    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
 
-    to_people = sys.stdout.isatty() and not (as_csv or as_json)
-    with told_of(journal), Reader.open(journal) as reader, Progress("listed") as said:
-        found = _lines(reader, shoe_id, said if not sys.stdout.isatty() else lambda _n, _last: None)
+    to_people = is_terminal() and not (as_csv or as_json)
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
+        found = _lines(reader, shoe_id, said if not is_terminal() else lambda _n, _last: None)
         if as_json:
             _show(_as_json(found))
         elif as_csv:
@@ -61,8 +68,8 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
 
 
 def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
-    from shoe_ctl.account.rounds import lines
     from shoe_ctl.history.shoe_sections import find_section
+    from shoe_ctl.round_report.rounds import lines
 
     if shoe_id is None:
         return lines(reader, progress=progress)
@@ -93,7 +100,7 @@ def _as_csv(found: Iterable[Line]) -> Iterator[str]:
     """Every key of a line in its column; lists are words with a space between them."""
     import msgspec
 
-    from shoe_ctl.account.rounds import RoundLine
+    from shoe_ctl.round_report.rounds import RoundLine
 
     names = ["line", *(field.name for field in msgspec.structs.fields(RoundLine))]
     yield ",".join(names)
@@ -113,13 +120,14 @@ def _cell(value: object) -> object:
 
 
 def _as_text(found: Iterable[Line]) -> Iterator[str]:
-    from shoe_ctl.account.rounds import ShoeLine
+    from shoe_ctl.round_report.rounds import ShoeLine
 
     for line in found:
         if isinstance(line, ShoeLine):
             yield printable(_heading(line), most=COLUMNS)
         else:
-            yield printable(_ROW.format(*_cells(line)).rstrip(), most=COLUMNS)
+            cells = zip(map(printable, _cells(line)), _WIDTHS, strict=True)
+            yield printable("  ".join(pad(*cell) for cell in cells).rstrip(), most=COLUMNS)
 
 
 def _heading(line: Any) -> str:
@@ -148,24 +156,20 @@ def _outcome(line: RoundLine) -> str:
 
 def _show_tables(found: Iterable[Line]) -> None:
     """A table for each shoe, once all its rounds are known: no more of them is held at a time."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from shoe_ctl.round_report.rounds import ShoeLine
 
-    from shoe_ctl.account.rounds import ShoeLine
-
-    console = Console(highlight=False)
+    console = make_console()
     open_tables: dict[str, Table] = {}
     for line in found:
         if isinstance(line, ShoeLine):
             if (before := open_tables.pop(line.table, None)) is not None:
                 console.print(before)
-            open_tables[line.table] = Table(
-                *_HEADS, title=Text(printable(_heading(line))), title_justify="left", box=None
-            )
+            open_tables[line.table] = make_table(_COLUMNS, _heading(line))
         else:
-            open_tables[line.table].add_row(*(Text(printable(cell)) for cell in _cells(line)))
+            *cells, outcome = _cells(line)
+            shown = make_cell(outcome, _STYLES.get(outcome.partition(",")[0], "yellow"))
+            open_tables[line.table].add_row(*map(make_cell, cells), shown)
     for table in open_tables.values():
         console.print(table)
     if not open_tables:
-        console.print("no round is in it")
+        console.print("no rounds recorded")

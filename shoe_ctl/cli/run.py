@@ -1,4 +1,4 @@
-"""``shoectl run``: the daemon on a configuration file, until it is stopped.
+"""``shoectl run``: run the daemon on a configuration file until it is stopped.
 
 In: a configuration file, signals. Out: logs on stderr; with --json public events on stdout.
 Must not know: how the daemon does it.
@@ -21,11 +21,11 @@ import click
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
+    from shoe_ctl.clock import Clock
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.host import ServiceManager
-    from shoe_ctl.journal.bodies import Ruling
-    from shoe_ctl.link.clock import Clock
+    from shoe_ctl.journal.codec import Ruling
     from shoe_ctl.table.settings import TableSettings
 
 PATIENT_PRESSES = 2
@@ -36,18 +36,28 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @click.command
 @click.option(
-    "--config", "config_file", required=True, metavar="FILE", help="The tables, their shoes, sinks."
+    "--config",
+    "config_file",
+    required=True,
+    metavar="FILE",
+    help="The configuration: tables, shoes, sinks.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Public events on stdout, one a line.")
-@click.option("--new-key", is_flag=True, help="Sign the journal with another key from now on.")
 @click.option(
-    "--accept-loss", is_flag=True, help="Go on with a journal that lost its newest records."
+    "--json", "as_json", is_flag=True, help="Write public events to stdout, one per line."
 )
-@click.option("--person", metavar="NAME", help="Who rules so: a gaming shift manager.")
-@click.option("--reason", metavar="WHY", help="Why the lost part cannot be put back.")
-@click.option("--consented-by", metavar="NAME", help="The second person.")
-@click.option("--wait", is_flag=True, help="Wait for a shoe's port that is not there at the start.")
-@click.option("-v", "--verbose", is_flag=True, help="Log every attempt to reach a shoe.")
+@click.option(
+    "--new-key", is_flag=True, help="Create a new key and sign the journal with it from now on."
+)
+@click.option(
+    "--accept-loss", is_flag=True, help="Continue a journal that lost its newest records."
+)
+@click.option("--person", metavar="NAME", help="Who decided that: a gaming shift manager.")
+@click.option("--reason", metavar="WHY", help="Why the lost part cannot be restored.")
+@click.option("--consented-by", metavar="NAME", help="The second person, who consents.")
+@click.option(
+    "--wait", is_flag=True, help="Start even if a shoe's port is missing; connect when it appears."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log every attempt to connect to a shoe.")
 def run(  # noqa: PLR0913 - the options of the command line
     config_file: str,
     as_json: bool,
@@ -59,18 +69,22 @@ def run(  # noqa: PLR0913 - the options of the command line
     wait: bool,
     verbose: bool,
 ) -> None:
-    """Run the daemon: read the shoe, hold the round to the rules, journal, publish.
+    """Run the daemon: read the shoe, apply the rules, keep the journal, publish events.
 
-    A port that cannot be opened at the start ends it, unless it is to --wait: then the tables are
-    served, and a shoe is taken when it comes. One that is lost later is always waited for.
+    If a shoe's port cannot be opened at the start, the daemon exits; with --wait it serves the
+    tables and connects when the port appears. It always reconnects to a port that is lost
+    later.
 
-    SIGHUP opens the files of sinks anew, as logrotate wants it.
+    SIGTERM and Ctrl-C stop it. SIGHUP reopens the files of sinks, as logrotate expects.
 
-    --accept-loss is for one start of a daemon without a socket: with one, the ruling is given
-    there, with shoectl table accept_loss.
+    --accept-loss is for one start of a daemon without a [socket]. With one, use
+    shoectl table accept_loss instead.
 
-    Example: shoectl run --config table.toml --json
-    """
+    \b
+    Examples:
+      shoectl run --config table.toml
+      shoectl run --config table.toml --wait --json
+    """  # noqa: D301 - click wants the very character
     from shoe_ctl.config.schema import SinkConfig, load
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
@@ -94,12 +108,12 @@ def _accepted(
     """The ruling that the options say; None without one."""
     if not accept_loss:
         if person or reason or consented_by:
-            raise UsageError("--person, --reason and --consented-by go with --accept-loss")
+            raise UsageError("--person, --reason and --consented-by need --accept-loss: add it")
         return None
     from shoe_ctl.daemon.loss import LOWEST, RulingRefused, make_ruling
 
     if not person:
-        raise UsageError("--accept-loss: who rules so? give --person")
+        raise UsageError("--accept-loss needs the person who decided: add --person NAME")
     try:
         return make_ruling(person=person, position=LOWEST, reason=reason, consented_by=consented_by)
     except RulingRefused as error:
@@ -119,10 +133,10 @@ async def serve(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file, warnings
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.host import service_manager
-    from shoe_ctl.link.clock import SystemClock
 
     clock = SystemClock()
     with (

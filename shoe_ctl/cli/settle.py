@@ -1,4 +1,4 @@
-"""``shoectl settle``: what every wager of a round comes to.
+"""``shoectl settle``: settle rounds: what each wager pays.
 
 In: rounds on stdin, one a line, cards in dealing order. Out: one line each, as text or JSON.
 Must not know: how a round is judged, shoes, stakes.
@@ -15,24 +15,27 @@ import click
 from firmware_proto.cards import Card, card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
-from shoe_ctl.games.game import Game, Wager
-from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult, plain_wagers
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.wagers import HandResult, Settlement, Wager, WagerResult, plain_wagers
 
 
 @click.command()
 @click.argument("game")
-@click.option("--decks", type=int, metavar="N", help="Decks in the shoe; default: the game's own.")
-@click.option("as_json", "--json", is_flag=True, help="Print one JSON object a round.")
+@click.option("--decks", type=int, metavar="N", help="Decks in the shoe.  [the game's default]")
+@click.option("as_json", "--json", is_flag=True, help="Print one JSON object per round.")
 @click.pass_context
 def settle(ctx: click.Context, game: str, decks: int | None, as_json: bool) -> None:
-    """Settle rounds from stdin on GAME: a shipped game, or a path to a game file.
+    """Settle rounds of GAME that are read from stdin: what each wager pays.
 
-    A round is one line of card codes in dealing order: Player, Banker, Player, Banker, then the
-    third cards that are due. Blank lines, and all that follows a #, are left out. A line that
-    cannot be settled is told and the next one taken; the exit code is then 1.
+    GAME is a shipped game or the path of a game file. A round is one line of card codes in
+    dealing order: Player, Banker, Player, Banker, then the third cards that are due. Blank
+    lines and text after # are ignored. If a line cannot be settled, the reason is printed and
+    the next line is taken; the exit code is then 1.
 
-    Example: echo "7D 9C TS TH" | shoectl settle immortal_dragon_tiger
-    """
+    \b
+    Example:
+      echo "7D 9C TS TH" | shoectl settle immortal_dragon_tiger
+    """  # noqa: D301 - click wants the very character
     rules = catalog.load(game)
     if decks is not None:
         rules.check_decks(decks)

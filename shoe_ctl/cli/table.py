@@ -1,4 +1,4 @@
-"""``shoectl table``: the commands to a running daemon, and how its tables stand.
+"""``shoectl table``: send commands to a running daemon and show how its tables stand.
 
 In: a command with its arguments, who gives it. Out: the daemon's answer, exit codes 0, 1, 2, 3.
 Must not know: the round, what a command does, whether it may be given: the daemon says so.
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
+
+if TYPE_CHECKING:
+    from shoe_ctl.cli.table_pages import ArgumentOption
 
 TIMEOUT_S = 30.0
 """Longer than the daemon takes to store and answer, even on a disk that stalls."""
@@ -26,9 +30,9 @@ _PIECE = 65536
 
 # The commands of the group: each is made when it is asked for.
 
-CONFIG = "The daemon's configuration file."
+CONFIG = "The daemon's configuration file: it names the socket."
 SOCKET = "The daemon's socket.  [$SHOECTL_SOCKET]"
-TABLE = "Which table.  [$SHOECTL_TABLE, else the daemon's only one]"
+TABLE = "The table.  [$SHOECTL_TABLE, else the daemon's only one]"
 
 
 def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
@@ -42,30 +46,31 @@ def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
         ),
         click.Option(["--table"], metavar="ID", help=TABLE, envvar=read.get("table")),
         click.Option(
-            ["--person"], metavar="NAME", help="Who gives the command.  [the user who calls]",
+            ["--person"], metavar="NAME", help="Who gives the command.  [the logged-in user]",
             **about,
         ),
         click.Option(
-            ["--position"], metavar="POSITION", help="In which position.  [the user's highest]",
-            **about,
+            ["--position"], metavar="POSITION",
+            help="The position to act in.  [the user's highest]", **about,
         ),
         click.Option(
-            ["--reason"], metavar="TEXT", help="Why, where a ruling or discretion wants a reason.",
-            **about,
+            ["--reason"], metavar="TEXT",
+            help="Why: required for rulings, declarations and discretion.", **about,
         ),
         click.Option(
-            ["--consented-by"], metavar="PERSON", help="The second person, where one is needed.",
-            **about,
+            ["--consented-by"], metavar="NAME",
+            help="The second person, where one must consent.", **about,
         ),
         click.Option(
-            ["--round", "round_id"], metavar="ID", help="Refuse it if another round is open.",
-            **about,
+            ["--round", "round_id"], metavar="ID",
+            help="Reject the command unless round ID is open.", **about,
         ),
         click.Option(
             ["--id", "command_id"], metavar="ID",
-            help="The command's id: given again, it gets its first answer.", **about,
+            help="The command's id. Given again, it gets its first answer and does nothing.",
+            **about,
         ),
-        click.Option(["--json", "as_json"], is_flag=True, help="The answer as one line of JSON."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print the answer as JSON."),
     ]  # fmt: skip
 
 
@@ -94,7 +99,7 @@ class _Group(click.Group):
         """The command that is named first, or the one that was likely meant."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            ctx.fail(f"no such command: {name[:64]!r}{_suggestion(name, self.list_commands(ctx))}")
+            ctx.fail(f"No such command {name[:64]!r}.{_suggestion(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -119,11 +124,68 @@ def _suggestion(name: str, commands: Sequence[str]) -> str:
     from shoe_ctl.cli import table_pages
 
     if name in table_pages.choice_names():
-        return f": it is a choice, decide choice={name}"
+        return f" It is a choice: shoectl table decide choice={name}"
     if name in (line.name for line in table_pages.declared()):
-        return f": it is declared, declare key={name}"
+        return f" It is declared: shoectl table declare key={name}"
     near = difflib.get_close_matches(name, commands, n=1)
-    return f": is it {near[0]}?" if near else ""
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+class _Choice(click.Choice[str]):
+    """One of many values: an error suggests the nearest instead of listing them all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        chosen = super().convert(value, param, ctx)
+        return {"true": True, "false": False}.get(chosen, chosen)
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        import difflib
+
+        near = difflib.get_close_matches(str(value), self.choices, n=1)
+        if near:
+            return f"{value!r} is not one of its values. Did you mean {near[0]!r}?"
+        return super().get_invalid_choice_message(value, ctx)
+
+
+class _Value(click.ParamType[object]):
+    """A value that cannot be listed: a number where only that is taken, else a text."""
+
+    name = "value"
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self._kinds = tuple(kinds)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        if self._kinds == ("str",):
+            return value
+        read = _read_value(str(value))
+        if self._kinds == ("int",) and not (read is None or type(read) is int):
+            self.fail(f"{value!r} is not a whole number.", param, ctx)
+        return _NULL if read is None else read
+
+
+_NULL = object()
+"""``--number null``: None would mean that the option is not there."""
+
+
+class _ArgumentOption(click.Option):
+    """An argument of the command as an option: ``--hand player`` for ``hand=player``."""
+
+    def __init__(self, argument: ArgumentOption) -> None:
+        self.argument = argument.name
+        self.is_needed = not argument.optional
+        values = argument.values
+        super().__init__(
+            [argument.option, f"{ARGUMENT_PREFIX}{argument.name}"],
+            type=_Choice(values) if values else _Value(argument.kinds),
+            help=argument.text,
+        )
+
+
+ARGUMENT_PREFIX = "argument_"
+"""Before the name of an argument among click's parameters, where options have names as well."""
 
 
 class _Command(click.Command):
@@ -134,7 +196,7 @@ class _Command(click.Command):
 
         plain = name in table_pages.REQUESTS
         words = click.Argument(
-            ["args"], nargs=-1, metavar="[KEY=VALUE]...", shell_complete=_complete
+            ["args"], nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete
         )
         super().__init__(
             name,
@@ -142,6 +204,28 @@ class _Command(click.Command):
             params=[words, *_make_options(plain=plain, environment=False)],
             short_help=table_pages.summary(name),
         )
+
+    @cached_property
+    def arguments(self) -> list[_ArgumentOption]:
+        """The command's arguments as options, made from the table's own list when asked for."""
+        from shoe_ctl.cli import table_pages
+
+        return [_ArgumentOption(one) for one in table_pages.argument_options(str(self.name))]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        return [*self.arguments, *super().get_params(ctx)]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; without any ``NAME=VALUE`` all that are needed must be among them.
+
+        What is given as ``NAME=VALUE`` is checked by the daemon alone, which knows the table.
+        """
+        rest = super().parse_args(ctx, args)
+        if not ctx.params["args"] and not ctx.resilient_parsing:
+            for one in self.arguments:
+                if one.is_needed and ctx.params[str(one.name)] is None:
+                    raise click.MissingParameter(ctx=ctx, param=one)
+        return rest
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The page: what it does, an example, its arguments, who, when, under which rule."""
@@ -154,9 +238,10 @@ class _Command(click.Command):
             if more := table_pages.PAGES[name].more:
                 formatter.write_text(more)
             formatter.write_paragraph()
+            formatter.write_text("Example:")
             for line in _example_lines(table_pages.example(name), formatter.width):
                 formatter.write(line)
-        _definitions(formatter, "Arguments", table_pages.arguments(name))
+        _definitions(formatter, ARGUMENTS, table_pages.arguments(name))
         if name not in table_pages.REQUESTS:
             facts = [
                 ("given by", table_pages.given_by(name)),
@@ -169,12 +254,22 @@ class _Command(click.Command):
         if name == "decide":
             _definitions(formatter, "Choices, by what is open", table_pages.choices())
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options that every command has: its arguments stand above."""
+        options = (one for one in super().get_params(ctx) if isinstance(one, click.Option))
+        records = (option.get_help_record(ctx) for option in options)
+        _definitions(formatter, "Options", [one for one in records if one is not None])
+
+
+ARGUMENTS = "Arguments, as NAME=VALUE or as --NAME VALUE"
+"""The title of a command's arguments on its page."""
+
 
 def _example_lines(command: str, width: int) -> Iterator[str]:
     """A command of the help on lines of its own, that can be copied."""
     from shoe_ctl.cli.table_view import wrap_command
 
-    for line in wrap_command(command, indent="  ", width=width):
+    for line in wrap_command(command, indent="    ", width=width):
         yield f"{line}\n"
 
 
@@ -197,18 +292,20 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.group(
     cls=_Group,
     params=_make_options(plain=False, environment=True),
-    subcommand_metavar="COMMAND [KEY=VALUE]...",
+    subcommand_metavar="COMMAND [NAME=VALUE]...",
     context_settings={"max_content_width": 80},
 )
 def table(**_: object) -> None:
-    """Give a table a command, or see how it stands and what it takes.
+    """Send commands to a running daemon's tables and show their status.
 
     \b
-    shoectl table status --config table.toml
-    shoectl table expose hand=player
-    shoectl table decide choice=play_on --reason "card found on the floor"
+    Examples:
+      shoectl table status --config table.toml
+      shoectl table expose hand=player
+      shoectl table decide choice=play_on --reason "link back"
 
-    Each command has a page: shoectl table expose --help
+    Arguments are written NAME=VALUE or --NAME VALUE. Each command has a help page with its
+    arguments, who may give it and when: shoectl table expose --help
     """  # noqa: D301 - click wants the very character
 
 
@@ -232,15 +329,15 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     """Give the command that the context is of."""
     command, before = str(ctx.info_name), ctx.parent
     assert before is not None
+    arguments = _collect_arguments(args, own)
     options = _Options(**{name: _chosen(own[name], before.params[name]) for name in own})
-    arguments = dict(_argument(word) for word in args)
     given = [*options[3:9]]
     _refuse_placeholders(arguments, options)
     names_table = own["table"] is not None or _is_on_command_line(before, "table")
     if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
-        raise UsageError("redeliver takes sink=NAME and nothing else: events keep their ids")
+        raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
     if command == "status" and (arguments or any(value is not None for value in given)):
-        raise UsageError("status takes --table and nothing else: it changes nothing")
+        raise UsageError("status takes --table and no other argument: it changes nothing")
     connection = _connection_words(own, before)
     with Wire(_path(options.config_file, options.socket_path)) as wire:
         if command == "status":
@@ -249,6 +346,24 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
             asked = {"request": command} | arguments
             return _show_redelivered(wire.ask(asked), as_json=options.as_json)
         return _give(wire, command, arguments, options, connection)
+
+
+def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, Any]:
+    """The arguments from ``NAME=VALUE`` and from options; these are taken out of ``own``.
+
+    Raises:
+        UsageError: a word is no ``NAME=VALUE``, or an argument is given in both forms.
+    """
+    arguments = dict(_argument(word) for word in words)
+    for parameter in [name for name in own if name.startswith(ARGUMENT_PREFIX)]:
+        value = own.pop(parameter)
+        if value is None:
+            continue
+        name = parameter.removeprefix(ARGUMENT_PREFIX)
+        if name in arguments:
+            raise UsageError(f"{name} is given twice: as {name}=... and as an option")
+        arguments[name] = None if value is _NULL else value
+    return arguments
 
 
 def _chosen(own: Any, before: Any) -> Any:
@@ -314,7 +429,7 @@ def _refuse_placeholders(arguments: dict[str, Any], options: _Options) -> None:
     named |= {"--reason": options.reason, "--consented-by": options.consented_by}
     empty = [name for name, value in named.items() if value == PLACEHOLDER]
     if empty:
-        raise UsageError(f"fill in {', '.join(empty)} first: nothing was done")
+        raise UsageError(f"incomplete command: fill in {', '.join(empty)}. Nothing was done.")
 
 
 class Wire:
@@ -363,17 +478,17 @@ class Wire:
         try:
             line = msgspec.json.encode(asked) + b"\n"
         except UnicodeEncodeError:
-            raise UsageError("a text is not UTF-8") from None
+            raise UsageError("a text is not UTF-8: type it again") from None
         with suppress(BrokenPipeError, ConnectionResetError):  # its last word is still to be read
             self._socket.sendall(line)
         try:
             answer = msgspec.json.decode(self._line(), type=dict[str, Any])
         except TimeoutError:
-            why = f"nothing came in {TIMEOUT_S:g} s"
+            why = f"no answer within {TIMEOUT_S:g} s"
         except OSError as error:
             why = error.strerror or str(error)
         except msgspec.MsgspecError:
-            why = "what came is no answer"
+            why = "its answer is not a JSON object"
         else:
             return answer
         raise EnvironmentFault(f"the daemon at {self._path} does not answer: {why}")
@@ -405,7 +520,7 @@ def refusal(answer: dict[str, Any]) -> str:
     error = str((answer.get("error") or {}).get("text"))
     needs = answer.get("needs") or {}
     if "consent" in needs:  # the error says whose
-        return f"{error} (say --consented-by NAME)"
+        return f"{error} (add --consented-by NAME)"
     told = "; ".join(f"{what}: {needed}" for what, needed in needs.items())
     return f"{error} (it needs {told})" if told else error
 
@@ -414,38 +529,43 @@ def _path(config_file: str | None, socket_path: str | None) -> Path:
     """The socket to connect to: an explicit configuration file is meant before the environment."""
     if config_file is None:
         if socket_path is None:
-            raise UsageError("which daemon? give --config FILE or --socket PATH")
+            raise UsageError("no daemon is named: give --config FILE or --socket PATH")
         return Path(socket_path)
     from shoe_ctl.config.schema import load
 
     path = load(config_file).socket_path
     if path is None:
-        raise ConfigError(f"{config_file}: there is no [socket]: the daemon takes no commands")
+        raise ConfigError(f"{config_file}: the daemon takes no commands: add a [socket]")
     return path
 
 
 def _no_daemon(path: Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
-        return f"socket {path}: permission denied: is this user in the socket's group?"
+        return f"socket {path}: permission denied: add this user to the socket's group"
     why = error.strerror or str(error)
-    return f"no daemon at {path} ({why}): is `shoectl run` running there, with a [socket]?"
+    return f"no daemon at {path} ({why}). Start `shoectl run` with a [socket] there."
 
 
 def _argument(word: str) -> tuple[str, Any]:
-    """``hand=player``, ``index=2``: JSON where it reads as such, else the text itself.
+    """``hand=player``, ``index=2``: the name and the value."""
+    key, equals, text = word.partition("=")
+    if not (key and equals):
+        raise UsageError(f"expected NAME=VALUE, not {word!r}")
+    return key, _read_value(text)
+
+
+def _read_value(text: str) -> Any:
+    """JSON where it reads as such, else the text itself.
 
     A number with a fraction stays text: nothing at a table is inexact.
     """
     import msgspec
 
-    key, equals, text = word.partition("=")
-    if not (key and equals):
-        raise UsageError(f"expected KEY=VALUE, not {word!r}")
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return key, text
-    return key, text if isinstance(value, float) else value
+        return text
+    return text if isinstance(value, float) else value
 
 
 def _login() -> str:
@@ -454,13 +574,15 @@ def _login() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        raise UsageError("who gives the command? this user has no name: give --person") from None
+        raise UsageError(
+            "no person is named and this user has no login name: give --person NAME"
+        ) from None
 
 
 def _only(tables: list[dict[str, Any]]) -> str:
     ids = [str(held["table"]) for held in tables]
     if len(ids) != 1:
-        raise UsageError(f"which table? give --table: {', '.join(ids)}")
+        raise UsageError(f"no table is named: give --table, one of {', '.join(ids)}")
     return ids[0]
 
 
@@ -468,16 +590,20 @@ def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: 
     """Exit code 0; 3 while nothing can be stored, with what each table was at that moment."""
     import msgspec
 
-    from shoe_ctl.cli.table_view import lines
+    from shoe_ctl.cli.common import is_terminal
+    from shoe_ctl.cli.table_view import lines, show_on_terminal
 
+    position = answer.get("position")
     if as_json:
         click.echo(msgspec.json.encode(answer))
-    else:
-        for number, held in enumerate(answer["tables"]):
-            if number:
-                click.echo()
-            for line in lines(held, connection, answer.get("position")):
-                click.echo(line)
+    for number, held in enumerate(answer["tables"] if not as_json else ()):
+        if number:
+            click.echo()
+        if is_terminal():
+            show_on_terminal(held, connection, position)
+            continue
+        for line in lines(held, connection, position):
+            click.echo(line)
     faults = (held["fault"]["message"]["text"] for held in answer["tables"] if held.get("fault"))
     if (fault := next(faults, None)) is not None:
         raise EnvironmentFault(fault)
@@ -501,9 +627,9 @@ def _show_redelivered(answer: dict[str, Any], *, as_json: bool) -> int:
     if not (sinks or as_json):
         click.echo("nothing is parked")
     if any(went["refused"] for went in sinks):
-        raise InputRefused("some were refused again and stay parked: the daemon's log says why")
+        raise InputRefused("some events were rejected again and stay parked: see the daemon's log")
     if any(went["waiting"] for went in sinks):
-        raise EnvironmentFault("a sink is away: it gets them as soon as it is back")
+        raise EnvironmentFault("a sink is offline: it gets its events when it is back")
     return 0
 
 
@@ -538,6 +664,6 @@ def _show_what_waits(
         position = told["position"]
         lines = [x for held in told["tables"] for x in open_lines(held, connection, position)]
     except ShoeCtlError:
-        lines = [f"halted for {named}: shoectl table status says what is next"]
-    for line in lines or [f"it waited for {named}, which is decided since"]:
+        lines = [f"halted for {named}. To see what is next: shoectl table status"]
+    for line in lines or [f"it waited for {named}, which has been decided"]:
         click.echo(line)

@@ -1,4 +1,4 @@
-"""The help of ``shoectl table``: each command's situation, summary, example, and its whole page.
+"""The help of ``shoectl table``: each command's situation, summary, example, arguments, page.
 
 In: a command's name. Out: lines of help. Positions, arguments and states come from the table's own
 tables, rule numbers from the game files; both are imported only for a page that is asked for.
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import msgspec
 
+    from shoe_ctl.table.arguments import Argument
     from shoe_ctl.table.procedures.procedure import Choice
 
-ROUND, HANDS, WAGERS = "The round", "Hands and the shoe in Players' hands", "Wagers"
-OPEN, CARDS, DEVICE = "Irregularities and reviews", "The shoe's cards", "Telling the shoe"
-LOOK = "Looking and delivering"
+ROUND, HANDS, WAGERS = "The round", "Hands and the shoe with Players", "Wagers"
+OPEN, CARDS, DEVICE = "Irregularities and reviews", "The shoe's cards", "Commands to the shoe"
+LOOK = "Status and delivery"
 
 SITUATIONS = (LOOK, ROUND, HANDS, WAGERS, OPEN, CARDS, DEVICE)
 """In the order of the help."""
@@ -42,67 +43,69 @@ _ENTERED = (
 )
 
 PAGES: Mapping[str, Page] = {
-    "status": Page(LOOK, "Show how the tables stand, and what is next."),
+    "status": Page(LOOK, "Show how each table stands and what is next."),
     "redeliver": Page(
         LOOK,
-        "Offer events again that a sink did not take.",
+        "Offer parked events to their sinks again.",
         "sink=jsonl:public",
-        more="Without sink=NAME all sinks are offered what they have not taken.",
+        more="Without sink=NAME every sink is offered its parked events.",
     ),
     "accept_loss": Page(
         LOOK,
-        "Rule that a journal which lost its newest part goes on without it.",
+        "Continue a journal that lost its newest records.",
         '--reason "the disk was replaced" --consented-by Kim',
-        more="Put the lost files back instead where you can: then nothing is lost.",
+        more="If you can, restore the lost files instead: then nothing is lost.",
     ),
-    "place_your_bets": Page(ROUND, "Open the round.", cites="clause place_your_bets"),
+    "place_your_bets": Page(ROUND, "Open a round.", cites="clause place_your_bets"),
     "no_more_bets": Page(ROUND, "Close the bets.", cites="clause no_more_bets"),
     "expose": Page(
         ROUND,
-        "Say that a hand, or one card of it, is turned over.",
+        "Turn over a hand, or one card of it.",
         "hand=player",
         "method A reveal_order",
     ),
     "announce_totals": Page(ROUND, "Announce both totals.", cites="clause table_of_play"),
     "announce_outcome": Page(
-        ROUND, "Announce the outcome, once the last card is turned.", cites="method B announcements"
+        ROUND,
+        "Announce the outcome after the last card.",
+        cites="method B announcements",
     ),
     "settle": Page(
         ROUND,
-        "End the round: every wager is collected and paid.",
+        "End the round after wagers are collected and paid.",
         cites="clause round_of_play",
-        more="Before it the status shows what each seat is paid or loses.",
+        more="Before that, the status shows what each seat is paid or loses.",
     ),
     "change_method": Page(
-        HANDS, "Change to another method, between rounds.", "method=A", "clause method_choice"
+        HANDS, "Change the dealing method, between rounds.", "method=A", "clause method_choice"
     ),
     "pass_cards": Page(
         HANDS,
-        "Hand a hand's cards to the Player who opens them.",
+        "Pass a hand to the Player who turns it over.",
         "hand=player",
         "method A highest_wager",
-        "Where no wagers are recorded say to whom: seat=3.",
+        "If no wagers are recorded, name the Player: seat=3.",
     ),
     "refuse_cards": Page(
         HANDS,
-        "Say that the Player does not take the hand.",
+        "Record that the Player refuses the hand.",
         "hand=player",
         "method A refused_next_highest",
     ),
     "name_holder": Page(
         HANDS,
-        "Name who takes a hand that no Player with a wager took.",
+        "Name a holder for a hand that no Player took.",
         "hand=player seat=5",
         "method A pit_supervisor_names",
     ),
     "allow_squeeze": Page(
         HANDS,
-        "Let a Player, or somebody in their place, squeeze a hand.",
+        "Allow a Player or a designee to squeeze a hand.",
         "hand=banker seat=2 designee=Ann",
         "clause squeeze_allowed",
     ),
     "set_first_hand": Page(
-        HANDS, "Say which hand is opened first.", "hand=banker", "method A reveal_order"
+        HANDS, "Set which hand is turned over first.", "hand=banker", "method A reveal_order"
     ),
     "offer_shoe": Page(
         HANDS, "Give the shoe to a Player.", "player=17 seat=4", "method C player_draws"
@@ -111,7 +114,10 @@ PAGES: Mapping[str, Page] = {
         HANDS, "Take the shoe back from a Player.", cites="method C relinquished"
     ),
     "allow_without_wager": Page(
-        HANDS, "Let a Player draw without a wager.", "player=17 seat=4", "method C without_wager"
+        HANDS,
+        "Let a Player draw without a wager.",
+        "player=17 seat=4",
+        "method C without_wager",
     ),
     "declare_out_of_view": Page(
         HANDS, "Record that the shoe was out of full view.", cites="method C full_view"
@@ -125,50 +131,50 @@ PAGES: Mapping[str, Page] = {
     ),
     "increase_wager": Page(
         WAGERS,
-        "Add to a wager that lies there.",
+        "Add to a wager.",
         "player=17 seat=4 wager=tie amount=1000",
         "clause limits",
         _MONEY,
     ),
     "decrease_wager": Page(
         WAGERS,
-        "Take part of a wager back.",
+        "Take back part of a wager.",
         "player=17 seat=4 wager=tie amount=1000",
         "clause limits",
         _MONEY,
     ),
     "withdraw_wager": Page(
         WAGERS,
-        "Take a whole wager back.",
+        "Take back a whole wager.",
         "seat=4 wager=tie",
         "end late_withdrawal refused",
-        "After no more bets only while a withdrawal window is open.",
+        "After no more bets: only while a withdrawal window is open.",
     ),
-    "clear_bets": Page(WAGERS, "Take all wagers back, in the electronic game."),
+    "clear_bets": Page(WAGERS, "Take back all wagers, in the electronic game."),
     "restrict_wagers": Page(
         WAGERS,
-        "Restrict the wagers of an area, from the next round.",
+        "Limit the wagers per area, from the next round.",
         "number=2",
         "clause wagers_per_area_lowered",
-        "number=null lifts the restriction.",
+        "number=null lifts the limit.",
     ),
     "declare": Page(
         OPEN,
-        "Declare what only people can see.",
+        "Declare an irregularity that only people can see.",
         'key=wrong_order --reason "Banker\'s card went to Player"',
     ),
     "decide": Page(
         OPEN,
-        "Decide the step that is open.",
+        "Decide the open step of an irregularity.",
         'choice=play_on --reason "link back, cards as they lie"',
-        more="The status shows the open step, its choices, and each as it is typed.",
+        more="The status shows the open step, its choices, and a command for each.",
     ),
     "pause": Page(
         OPEN,
-        "Pause the table for a review; surveillance may too.",
+        "Pause the table for a review.",
         '--reason "look at seat 3"',
     ),
-    "resume": Page(OPEN, "End the review: the table goes on where it was."),
+    "resume": Page(OPEN, "End the review and continue where the table was."),
     "enter_round": Page(
         OPEN,
         "Enter a round that was finished by hand.",
@@ -178,44 +184,44 @@ PAGES: Mapping[str, Page] = {
     ),
     "revise_round": Page(
         OPEN,
-        "Replace an outcome that was told and is wrong.",
+        "Replace a published outcome that is wrong.",
         'player="4D 5S" banker="7C 2H" --reason "a two" --consented-by Ann',
         "end result_disagrees entered",
         _ENTERED,
     ),
     "align": Page(
         OPEN,
-        "Say that the shoe stands where the table does.",
+        "Confirm that shoe and table are at the same card.",
         '--reason "no card was drawn"',
     ),
-    "change_shoe": Page(CARDS, "Deal no further round from these cards."),
+    "change_shoe": Page(CARDS, "Deal no further round from this shoe."),
     "record_shoe": Page(
         CARDS,
-        "Record how a set of cards was put in.",
+        "Record how a set of cards was shuffled and cut.",
         'shuffle="machine 3" cut="seat 4" burn=8 same_backs=true',
         "clause decks",
     ),
     "count_remainder": Page(
         CARDS,
-        "Compare what is left in the shoe with the table's count.",
+        "Compare the cards left with the table's count.",
         "left=96",
         "end missing_card_in_shoe earlier_stand",
     ),
     "declare_cutting_card": Page(
-        CARDS, "Say that the cutting card came out.", cites="end cutting_card completed"
+        CARDS, "Record that the cutting card came out.", cites="end cutting_card completed"
     ),
-    "declare_new_shoe": Page(CARDS, "Say that the next set of cards is in the shoe."),
-    "reset_shoe": Page(DEVICE, "Tell the shoe to reset itself.", cites="end device_reset reset"),
-    "test_shoe": Page(DEVICE, "Tell the shoe to test itself."),
-    "ask_shoe": Page(DEVICE, "Ask the shoe something.", "what=battery"),
-    "clear_error": Page(DEVICE, "Tell the shoe to clear its error."),
-    "show_on_shoe": Page(DEVICE, "Show a text on the shoe.", 'text="SHOE CHANGE"'),
+    "declare_new_shoe": Page(CARDS, "Record that the next set of cards is loaded."),
+    "reset_shoe": Page(DEVICE, "Reset the shoe.", cites="end device_reset reset"),
+    "test_shoe": Page(DEVICE, "Run the shoe's self-test."),
+    "ask_shoe": Page(DEVICE, "Query the shoe.", "what=battery"),
+    "clear_error": Page(DEVICE, "Clear the shoe's error."),
+    "show_on_shoe": Page(DEVICE, "Show a text on the shoe's display.", 'text="SHOE CHANGE"'),
     "rotate_key": Page(DEVICE, "Give the shoe a new key."),
 }
 """Every command, as the help lists it."""
 
 REQUESTS = ("status", "redeliver")
-"""What is asked and is no command of the table's."""
+"""Requests to the daemon, which are no commands of the table."""
 
 ABOUT_THE_JOURNAL = {"accept_loss": "gaming_shift_manager"}
 """Commands to the daemon, each with the lowest position that may give it."""
@@ -225,36 +231,36 @@ _MEANINGS: Mapping[str, str] = {
     "player": "the Player, by the name or number that the house has",
     "seat": "the seat",
     "wager": "the wager, by its name in the game",
-    "amount": "how much, in the smallest unit of money",
-    "on_behalf": "staff do it at the Player's request",
-    "number": "how many wagers an area takes; null: as many as before",
+    "amount": "the amount, in the smallest unit of money",
+    "on_behalf": "true if staff do it at the Player's request",
+    "number": "the most wagers per area; null: no extra limit",
     "method": "the method: A, B or C",
     "designee": "who handles the cards in the Player's place",
-    "because": "why it ends",
+    "because": "the reason that it ends",
     "index": "which card of the hand: 1, 2 or 3",
-    "by": "who turns it over",
-    "shuffle": "who or what shuffled",
-    "cut": "who cut",
-    "burn": "how many cards were burned",
-    "same_backs": "all backs are alike (2.1)",
-    "decks": "how many decks were counted in",
+    "by": "the one who turns it over",
+    "shuffle": "the person or machine that shuffled",
+    "cut": "the person who cut",
+    "burn": "the number of cards burned",
+    "same_backs": "true if all backs are alike (2.1)",
+    "decks": "the number of decks counted in",
     "set": "the house's name of the set",
-    "left": "how many cards are left",
-    "cards": "the cards, or how many",
-    "against_reading": "where the shoe read a card otherwise, the people are right",
+    "left": "the number of cards left",
+    "cards": "the cards, or their number",
+    "against_reading": "true if the shoe read another card and is wrong",
     "banker": "Banker's cards",
     "round": "the round, by its id",
-    "what": "what is asked: the shoe says what it can tell",
-    "overdraw": "what becomes of an overdrawn card",
-    "key_id": "the key in the key file",
+    "what": "the question: each model of shoe knows its own",
+    "overdraw": "the fate of an overdrawn card",
+    "key_id": "the id of the key in the key file",
     "text": "the text, in ASCII",
-    "key": "what is declared; below",
-    "choice": "one of those that the status shows; below",
+    "key": "the irregularity: see below",
+    "choice": "one of those that the status shows: see below",
     "card": "the card: rank, then suit",
     "one": "one of the two cards",
     "other": "the other card",
-    "short": "all cards that the decks lack",
-    "source": "who saw it",
+    "short": "all cards missing from the decks",
+    "source": "the one who saw it",
     "sink": "the sink, by its name",
 }
 _OF_A_ROUND = {"player": "Player's cards"}
@@ -263,22 +269,22 @@ _PLACEHOLDERS: Mapping[tuple[str, ...], str] = {("int",): "NUMBER", ("str",): "T
 
 
 def situation_of(command: str) -> str:
-    """Where the help lists it."""
+    """Return the situation under which the help lists it."""
     return PAGES[command].situation
 
 
 def summary(command: str) -> str:
-    """What it does, in a line."""
+    """Return what it does, in one line."""
     return PAGES[command].summary
 
 
 def commands() -> tuple[str, ...]:
-    """Every command of the table and every request, as the help lists them."""
+    """Return every command and every request, in the order of the help."""
     return tuple(PAGES)
 
 
 def example(command: str) -> str:
-    """The command as it is typed."""
+    """Return the command as it is typed."""
     return f"shoectl table {command} {PAGES[command].example}".rstrip()
 
 
@@ -292,20 +298,78 @@ class Line(NamedTuple):
     text: str
 
 
+class ArgumentOption(NamedTuple):
+    """An argument as an option. ``values`` are all that it may be, ``kinds`` what it is else."""
+
+    name: str
+    option: str
+    values: tuple[str, ...]
+    kinds: tuple[str, ...]
+    optional: bool
+    text: str
+
+
+_OPTION_NAMES = {"round": "--of-round"}
+"""Of arguments whose own name is that of an option of every command."""
+
+
 def arguments(command: str) -> list[Line]:
-    """Each argument with the values it may have."""
-    if command in REQUESTS:
-        found = [("sink", "TEXT", True)] if command == "redeliver" else []
-    else:
-        found = list(_arguments(_kind(command)))
-    special = _OF_A_ROUND if command in ("enter_round", "revise_round") else {}
+    """Return each argument with the values that it may have."""
     return [
-        Line(
-            f"{name}={values}",
-            special.get(name, _MEANINGS.get(name, name)) + (" (optional)" if may else ""),
-        )
-        for name, values, may in found
+        Line(f"{one.name}={_show_values(one)}", _meaning(command, one))
+        for one in _own_arguments(command)
     ]
+
+
+def argument_options(command: str) -> list[ArgumentOption]:
+    """Return all arguments that a command may have, as options.
+
+    Of ``declare`` and ``decide`` these are the arguments of every irregularity and choice.
+    """
+    own = _own_arguments(command)
+    more = _more_arguments(command) if command in ("declare", "decide") else []
+    found = {one.name: one for one in (*more, *own)}
+    counted = {"declare": ("key", _declared_keys), "decide": ("choice", choice_names)}
+    if command in counted:
+        name, values = counted[command]
+        found[name] = found[name]._replace(values=tuple(values()))
+    return [
+        ArgumentOption(
+            one.name,
+            _option_name(one.name),
+            one.values,
+            one.kinds,
+            one.optional,
+            _meaning(command, one),
+        )
+        for one in found.values()
+    ]
+
+
+def _own_arguments(command: str) -> list[Argument]:
+    """Return the arguments that stand on the command's page."""
+    from shoe_ctl.table.arguments import Argument, list_arguments
+
+    if command in REQUESTS:
+        return [Argument("sink", (), ("str",), True)] if command == "redeliver" else []
+    kind = _kind(command)
+    return [] if kind is None else list_arguments(kind)
+
+
+def _meaning(command: str, one: Argument) -> str:
+    special = _OF_A_ROUND if command in ("enter_round", "revise_round") else {}
+    text = special.get(one.name, _MEANINGS.get(one.name, one.name))
+    if one.name in _OPTION_NAMES:
+        text += f"; as an option {_OPTION_NAMES[one.name]}"
+    return text + (" (optional)" if one.optional else "")
+
+
+def _option_name(argument: str) -> str:
+    return _OPTION_NAMES.get(argument, f"--{argument.replace('_', '-')}")
+
+
+def _show_values(one: Argument) -> str:
+    return "|".join(one.values) or _PLACEHOLDERS.get(one.kinds, "NAME")
 
 
 def _kind(command: str) -> type[msgspec.Struct] | None:
@@ -314,16 +378,15 @@ def _kind(command: str) -> type[msgspec.Struct] | None:
     return COMMANDS[command].args if command in COMMANDS else None
 
 
-def _arguments(kind: type[msgspec.Struct] | None) -> Iterator[tuple[str, str, bool]]:
-    from shoe_ctl.table.arguments import list_arguments as arguments_of
+def _arguments(kind: type[msgspec.Struct]) -> Iterator[tuple[str, str, bool]]:
+    from shoe_ctl.table.arguments import list_arguments
 
-    for one in arguments_of(kind) if kind is not None else ():
-        plain = _PLACEHOLDERS.get(one.kinds, "NAME")
-        yield one.name, "|".join(one.values) or plain, one.optional
+    for one in list_arguments(kind):
+        yield one.name, _show_values(one), one.optional
 
 
 def given_by(command: str) -> str:
-    """Who may give it."""
+    """Return the lowest position that may give it, and who else may."""
     from shoe_ctl.table.commands import COMMANDS
     from shoe_ctl.table.positions import APART
 
@@ -331,34 +394,34 @@ def given_by(command: str) -> str:
     lowest = (ABOUT_THE_JOURNAL[command] if known is None else known.position).replace("_", " ")
     apart = f", or {APART}" if known is not None and known.apart else ""
     more = {
-        "change_method": "; the game says who chooses which method",
-        "decide": "; each choice says its own, below",
-        "declare": "; each key says its own, below",
+        "change_method": "; the game defines who chooses which method",
+        "decide": "; each choice has its own, below",
+        "declare": "; each key has its own, below",
         "accept_loss": "; a second person consents",
     }
     return f"{lowest} or a higher position (6.2){apart}{more.get(command, '')}"
 
 
 def taken_in(command: str) -> str:
-    """In which states it may do something."""
+    """Return the states that take it."""
     from shoe_ctl.table.commands import COMMANDS
     from shoe_ctl.table.situations import STATES
 
     if command in ABOUT_THE_JOURNAL:
-        return "while a journal may have lost its newest part, and then no other command"
+        return "while the journal is in doubt, when no other command is taken"
     states = COMMANDS[command].states
     return "in every state" if len(states) == len(STATES) else ", ".join(states)
 
 
 def rules(command: str) -> str:
-    """The rule number, game by game where they differ."""
+    """Return the rule number, game by game where they differ."""
     cites = PAGES[command].cites
     if not cites:
         return {
             "accept_loss": "6.1",
             "declare": "each irregularity has its own; 6.1 where no rule covers it",
             "decide": "each choice has its own: the status shows it",
-        }.get(command, "no rule speaks of it")
+        }.get(command, "none")
     import tomllib
 
     from shoe_ctl.games import catalog
@@ -368,7 +431,7 @@ def rules(command: str) -> str:
     games = {name: _rule(file, cites.split()) for name, file in files.items()}
     numbers = dict.fromkeys(number for number in games.values() if number is not None)
     if not numbers:
-        return "no rule speaks of it"
+        return "none"
     staffed = {name: number for name, number in games.items() if number is not None}
     if len(numbers) == 1 and len(staffed) == len(games):
         return next(iter(numbers))
@@ -426,7 +489,7 @@ def _choice(choice: Choice) -> str:
     from shoe_ctl.table.procedures.procedure import DECIDES
 
     names = [_shown(*one) for one in _arguments(choice.arguments) if one[0] != "choice"]
-    by = "whoever decides by 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
+    by = "highest authority, 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
     return f"{choice.name} {_with(names, by)}"
 
 
@@ -467,44 +530,49 @@ def _starting(values: list[str], start: str) -> list[str]:
 
 
 def _offered(command: str) -> dict[str, list[str]]:
-    """By an argument's name its values, none where they cannot be counted."""
-    shown = (line.name.partition("=") for line in arguments(command))
-    found = {name: _values(values) for name, _, values in shown}
-    if command == "declare":
-        found["key"] = [line.name for line in declared()]
-    if command == "decide":
-        found["choice"] = choice_names()
-    if command in ("declare", "decide"):
-        found |= {name: values for name, values in _more_arguments(command) if name not in found}
-    return found
+    """Return by each argument's name its values, none where they cannot be listed."""
+    return {one.name: _complete_values(one) for one in argument_options(command)}
 
 
-def _values(values: str) -> list[str]:
-    """All values, where they are counted and each is one word for a shell."""
-    counted = values.split("|") if "|" in values else []
-    return [] if any(" " in value for value in counted) else counted
+def _complete_values(one: ArgumentOption) -> list[str]:
+    """Return all values, if they can be listed and each is one word for a shell."""
+    return [] if any(" " in value for value in one.values) else list(one.values)
 
 
 def choice_names() -> list[str]:
-    """Every choice that a step may have."""
+    """Return every choice that a step may have."""
     from shoe_ctl.table.irregularities.catalog import PROCEDURES
 
     names = (c.name for p in PROCEDURES.values() for step in p.steps for c in step.choices)
     return sorted(set(names))
 
 
-def _more_arguments(command: str) -> Iterator[tuple[str, list[str]]]:
-    """The arguments of what is declared, or of the choices."""
+def _declared_keys() -> list[str]:
+    return [line.name for line in declared()]
+
+
+def _more_arguments(command: str) -> list[Argument]:
+    """Return the arguments of all that can be declared, or of all choices; each is optional.
+
+    One that several of them have takes the values of all.
+    """
+    from shoe_ctl.table.arguments import list_arguments
     from shoe_ctl.table.irregularities.catalog import PROCEDURES
     from shoe_ctl.table.wagers.declared import DeclaredWager
 
-    kinds: list[Any] = []
+    kinds: list[type[msgspec.Struct]] = []
     for procedure in PROCEDURES.values():
         if command == "decide":
             kinds += [c.arguments for step in procedure.steps for c in step.choices]
         elif procedure.declared is not None:
             kinds.append(procedure.declared.takes)
     kinds += [DeclaredWager] if command == "declare" else []
-    for kind in dict.fromkeys(kinds):
-        for name, values, _ in _arguments(kind):
-            yield name, _values(values)
+    found: dict[str, Argument] = {}
+    for one in (one for kind in dict.fromkeys(kinds) for one in list_arguments(kind)):
+        known = found.get(one.name, one)
+        found[one.name] = one._replace(
+            values=tuple(dict.fromkeys((*known.values, *one.values))),
+            kinds=tuple(dict.fromkeys((*known.kinds, *one.kinds))),
+            optional=True,
+        )
+    return list(found.values())

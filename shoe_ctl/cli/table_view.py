@@ -1,6 +1,6 @@
-"""How a table stands, for people: lines of 80 columns or fewer.
+"""How a table stands, for people: lines of 80 columns or fewer, or a table on a terminal.
 
-In: the status of a table as the daemon tells it. Out: lines.
+In: the status of a table as the daemon sends it. Out: lines; what a terminal shows.
 Must not know: the daemon, the round's rules.
 """
 
@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from shoe_ctl.cli.table_open import Labelled, asked_of, halt_lines, waiting_lines
-from shoe_ctl.terminal_text import printable
+import click
+
+from shoe_ctl.terminal_text import pad, printable, wrap
 from shoe_ctl.texts import catalogue
 
 WIDTH = 80
 _LABEL = 10
+_INDENT = " " * (_LABEL + 2)
 
 FACE_DOWN = "[ ]"
 
 PLACEHOLDER = "..."
 """What stands in a command that is shown, for what only whoever gives it knows."""
+
+Labelled = tuple[str, str]
+"""A label, empty where it is the one above, and what stands behind it."""
+
+COMMAND = "$"
+"""The label of a command that can be typed: it is never broken as text is."""
 
 _LINK = {
     "lost": "the shoe cannot be heard",
@@ -35,33 +42,90 @@ _LINK = {
 def lines(
     held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
 ) -> Iterator[str]:
-    """The table in a few lines, what is next last but one, who may do what last.
+    """Yield the table in a few lines: what is next near the end, who may do what last.
 
-    ``connection`` are the words that say where the daemon is, ``position`` is the caller's highest:
-    with both, what is next can be typed as it stands.
+    ``connection`` are the words that name the daemon, ``position`` is the caller's highest:
+    with both, the commands can be typed as they stand.
     """
+    yield from _line(held["table"], heading(held))
+    yield from _in_lines(_rows(held, connection, position))
+
+
+def show_on_terminal(
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+) -> None:
+    """Print the table on a terminal. Commands stand outside its cells, to be copied whole."""
+    from shoe_ctl.cli.common import Column, make_cell, make_console, make_table
+
+    console = make_console()
+    columns = [Column(held["table"]), Column(heading(held), fits=False)]
+    table = make_table(columns, least=_LABEL)
+    for label, text in _rows(held, connection, position):
+        if label == COMMAND:
+            if table.row_count or table.show_header:
+                console.print(table)
+            table = make_table([Column(""), Column("", fits=False)], least=_LABEL)
+            for line in wrap_command(text, indent=_INDENT):
+                click.echo(line)
+        else:
+            style = _STYLES.get(label, "")
+            table.add_row(make_cell(label, style or "cyan"), make_cell(text, style))
+    if table.row_count or table.show_header:
+        console.print(table)
+
+
+_STYLES = {"doubt": "bold red", "fault": "bold red", "halted": "bold red", "parked": "yellow",
+           "refused": "yellow", "link": "yellow", "next": "bold green"}  # fmt: skip
+"""Of rows that people must not overlook."""
+
+
+def heading(held: dict[str, Any]) -> str:
+    """Return the game, the method and the state of a table."""
     method = f", Method {held['method']}" if held["method"] else ""
-    yield from _line(held["table"], f"{held['game']}{method}: {held['state']}")
+    return f"{held['game']}{method}: {held['state']}"
+
+
+def open_lines(
+    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+) -> Iterator[str]:
+    """Yield what the table waits for people to decide, and the commands; nothing otherwise."""
+    if _choices(held) or held["halt"] is not None:
+        yield from _in_lines(_open(held))
+        yield from _in_lines(_next(held, connection, position))
+
+
+def _in_lines(rows: Iterable[Labelled]) -> Iterator[str]:
+    for label, text in rows:
+        if label == COMMAND:
+            yield from wrap_command(text, indent=_INDENT)
+        else:
+            yield from _line(label, text)
+
+
+def _rows(
+    held: dict[str, Any], connection: Sequence[str], position: str | None
+) -> Iterator[Labelled]:
+    """Yield everything about the table but its heading."""
     if held.get("doubt"):
-        yield from _line("doubt", printable(held["doubt"]))
-        yield from _line("takes", "accept_loss (gaming_shift_manager, with a reason and consent)")
+        yield "doubt", held["doubt"]
+        yield "takes", "accept_loss (gaming_shift_manager, with a reason and consent)"
         return
     shoe = held["shoe"]
     if shoe is not None:
         out = ", the cutting card is out" if shoe["cutting_card_out"] else ""
         player = _seat(held.get("shoe_with"))
         who = f", with {player}" if player else ""
-        yield from _line("shoe", f"{shoe['shoe_id']}{who}{out}")
+        yield "shoe", f"{shoe['shoe_id']}{who}{out}"
     if held.get("fault"):
         since = held["fault"].get("since")
         stood = "the table stood so when it was last stored"
-        yield from _line("fault", catalogue.text(held["fault"]["message"]))
-        yield from _line("", f"since {since}: {stood}" if since else stood)
+        yield "fault", catalogue.text(held["fault"]["message"])
+        yield "", f"since {since}: {stood}" if since else stood
     if held["link"] != "up":
-        yield from _line("link", f"{held['link']}: {_LINK[held['link']]}")
+        yield "link", f"{held['link']}: {_LINK[held['link']]}"
     yield from _told(held.get("told") or {})
     if held.get("refused"):
-        yield from _line("refused", catalogue.text(held["refused"]["message"]))
+        yield "refused", catalogue.text(held["refused"]["message"])
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
     yield from _wagers(held.get("wagers") or [])
@@ -70,21 +134,12 @@ def lines(
         last = f"the last {parked['last']} ({parked['type']})"
         waits = parked["waiting"]
         left = f"; {waits} can be offered again: redeliver" if waits else "; none waits any more"
-        yield from _line("parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}")
+        yield "parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}"
     yield from _next(held, connection, position)
     takes = [
-        f"{taken['command']} ({taken['position']}{asked_of(taken)})" for taken in held["takes"]
+        f"{taken['command']} ({taken['position']}{_demands(taken)})" for taken in held["takes"]
     ]
-    yield from _line("takes", ", ".join(takes) or "no command now")
-
-
-def open_lines(
-    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
-) -> Iterator[str]:
-    """What the table waits for people to decide, and what is typed next; nothing otherwise."""
-    if _choices(held) or held["halt"] is not None:
-        yield from _open(held)
-        yield from _next(held, connection, position)
+    yield "takes", ", ".join(takes) or "no command now"
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
@@ -98,25 +153,129 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     waits = answer.get("halted") or answer.get("asks")  # what is next stands below, with commands
     done = "; ".join(map(catalogue.text, happened)) if waits and happened else catalogue.text(said)
     told = printable(f"done: {done}")
-    yield from textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+    yield from wrap(told, WIDTH, rest="      ")
     yield from _line("events", ids)
 
 
-def _open(held: dict[str, Any]) -> Iterator[str]:
+def _open(held: dict[str, Any]) -> Iterator[Labelled]:
     """What halts the table, and what is open beside the round."""
     if held["halt"] is not None:
-        yield from _labelled(halt_lines(held["halt"]))
+        yield from _halt_lines(held["halt"])
     for waiting in held["waiting"]:
-        yield from _labelled(waiting_lines(waiting))
+        yield from _waiting_lines(waiting)
 
 
-def _told(told: dict[str, Any]) -> Iterator[str]:
+# What is open: what was seen, what may be chosen, with what and by whom.
+
+_SCOPES = {
+    "any": "any of their wagers",
+    "all": "all of their wagers or none",
+    "remaining": "all of their wagers that are not decided, or none",
+}
+
+
+def _halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
+    """What halts the table, the rules for it, and the choices of the step that is open."""
+    seen = (
+        catalogue.text(halt["seen"]) if "seen" in halt else "the shift manager inspects the cards"
+    )
+    yield "halted", f"{halt['reason']}: {seen}"
+    if halt["earlier"]:
+        yield "", f"open before it: {', '.join(halt['earlier'])}"
+    yield "", f"since {halt['since']}"
+    yield from _rules(halt)
+    if "withdrawal" in halt:
+        yield "window", _window(halt["withdrawal"])
+    if "counts" in halt:
+        counts = halt["counts"]
+        yield "counted", f"{counts['table']} by the table, {counts['shoe']} by the shoe"
+    if "differential" in halt:
+        yield from _differential(halt["differential"])
+    yield from _choice_lines(halt["choices"])
+
+
+def _waiting_lines(waiting: dict[str, Any]) -> Iterator[Labelled]:
+    """What is open beside the round, and what may be chosen where it asks."""
+    yield "open", f"{waiting['key']}: {catalogue.text(waiting['prompt'])}"
+    yield from _choice_lines(waiting.get("choices", []))
+
+
+def _rules(halt: dict[str, Any]) -> Iterator[Labelled]:
+    """The rule of the step that is open, or those of all ends; a game may have none of them."""
+    if halt.get("rule") is not None:
+        yield "rule", halt["rule"]
+        return
+    numbered = {end: rule for end, rule in halt.get("rules", {}).items() if rule is not None}
+    if numbered:
+        yield (
+            "rules",
+            ", ".join(f"{end.replace('_', ' ')} {rule}" for end, rule in numbered.items()),
+        )
+
+
+def _choice_lines(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
+    """Each as it is typed behind ``shoectl table decide``."""
+    for choice in choices:
+        args = "".join(f" {_argument(one)}" for one in choice.get("arguments", []))
+        against = f"; not now: {catalogue.text(choice['not_now'])}" if "not_now" in choice else ""
+        who = f"{choice['position']}{_demands(choice)}"
+        yield "choice", f"{choice['choice']}{args} ({who}){against}"
+
+
+def _argument(one: dict[str, Any]) -> str:
+    """An argument as it is typed; what may be left out stands in brackets."""
+    typed = f"{one['name']}={one.get('value', '...')}"
+    return f"[{typed}]" if one.get("optional") else typed
+
+
+def _demands(offer: dict[str, Any]) -> str:
+    """What whoever takes it must say besides: why, and who consents."""
+    reason = ", with a reason" if offer.get("reason") else ""
+    second = ", and another person consents" if offer.get("second_person") else ""
+    return reason + second
+
+
+def _window(window: dict[str, Any]) -> str:
+    seats = window["seats"]
+    whose = "for the whole table"
+    if seats:
+        whose = f"seat {', '.join(map(str, seats))} may answer"
+    rule = "" if window["rule"] is None else f" ({window['rule']})"
+    if seats == []:
+        return f"every Player has answered{rule}"
+    return f"{whose}: {_SCOPES[window['scope']]}{rule}"
+
+
+def _differential(found: dict[str, Any]) -> Iterator[Labelled]:
+    """Both sides of the table and what may be changed, where the ledger knows it."""
+    if found["excess"] <= 0:
+        return
+    sides = f"player {found['player']}, banker {found['banker']}"
+    yield "wagers", f"{sides}: {found['excess']} over the differential of {found['limit']}"
+    for name in ("decrease", "increase"):
+        rooms = [
+            f"seat {room['seat']} {room['wager']} by {room['most']} at most"
+            for room in found.get(name, [])
+        ]
+        if rooms:
+            yield name, "; ".join(rooms)
+    removable = [
+        f"seat {held['seat']} {held['wager']} {held['amount']}" for held in found.get("remove", [])
+    ]
+    if removable:
+        yield "remove", "; ".join(removable)
+
+
+# How the table stands besides.
+
+
+def _told(told: dict[str, Any]) -> Iterator[Labelled]:
     """What the shoe was told and has not answered, and its last answer."""
     waiting, last = told.get("told") or [], told.get("answered")
     if waiting:
-        yield from _line("told", f"{', '.join(waiting)}: no answer yet")
+        yield "told", f"{', '.join(waiting)}: no answer yet"
     if last is not None:
-        yield from _line("answered", f"{last.get('what', last['command'])}: {_answer(last)}")
+        yield "answered", f"{last.get('what', last['command'])}: {_answer(last)}"
 
 
 def _answer(last: dict[str, Any]) -> str:
@@ -129,14 +288,14 @@ def _answer(last: dict[str, Any]) -> str:
     return "done"
 
 
-def _round(played: dict[str, Any], held_by: dict[str, Any]) -> Iterator[str]:
-    yield from _line("round", played["round_id"])
+def _round(played: dict[str, Any], held_by: dict[str, Any]) -> Iterator[Labelled]:
+    yield "round", played["round_id"]
     for hand, cards in played["hands"].items():
         shown = " ".join(FACE_DOWN if card is None else card for card in cards) or "no card yet"
         totals = played["totals"]
         total = "" if totals is None else f"  = {totals[hand]}"
         player = _seat(held_by.get(hand))
-        yield from _line(hand, f"{shown}{total}" + (f"  with {player}" if player else ""))
+        yield hand, f"{shown}{total}" + (f"  with {player}" if player else "")
 
 
 def _seat(holder: dict[str, Any] | None) -> str | None:
@@ -146,16 +305,16 @@ def _seat(holder: dict[str, Any] | None) -> str | None:
     return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
 
 
-def _wagers(wagers: list[dict[str, Any]]) -> Iterator[str]:
+def _wagers(wagers: list[dict[str, Any]]) -> Iterator[Labelled]:
     """What lies at each seat; once the outcome is announced, what it is paid or loses."""
     for seat in dict.fromkeys(one["seat"] for one in wagers):
         here = [one for one in wagers if one["seat"] == seat]
         if any("settlement" in one for one in here):
-            yield from _labelled(
-                _under_label(f"seat {seat}", [x for one in here for x in _payment_lines(one)])
+            yield from _under_label(
+                f"seat {seat}", [x for one in here for x in _payment_lines(one)]
             )
         else:
-            yield from _line(f"seat {seat}", ", ".join(map(_stake, here)))
+            yield f"seat {seat}", ", ".join(map(_stake, here))
 
 
 def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:
@@ -190,11 +349,13 @@ def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
         yield f"{applied['key']}: {applied['end']}{cited}".replace("_", " ")
 
 
-def _next(held: dict[str, Any], connection: Sequence[str], position: str | None) -> Iterator[str]:
+def _next(
+    held: dict[str, Any], connection: Sequence[str], position: str | None
+) -> Iterator[Labelled]:
     """What the table waits for, and below it, each on lines of its own, what may be typed."""
-    yield from _line("next", catalogue.text(held["next"]["message"]))
+    yield "next", catalogue.text(held["next"]["message"])
     for command in next_commands(held, connection, position):
-        yield from wrap_command(command, indent=" " * (_LABEL + 2))
+        yield COMMAND, command
 
 
 def next_commands(
@@ -300,18 +461,5 @@ def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:
     return [choice for waiting in held["waiting"] for choice in waiting.get("choices", [])]
 
 
-def _labelled(told: Iterable[Labelled]) -> Iterator[str]:
-    for label, text in told:
-        yield from _line(label, text)
-
-
 def _line(label: str, text: str) -> Iterator[str]:
-    indent = " " * (_LABEL + 2)
-    first = f"{label:<{_LABEL}}  "
-    yield from textwrap.wrap(
-        printable(text),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=indent,
-        break_on_hyphens=False,
-    )
+    yield from wrap(printable(text), WIDTH, first=f"{pad(label, _LABEL)}  ", rest=_INDENT)

@@ -1,4 +1,4 @@
-"""``shoectl verify``: whether a journal is what was written.
+"""``shoectl verify``: check a journal's hash chain and signatures.
 
 In: a journal's path. Out: a table for people or one JSON object; exit 1 where something is wrong.
 Must not know: how chains work. It reads only, also while a daemon writes.
@@ -28,24 +28,29 @@ NAME = 40
     "keys",
     multiple=True,
     metavar="KEY",
-    help="Believe only checkpoints of this key: 64 hex digits, or a file. May be repeated.",
+    help="Trust checkpoints of this key only: 64 hex digits, or a file. Repeatable.",
 )
 @click.option(
     "--signed-to",
     type=click.IntRange(min=0),
     default=0,
     metavar="N",
-    help="It must be signed up to record N: what a daemon's log said.",
+    help="Fail unless signatures cover record N (the last one in the daemon's log).",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def verify(
     ctx: click.Context, journal: Path, keys: tuple[str, ...], signed_to: int, as_json: bool
 ) -> None:
-    """Check that JOURNAL is what was written: nothing altered, missing, added or reordered.
+    """Check the hash chain and signatures of JOURNAL.
 
-    Example: shoectl verify journal.db
-    """
+    It fails if a record was altered, removed, added or moved.
+
+    \b
+    Examples:
+      shoectl verify journal.db
+      shoectl verify journal.db --public-key journal.pub --signed-to 100
+    """  # noqa: D301 - click wants the very character
     from shoe_ctl.journal.signing import public_key
 
     found = _verified(journal, frozenset(public_key(key) for key in keys), signed_to)
@@ -59,7 +64,7 @@ def verify(
 
 
 def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verification:
-    from shoe_ctl.cli.progress import Progress
+    from shoe_ctl.cli.common import Progress
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as walk
 

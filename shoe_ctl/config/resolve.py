@@ -20,8 +20,8 @@ from firmware_proto.profiles import profile as profile_named
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
-from shoe_ctl.link.key_file import KeyRing
-from shoe_ctl.link.ports import SerialPort, parse_port
+from shoe_ctl.link.address import SerialAddress, parse_address
+from shoe_ctl.link.keyring import KeyRing
 from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.settings import TableSettings
 
@@ -103,10 +103,10 @@ def profile_of(
     except (ConfigError, ValueError) as error:
         raise ConfigError(f"{where}: shoe: {error}") from None
     try:
-        port = parse_port(table.shoe.port)
+        port = parse_address(table.shoe.port)
     except ConfigError as error:
         raise ConfigError(f"{where}: shoe.{error}") from None
-    if table.shoe.baud is not None and not isinstance(port, SerialPort):
+    if table.shoe.baud is not None and not isinstance(port, SerialAddress):
         raise ConfigError(f"{where}: shoe: baud: {port} has none: it is for serial ports")
     return chosen, session_settings, ring
 

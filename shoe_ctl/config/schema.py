@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import inspect
 
 from shoe_ctl import toml
 from shoe_ctl.errors import ConfigError, InputRefused
+from shoe_ctl.games.game import Layout
 from shoe_ctl.records import Audience
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
+from shoe_ctl.validation import error_text
 
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -36,36 +36,46 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class JournalConfig(_Strict, frozen=True, kw_only=True):
-    """The journal's path; a relative one starts at the configuration file's folder.
-
-    The journal is signed at each shoe, and every ``checkpoint_every_s`` seconds in between. Sets of
-    cards that ended more than ``keep_days`` ago are exported to the folder ``archive`` and taken
-    out.
-    """
+    """The journal: its file, how often it is signed, and how long it keeps records."""
 
     path: str = "journal.db"
+    """The journal's file. Its folder must exist. The daemon creates the file, readable by its owner
+    only."""
     checkpoint_every_s: Positive = 600
+    """Seconds between two signatures. The journal is also signed at the start, at each shoe and at
+    the end."""
     keep_days: Positive | None = None
+    """Days to keep a set of cards after its end. Older sets are exported to `archive` and removed
+    from the journal. Without it, the journal keeps everything."""
     archive: str = "archive"
+    """The folder for these exports. The daemon creates it if it is missing."""
 
 
 class ShoeConfig(_Strict, frozen=True, kw_only=True):
-    """The shoe: its profile and its port. ``options`` are settings of the profile itself.
-
-    ``baud`` is one of the rates that shoes of the profile are known to use.
-
-    ``key_file`` holds the keys of the table's shoes; ``firmware`` lists the SHA-256 of the firmware
-    that is allowed.
-    """
+    """The table's shoe: its protocol, its port, its keys."""
 
     profile: str
+    """The protocol that the shoe speaks: `"reference"`, `"angel_eye"` or `"bee_tek"`."""
     port: str
+    """The path of a serial port, `"usb:SERIAL"` or `"tcp://HOST:PORT"`."""
     baud: int | None = None
+    """The rate of a serial port: one that shoes of the profile are known to use. An `angel_eye`
+    shoe uses 4800 or 9600. Without it, the profile's usual rate."""
     commands: bool | None = None
+    """Whether the daemon sends commands to the shoe. A shoe that is armed for each draw always gets
+    commands, an `angel_eye` shoe only with `true`, a `bee_tek` shoe never. Without it, the
+    profile's own behavior: vendors' shoes get no commands."""
     key_file: str | None = None
+    """A file with the keys of the shoes that may be used at this table; `reference` only. Without
+    it, the link is not authenticated, and the status shows that."""
     firmware: list[str] | None = None
+    """SHA-256 digests of the allowed firmware; `reference` only. A shoe with other firmware is
+    reported. Without it, any firmware is allowed."""
     unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
+    """What to do about a shoe with other firmware: report it, or also keep it locked. Without it,
+    `"report"`."""
     options: dict[str, Any] = {}
+    """Settings of the profile itself, as its `SPEC.md` in `firmware_proto/` lists them."""
 
     def session_settings(self, *, armed: bool) -> dict[str, Any]:
         """Return the settings of a session; ``armed``: the shoes are armed for each draw.
@@ -93,25 +103,47 @@ class MethodBConfig(_Strict, frozen=True, kw_only=True):
     """How cards are dealt in Method B."""
 
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
+    """`"turned_by_dealer"`: a card is secret until the command `expose`. `"face_up"`: everyone sees
+    a card as soon as it is drawn."""
     face_up_after_ms: Count = 1000
+    """With `"face_up"`: milliseconds from the draw until the card counts as seen."""
 
 
 class TableConfig(_Strict, frozen=True, kw_only=True):
-    """One table. Without ``decks`` and ``layout`` the game's default and first one apply."""
+    """One table: what is played there, and how."""
 
     id: TableId
+    """The table's name: letters, digits, `.`, `_` and `-`, up to 63 characters. Each id is used
+    once. It is part of every event's id."""
     game: str
+    """A game that `shoectl games` lists, or the path of a game file."""
     shoe: ShoeConfig
+    """The table's shoe: the section `[table.shoe]`."""
     decks: Positive | None = None
+    """The number of decks, within what the game allows. Without it, the game's default."""
     layout: str | None = None
+    """A layout of the game. Without it, the game's first layout."""
+    seats: Positive | None = None
+    """How many of the layout's playing positions the table has, from seat 1 on. Without it, all."""
     area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
+    """Where the table stands. `"Paiza Club"` and `"Ruby Room"` are high-limit gaming areas."""
     method: Literal["A", "B", "C"] | None = None
+    """The method at the start; staff can change it at the table. `"C"` is for high-limit areas
+    only. Without it, `"B"`, or none if the game has no methods."""
     announcements: Literal["explicit", "implied"] = "explicit"
+    """`"explicit"`: people announce each step, so a `[socket]` is needed. `"implied"`: the steps
+    follow from the cards, which are dealt face up."""
     rounds_after_cutting_card: Count = 0
+    """Full rounds to deal after the round in which the cutting card came."""
     result_timeout_s: Positive = 5
+    """Seconds to wait for the result of a shoe that judges the round too."""
     method_b: MethodBConfig = MethodBConfig()
+    """The section `[table.method_b]`."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
+    """Which of these two positions outranks the other. The rule documents do not rank them. Without
+    it, neither."""
     limits: TableLimits = TableLimits()
+    """The section `[table.limits]`."""
 
     def settings(self, game: Any) -> TableSettings:
         """Return the table's settings for this game.
@@ -128,6 +160,8 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
         if layout not in (None, *game.layouts):
             have = ", ".join(game.layouts)
             raise ConfigError(f"{where}: layout: {game.id} has {have}, not {layout!r}")
+        if self.seats is not None and layout is not None:
+            _check_seats(where, layout, game.layouts[layout], self.seats)
         method = self.method if self.method is not None or not game.methods else "B"
         if method is not None and method not in game.methods:
             have = ", ".join(game.methods) or "no methods: leave the key out"
@@ -147,6 +181,7 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
             table=self.id,
             decks=decks,
             layout=layout,
+            seats=self.seats,
             area=self.area,
             method=method,
             announcements=self.announcements,
@@ -159,12 +194,25 @@ class TableConfig(_Strict, frozen=True, kw_only=True):
         )
 
 
+def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
+    """Refuse a number of playing positions with which the layout is not available (rule 2.2)."""
+    least, most = layout.min_seats, len(layout.seats)
+    if not least <= seats <= most:
+        span = str(most) if least == most else f"{least} to {most}"
+        raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
+
+
 class SinkConfig(_Strict, frozen=True, kw_only=True):
-    """Where events go; ``-`` is standard output."""
+    """Where events go."""
 
     kind: Literal["jsonl"]
+    """`"jsonl"`: JSON lines, one event a line."""
     path: str
+    """A file that the daemon appends to, or `"-"` for standard output. Two sinks cannot share a
+    file, nor can two daemons."""
     audience: Literal["public", "restricted"] = "public"
+    """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
+    revealed."""
 
     @property
     def sees(self) -> Audience:
@@ -173,18 +221,23 @@ class SinkConfig(_Strict, frozen=True, kw_only=True):
 
 
 class SocketUser(_Strict, frozen=True, kw_only=True):
-    """A user of this host, by name or id, with the highest position it may act in.
-
-    ``also`` are other positions it may act in, which the highest one does not include.
-    ``audience`` is the stream whose event ids its answers have. ``name`` is what people at the
-    table call this user.
-    """
+    """A user of this host who may give commands."""
 
     user: str | HostId
+    """The user's name on this host, or its number. Each user is listed once."""
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
+    """What people at the table call this user, for example `"Ann"`. A second person is named by it,
+    by the user's name on this host or by its number. Two users cannot share a name. Without it, the
+    user's name on this host."""
     position: str
+    """The highest position that this user may act in: `dealer`, `pit_supervisor`, `pit_manager`,
+    `gaming_shift_manager`, `assistant_casino_manager` or `surveillance`. `surveillance` sees the
+    status, confirms what it saw where a choice is its own, and may pause and resume a table."""
     also: list[str] = []
+    """Other positions that this user may act in and that `position` does not include, for example
+    `["surveillance"]`."""
     audience: Literal["public", "restricted"] = "public"
+    """The stream whose event ids the answers to this user name."""
 
     @property
     def sees(self) -> Audience:
@@ -193,25 +246,32 @@ class SocketUser(_Strict, frozen=True, kw_only=True):
 
 
 class SocketConfig(_Strict, frozen=True, kw_only=True):
-    """The local socket for commands. Without ``path`` it is beside the journal.
-
-    ``group`` (a name or an id) owns the socket's file: its members may connect.
-    """
+    """The local socket that takes commands."""
 
     user: Annotated[list[SocketUser], msgspec.Meta(min_length=1)]
+    """The users: the sections `[[socket.user]]`, one or more."""
     path: str | None = None
+    """The socket's file, up to 107 bytes. Without it, `shoectl.sock` beside the journal."""
     group: str | HostId | None = None
+    """A group of this host, by name or number, whose members may connect. Without it, the group
+    that the daemon creates files with."""
 
 
 class Config(_Strict, frozen=True, kw_only=True):
-    """The whole file. ``folder`` is where relative paths start, ``file`` how errors name it."""
+    """The whole file."""
 
     table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
+    """The tables: the sections `[[table]]`, one or more."""
     journal: JournalConfig = JournalConfig()
+    """The section `[journal]`."""
     sink: list[SinkConfig] = []
+    """The sinks: the sections `[[sink]]`."""
     socket: SocketConfig | None = None
+    """The section `[socket]`. Without it, nobody can give commands."""
     folder: str = "."
+    """Where relative paths start. Not a key of the file."""
     file: str = ""
+    """How errors name the file. Not a key of the file."""
 
     def path(self, name: str) -> Path:
         """Return a path of this file: a relative one starts at the file's own folder."""
@@ -270,7 +330,9 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
     try:
         config = msgspec.convert(plain, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{name}: {_plainly(str(error))}{_whose(plain, str(error))}") from None
+        raise ConfigError(
+            f"{name}: {error_text(str(error), Config)}{_whose(plain, str(error))}"
+        ) from None
     _check_ids(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
@@ -316,65 +378,3 @@ def _whose(plain: Mapping[str, Any], message: str) -> str:
     table_id = plain["table"][int(place[1])]
     table_id = table_id.get("id") if isinstance(table_id, dict) else None
     return f" (table {table_id})" if isinstance(table_id, str) else ""
-
-
-def _plainly(message: str) -> str:
-    """Return msgspec's message with the key first: ``table[0].decks: expected int, got str``."""
-    place = re.search(r" - at `\$\.?(.*)`$", message)
-    what = message[: place.start()] if place else message
-    key = place[1] if place else ""
-    if (unknown := re.fullmatch(r"Object contains unknown field `(.*)`", what)) is not None:
-        meant = suggest_key(Config, key, unknown[1])
-        what += "" if meant is None else f": is it `{meant}`?"
-    if what.startswith("Invalid enum value"):
-        what += f" (known: {', '.join(allowed_words(Config, key))})"
-    what = what.replace("Object contains unknown field", "unknown key")
-    what = what.replace("Object missing required field", "missing key")
-    what = what.replace("Expected", "expected").replace("Invalid enum value", "not a known value:")
-    return f"{key}: {what}" if key else what
-
-
-# Suggestions for a wrong key or word.
-
-SIMILARITY = 0.7
-"""How alike two keys must be, from 0 to 1, for one to be suggested for the other."""
-
-
-def suggest_key(form: type, place: str, key: str) -> str | None:
-    """Return the key at this place (``table[0].shoe``; empty: the top) most like ``key``."""
-    there = _struct(inspect.type_info(form))
-    for name in re.findall(r"[a-z_]+", place):
-        fields = () if there is None else there.fields
-        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
-    keys = [] if there is None else [field.encode_name for field in there.fields]
-    return next(iter(get_close_matches(key, keys, n=1, cutoff=SIMILARITY)), None)
-
-
-def allowed_words(form: type, place: str) -> list[str]:
-    """Return the words that are allowed at this place (``sink[0].kind``); none where any is."""
-    *folders, key = re.findall(r"[a-z_]+", place)
-    there = _struct(inspect.type_info(form))
-    for name in folders:
-        fields = () if there is None else there.fields
-        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
-    fields = () if there is None else there.fields
-    return [str(word) for f in fields if f.encode_name == key for word in _words(f.type)]
-
-
-def _words(kind: inspect.Type) -> list[object]:
-    if isinstance(kind, inspect.LiteralType):
-        return list(kind.values)
-    if isinstance(kind, inspect.UnionType):
-        return [word for one in kind.types for word in _words(one)]
-    return []
-
-
-def _struct(kind: inspect.Type) -> inspect.StructType | None:
-    """Return the struct that this type is, or is a list of, or may be."""
-    if isinstance(kind, inspect.StructType):
-        return kind
-    if isinstance(kind, inspect.UnionType):
-        return next((found for one in kind.types if (found := _struct(one)) is not None), None)
-    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
-        return _struct(kind.item_type)
-    return None

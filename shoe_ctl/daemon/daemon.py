@@ -14,30 +14,29 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
-from shoe_ctl.api.asked import Asked, Caller, StatusAsked
-from shoe_ctl.api.socket import Handler
-from shoe_ctl.api.socket import serving as serving_socket
+from shoe_ctl.api.requests import Caller, Request, StatusRequest
+from shoe_ctl.api.unix_socket import Handler
+from shoe_ctl.api.unix_socket import serving as serving_socket
+from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError, ShoeCtlError
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
-from shoe_ctl.journal.bodies import GoneOn, Meta, Ruling
-from shoe_ctl.journal.cursors import Gate
+from shoe_ctl.journal.codec import LossRuling, Meta, Ruling
 from shoe_ctl.journal.evidence import DoubtfulJournal, was_replaced
-from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import Recovered, epoch_of, rulings
+from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import Accepted, Store
 from shoe_ctl.journal.verify import verify
-from shoe_ctl.link.arrivals import arrivals
-from shoe_ctl.link.clock import Clock, sleep
+from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.connection import Connection
-from shoe_ctl.link.ports import parse_port
-from shoe_ctl.link.supervisor import Supervisor
-from shoe_ctl.link.usb_devices import Backends, libusb
+from shoe_ctl.link.hotplug import watch_arrivals
+from shoe_ctl.link.reconnect import Supervisor
+from shoe_ctl.link.usb_discovery import Backends, libusb
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures.stack import has_storage_outage
@@ -135,9 +134,7 @@ class Daemon:
         return [setup.settings for setup in self._setups]
 
     async def run(
-        self,
-        ready: Callable[[], None] = lambda: None,
-        tell: Callable[[str], None] = lambda _: None,
+        self, ready: Callable[[], None] = lambda: None, tell: Callable[[str], None] = lambda _: None
     ) -> None:
         """Serve until cancelled. Call ``ready`` once every shoe's port is open or waited for.
 
@@ -234,10 +231,7 @@ class Daemon:
             tell(self.doubt)
             ready()
             waiting = loss.AwaitedRuling(
-                self.doubt,
-                partial(may_not_act, highest=highest),
-                self._people.as_input,
-                highest,
+                self.doubt, partial(may_not_act, highest=highest), self._people.as_input, highest
             )
             async with self._accept_requests(waiting.answer):
                 try:
@@ -262,7 +256,7 @@ class Daemon:
         await asyncio.get_running_loop().run_in_executor(
             self._marking, self._marker.write, self.outage
         )
-        gone_on = GoneOn(
+        gone_on = LossRuling(
             epoch=self._environment.epoch(),
             t_us=now_us,
             lost=tuple(doubt.what for doubt in doubtful.doubts),
@@ -286,7 +280,7 @@ class Daemon:
 
     def _epoch_of(self, reader: Reader, table: str) -> str:
         """Return the table's epoch. A journal without any gets one."""
-        known = epoch_of(reader, table)
+        known = current_epoch(reader, table)
         if known is None:
             self._epoch = known = self._epoch or self._environment.epoch()
         return known
@@ -306,10 +300,10 @@ class Daemon:
             await asyncio.get_running_loop().run_in_executor(self._marking, self._marker.clear)
             self.outage = self._ruling = None
 
-    async def _refuse(self, caller: Caller, asked: Asked) -> dict[str, Any]:
+    async def _refuse(self, caller: Caller, asked: Request) -> dict[str, Any]:
         """Answer while no table is at work: only how the tables stood before an outage."""
         if self.outage is not None:
-            if isinstance(asked, StatusAsked) and self.runners:
+            if isinstance(asked, StatusRequest) and self.runners:
                 return status_in_outage(caller, asked, self.runners, self.outage)
             raise JournalError(self.outage.refusal())
         raise EnvironmentFault("the daemon is starting: ask again")
@@ -394,7 +388,7 @@ class Daemon:
 
     def _gate(
         self, store: Store, recovered: Sequence[_TableStart], sinks: Sequence[NamedSink]
-    ) -> Gate:
+    ) -> DeliveryGate:
         """Return the gate that holds back events until the shoes were compared.
 
         Which shoes are waited for is known before anything is published.
@@ -409,12 +403,12 @@ class Daemon:
             for r in recovered
             if r.not_compared_since is not None
         }
-        gate = Gate(min((store.last_n, *waited.values())), withheld, published)
+        gate = DeliveryGate(min((store.last_n, *waited.values())), withheld, published)
         for table in waited:
             gate.wait_for(table)
         return gate
 
-    async def _open_gate_in_time(self, gate: Gate, runner: TableRunner) -> None:
+    async def _open_gate_in_time(self, gate: DeliveryGate, runner: TableRunner) -> None:
         """Open the gate for a shoe that is away: it must not hold back events for longer.
 
         A shoe that shows a loss does, until a person rules. The time of a table that waits for
@@ -515,7 +509,7 @@ class Daemon:
         journal: Journal,
         readiness: _Readiness,
         checkpointer: Checkpointer,
-        gate: Gate,
+        gate: DeliveryGate,
         losses: loss.LossRulings,
     ) -> tuple[TableRunner, Supervisor]:
         setup, before = recovered.setup, recovered.before
@@ -552,7 +546,7 @@ class Daemon:
             await runner.link_up(connection, shoe.profile, session_settings)
             readiness.reached(settings.table)
 
-        port, serial = parse_port(shoe.port), profile.SERIAL.at(shoe.baud)
+        port, serial = parse_address(shoe.port), profile.SERIAL.at(shoe.baud)
         supervisor = Supervisor(
             name=settings.table,
             profile=profile,
@@ -564,7 +558,7 @@ class Daemon:
             on_lost=runner.link_lost,
             on_reception=runner.receive,
             first_connection=numbers.connection + 1,
-            arrivals=arrivals(port),
+            arrivals=watch_arrivals(port),
             on_suspended=runner.line_suspended,
             on_resumed=runner.line_resumed,
         )

@@ -14,9 +14,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 import msgspec
 
 from shoe_ctl.config import Config
-from shoe_ctl.journal.cursors import Gate, Noted, SinkFeed
 from shoe_ctl.journal.evidence import Given
-from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, table_in
 from shoe_ctl.sinks.delivered import newest_ids
@@ -104,7 +103,7 @@ async def reopening(sinks: Sequence[NamedSink], asked: asyncio.Event) -> AsyncIt
             await task
 
 
-Alarms = Callable[[str, Audience], Noted]
+Alarms = Callable[[str, Audience], DeadLetters]
 """Returns the alarm of the sink with this name, which gets this stream."""
 
 
@@ -122,7 +121,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
     store: Store,
     environment: Environment,
     alarms: Alarms,
-    gate: Gate | None = None,
+    gate: DeliveryGate | None = None,
 ) -> AsyncIterator[Deliveries]:
     """Run every sink; on leaving, deliver first what is committed.
 
@@ -190,7 +189,7 @@ class UndeliveredAlarm:
         """These tables are at work, by their ids."""
         self._tables.set_result(tables)
 
-    def of(self, sink: str, sees: Audience) -> Noted:
+    def of(self, sink: str, sees: Audience) -> DeadLetters:
         """Return the alarm of this sink, which gets this stream."""
         return _SinkAlarm(self, sink, sees)
 

@@ -15,13 +15,13 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
 from firmware_proto.profiles import SerialSettings
-from shoe_ctl.api.asked import Caller
-from shoe_ctl.api.socket import Handler
-from shoe_ctl.link.clock import Clock, sleep
+from shoe_ctl.api.requests import Caller
+from shoe_ctl.api.unix_socket import Handler
+from shoe_ctl.clock import Clock, sleep
+from shoe_ctl.link.address import Address
 from shoe_ctl.link.openers import opener
-from shoe_ctl.link.ports import Port
 from shoe_ctl.link.transport import Opener
-from shoe_ctl.link.usb_devices import Backends
+from shoe_ctl.link.usb_discovery import Backends
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Environment:
     """
 
     thread: Thread = one_thread
-    opener: Callable[[Port, SerialSettings, Executor, Backends], Opener] = opener
+    opener: Callable[[Address, SerialSettings, Executor, Backends], Opener] = opener
     ways_in: tuple[WayIn, ...] = ()
     callers: tuple[Caller, ...] = ()
     epoch: Callable[[], str] = draw_epoch

@@ -16,18 +16,18 @@ from pathlib import Path
 
 import msgspec
 
+from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import shoe_sections
 from shoe_ctl.journal import export
-from shoe_ctl.journal.beginning import Beginning
-from shoe_ctl.journal.bodies import JOURNAL, Kind
-from shoe_ctl.journal.checkpoint import Begins
+from shoe_ctl.journal.anchor import Anchor
+from shoe_ctl.journal.chain import AnchorRecord
+from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.journal.signing import Signer
-from shoe_ctl.link.clock import Clock, sleep
 
 log = logging.getLogger(__name__)
 
@@ -100,12 +100,12 @@ class Retention:
             await self._journal.take_out(begins, signer, now_us)
             log.info("journal: begins at record %d now", begins.n)
 
-    def _exported(self, now_us: int) -> list[Begins]:
+    def _exported(self, now_us: int) -> list[AnchorRecord]:
         with closing(self._open_reader()) as reader:
             return exported(reader, self._policy, now_us)
 
 
-def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[Begins]:
+def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[AnchorRecord]:
     """Write the files that are due, and return where the journal may begin, step by step.
 
     Raises:
@@ -113,12 +113,12 @@ def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[Begin
     """
     begins = kept_from(reader)
     bound = min((reader.cursor(sink) + 1 for sink in policy.sinks), default=reader.heads()[0])
-    due: list[tuple[Path, shoe_sections.ShoeSection, export.Stretch]] = []
+    due: list[tuple[Path, shoe_sections.ShoeSection, export.Selection]] = []
     for table in sorted(reader.heads()[1].keys() - {JOURNAL}):
         if table not in begins.ends and (first := _begun_otherwise(reader, table)) is not None:
             bound = min(bound, first)
         for section in shoe_sections.sections(reader, table):
-            kept = export.stretch(reader, table, section.first, section.last)
+            kept = export.select_records(reader, table, section.first, section.last)
             if _is_kept(section, kept, policy, now_us) or len(due) == MOST_FILES:
                 bound = min(bound, section.first)
                 break
@@ -141,14 +141,14 @@ def _begun_otherwise(reader: Reader, table: str) -> int | None:
 
 
 def _is_kept(
-    section: shoe_sections.ShoeSection, kept: export.Stretch, policy: RetentionPolicy, now_us: int
+    section: shoe_sections.ShoeSection, kept: export.Selection, policy: RetentionPolicy, now_us: int
 ) -> bool:
     if kept.t_us is None or (section.current and section.table in policy.tables):
         return True
     return kept.t_us > now_us - policy.keep_us
 
 
-def _file(reader: Reader, path: Path, kept: export.Stretch) -> None:
+def _file(reader: Reader, path: Path, kept: export.Selection) -> None:
     """Write the file, or check the one that is there."""
     if path.exists():
         export.check(path, kept)
@@ -161,7 +161,7 @@ def _file(reader: Reader, path: Path, kept: export.Stretch) -> None:
     log.info("journal: exported %s", path)
 
 
-def _steps(reader: Reader, begins: Beginning, upto: int) -> Iterator[Begins]:
+def _steps(reader: Reader, begins: Anchor, upto: int) -> Iterator[AnchorRecord]:
     """Yield the steps from where the journal begins to ``upto``, by checkpoints in between."""
     at, told = begins.n, dict(begins.told)
     stops = list(_checkpoints(reader, at, upto))
@@ -172,7 +172,7 @@ def _steps(reader: Reader, begins: Beginning, upto: int) -> Iterator[Begins]:
             if restricted:  # every public event is a restricted one, too
                 before = told.get(table, (0, 0))
                 told[table] = (before[0] + public, before[1] + restricted)
-        yield Begins(n, dict(told))
+        yield AnchorRecord(n, dict(told))
         at = n
 
 

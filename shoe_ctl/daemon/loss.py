@@ -12,14 +12,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
-from shoe_ctl.api.asked import Asked, Caller, Command
+from shoe_ctl.api.requests import Caller, Command, Request
+from shoe_ctl.clock import Clock
 from shoe_ctl.errors import InputRefused, JournalError
-from shoe_ctl.journal.bodies import GoneOn, Ruling
-from shoe_ctl.journal.cursors import Gate
+from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.codec import LossRuling, Ruling
 from shoe_ctl.journal.evidence import WHAT_TO_DO
-from shoe_ctl.journal.group import CommitResult, Group
-from shoe_ctl.journal.journal import Journal
-from shoe_ctl.link.clock import Clock
+from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
@@ -127,7 +126,7 @@ class AwaitedRuling:
         self._ruling: asyncio.Future[Ruling] = loop.create_future()
         self._done: asyncio.Future[None] = loop.create_future()
 
-    async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
+    async def answer(self, caller: Caller, asked: Request) -> dict[str, Any]:
         """Answer a request.
 
         Raises:
@@ -223,10 +222,10 @@ class TableAtWork(Protocol):
     def epoch(self) -> str:
         """Return the epoch of what the table stores."""
 
-    def begin_epoch(self, group: Group, epoch: str) -> None:
+    def begin_epoch(self, group: Batch, epoch: str) -> None:
         """Add to the group the section with which the table goes on under this epoch."""
 
-    def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
+    def restore(self, group: Batch, what: str, ruling: TableCommand | None) -> None:
         """Add to the group that the table waits for a person to look at it, and why."""
 
     async def stored(self, result: CommitResult) -> None:
@@ -250,7 +249,7 @@ class LossRulings:
         open_losses: OpenLosses,
         tables: Mapping[str, TableAtWork],
         journal: Journal,
-        gate: Gate,
+        gate: DeliveryGate,
         clock: Clock,
         *,
         epoch: Callable[[], str],
@@ -302,7 +301,7 @@ class LossRulings:
             self._withhold(name, self._gate.published + 1, upto)
         if others:
             epoch = self._epoch()
-            group = Group(epoch)
+            group = Batch(epoch)
             for runner in others:
                 runner.begin_epoch(group, epoch)
             await self._commit(others, group)
@@ -341,14 +340,14 @@ class LossRulings:
             if runner.table in self._open.lines and runner.epoch != self._open.epoch:
                 self._withhold(runner.table, runner.started_n + 1, self._journal.last_n)
         lost = tuple(line.partition(";")[0] for line in self._open.lines.values())
-        gone_on = GoneOn(
+        gone_on = LossRuling(
             epoch=self._open.epoch or self._epoch(),
             t_us=self._clock.wall_us(),
             lost=lost,
             ruling=given,
             unpublished=self._open.unpublished,
         )
-        group = Group(gone_on.epoch)
+        group = Batch(gone_on.epoch)
         group.gone_on(gone_on)
         why = f"{given.person} ({given.position}) ruled that it goes on: {given.reason}"
         what = f"{'; '.join(lost)}; {why}"
@@ -369,7 +368,7 @@ class LossRulings:
                 await stack.enter_async_context(runner.turn)
             yield runners
 
-    async def _commit(self, runners: list[TableAtWork], group: Group) -> None:
+    async def _commit(self, runners: list[TableAtWork], group: Batch) -> None:
         """Commit one group for all: either every table goes on like that, or none does."""
         try:
             result = await self._journal.commit(group)

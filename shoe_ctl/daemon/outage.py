@@ -17,13 +17,13 @@ from pathlib import Path
 
 import msgspec
 
+from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.evidence import Given, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
-from shoe_ctl.link.clock import Clock, sleep
 from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from shoe_ctl.api.asked import Asked, Caller, Command, RedeliverAsked, StatusAsked
+from shoe_ctl.api.requests import Caller, Command, RedeliverRequest, Request, StatusRequest
 from shoe_ctl.config.schema import SocketConfig, SocketUser
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
 from shoe_ctl.table.consent import normalize_name
@@ -150,10 +150,7 @@ class RequestHandler:
     """
 
     def __init__(
-        self,
-        tables: Mapping[str, TableRunner],
-        sinks: Mapping[str, SinkOffers],
-        people: People,
+        self, tables: Mapping[str, TableRunner], sinks: Mapping[str, SinkOffers], people: People
     ) -> None:
         self._tables = tables
         self._sinks = sinks
@@ -168,7 +165,7 @@ class RequestHandler:
         """
         await self._failure
 
-    async def answer(self, caller: Caller, asked: Asked) -> dict[str, Any]:
+    async def answer(self, caller: Caller, asked: Request) -> dict[str, Any]:
         """Return the answer to a request.
 
         Raises:
@@ -176,9 +173,9 @@ class RequestHandler:
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
         try:
-            if isinstance(asked, StatusAsked):
+            if isinstance(asked, StatusRequest):
                 return await self._status(caller, asked)
-            if isinstance(asked, RedeliverAsked):
+            if isinstance(asked, RedeliverRequest):
                 return await self._redeliver(caller, asked)
             return await self._command(caller, asked)
         except EnvironmentFault as error:
@@ -186,7 +183,7 @@ class RequestHandler:
                 self._failure.set_exception(error)
             raise
 
-    async def _status(self, caller: Caller, asked: StatusAsked) -> dict[str, Any]:
+    async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
         runners = _runners_named(self._tables, asked.table)
         told = [await runner.status(caller.sees) for runner in runners]
         failures = (runner.failure for runner in self._tables.values())
@@ -195,7 +192,7 @@ class RequestHandler:
             told = [in_storage_fault(one, fault_of(failure), None) for one in told]
         return _status_answer(caller, told)
 
-    async def _redeliver(self, caller: Caller, asked: RedeliverAsked) -> dict[str, Any]:
+    async def _redeliver(self, caller: Caller, asked: RedeliverRequest) -> dict[str, Any]:
         """Offer parked events again, in the journal's order; answer how that went, by sink."""
         parked: dict[str, list[int]] = {}
         for runner in self._tables.values():
@@ -248,7 +245,7 @@ class RequestHandler:
 
 
 def status_in_outage(
-    caller: Caller, asked: StatusAsked, tables: Mapping[str, TableRunner], outage: Outage
+    caller: Caller, asked: StatusRequest, tables: Mapping[str, TableRunner], outage: Outage
 ) -> dict[str, Any]:
     """Answer a status request while nothing can be stored: how each table stood.
 

@@ -14,20 +14,19 @@ from typing import TypeVar
 
 import msgspec
 
-from firmware_proto.events import (
+from firmware_proto.commands import (
     AnyCommand,
-    Authenticated,
     ClearError,
     Query,
     Reset,
     RotateKey,
     SetTime,
-    ShoeEvent,
     Show,
     TestSelf,
 )
+from firmware_proto.events import Authenticated, ShoeEvent
 from shoe_ctl.errors import ConfigError, InputRefused
-from shoe_ctl.link.key_file import KeyRing
+from shoe_ctl.link.keyring import KeyRing
 from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import TableCommand
 

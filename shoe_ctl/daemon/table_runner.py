@@ -15,16 +15,16 @@ import msgspec
 
 from firmware_proto.events import Hello
 from firmware_proto.session import Resume
+from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
 from shoe_ctl.history.snapshots import SnapshotSchedule
-from shoe_ctl.journal import bodies
-from shoe_ctl.journal.group import CommitResult, Group
+from shoe_ctl.journal import codec
+from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal
-from shoe_ctl.link.clock import Clock, Timer
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.supervisor import Supervisor, Suspension
+from shoe_ctl.link.reconnect import Supervisor, Suspension
 from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.table import answers, status, undelivered
 from shoe_ctl.table.controller import TableController
@@ -73,7 +73,7 @@ class TableRunner:
         journal: Journal,
         clock: Clock,
         *,
-        under: bodies.Meta,
+        under: codec.Meta,
         devices: dict[str, int],
         index: EventIndex | None = None,
         on_shoe: Callable[[], None] = lambda: None,
@@ -115,7 +115,7 @@ class TableRunner:
     def attach(self, supervisor: Supervisor) -> None:
         """Attach the link that is given the shoe's desired state."""
         self._supervisor = supervisor
-        supervisor.desire(self.controller.desired)
+        supervisor.set_desired_state(self.controller.desired)
 
     def resume(self) -> Resume | None:
         """Return the last known device, and the last event number stored of it."""
@@ -390,7 +390,7 @@ class TableRunner:
         async with self.turn:
             if counts := self.refusals.take():
                 await self._record_counts(counts)
-            group = Group(self._under.epoch)
+            group = Batch(self._under.epoch)
             self._link.sent(group)
             if len(group):
                 await self._journal.commit(group)
@@ -466,7 +466,7 @@ class TableRunner:
         """Return the epoch of what this table stores."""
         return self._under.epoch
 
-    def begin_epoch(self, group: Group, epoch: str) -> None:
+    def begin_epoch(self, group: Batch, epoch: str) -> None:
         """Add to the group the section with which this table goes on under another epoch.
 
         What is stored before must be; the table's turn is held until the group is.
@@ -475,7 +475,7 @@ class TableRunner:
         self._snapshots.restart_section(self._under)
         self._snapshots.begin(group, self.controller, self._index)
 
-    def restore(self, group: Group, what: str, ruling: TableCommand | None) -> None:
+    def restore(self, group: Batch, what: str, ruling: TableCommand | None) -> None:
         """Add to the group that the table waits for a person; ``ruling`` was given at this table.
 
         A shoe that was not compared yet is covered by the ruling, too.
@@ -497,12 +497,12 @@ class TableRunner:
 
     # Groups and commits.
 
-    def _group(self) -> Group:
+    def _group(self) -> Batch:
         """Return the next group. It begins with a snapshot where one is due.
 
         What was sent to the shoe until now stands before everything else.
         """
-        group = Group(self._under.epoch)
+        group = Batch(self._under.epoch)
         self._snapshots.begin(group, self.controller, self._index)
         self._link.sent(group)
         return group
@@ -517,14 +517,12 @@ class TableRunner:
         handles, answers = self._run(group, [command])
         result = await self._commit(group)
         failed = Answer(
-            command_id=command.command_id,
-            accepted=False,
-            error=message("daemon_not_handled"),
+            command_id=command.command_id, accepted=False, error=message("daemon_not_handled")
         )
         events = tuple(result.ids[handle] for handle in handles)
         return RecordedAnswer(answers[0] if answers else failed, events)
 
-    async def _handle(self, group: Group, inputs: Iterable[Input]) -> None:
+    async def _handle(self, group: Batch, inputs: Iterable[Input]) -> None:
         self._run(group, inputs)
         await self._commit(group)
 
@@ -532,7 +530,7 @@ class TableRunner:
     def _known_device(self) -> str | None:
         return self.controller.state.link.device_id
 
-    def _run(self, group: Group, inputs: Iterable[Input]) -> tuple[list[int], list[Answer]]:
+    def _run(self, group: Batch, inputs: Iterable[Input]) -> tuple[list[int], list[Answer]]:
         """Handle each input on its own. One that fails becomes a fault, which halts the table."""
         handles: list[int] = []
         answers: list[Answer] = []
@@ -555,7 +553,7 @@ class TableRunner:
             fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
             return fault, self.controller.handle(fault)
 
-    async def _commit(self, group: Group) -> CommitResult:
+    async def _commit(self, group: Batch) -> CommitResult:
         events, self._uncommitted = self._uncommitted, []
         try:
             result = await self._journal.commit(group)
@@ -583,7 +581,7 @@ class TableRunner:
         for handle, event in telling:
             self._index.add_event(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:
-            self._supervisor.desire(self.controller.desired)
+            self._supervisor.set_desired_state(self.controller.desired)
         await self._send_commands()
         self._wake_next()
         if not self.held:
@@ -639,7 +637,7 @@ class DeviceSequences:
         """Return the last event number stored of this device; None where nothing is known of it."""
         return self._stored.get(device_id)
 
-    def add(self, group: Group, reception: Reception) -> int | str | None:
+    def add(self, group: Batch, reception: Reception) -> int | str | None:
         """Store the last event number of this reception with the group, and return it."""
         last: int | str | None = None
         for heard in reception.heard:

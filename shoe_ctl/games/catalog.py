@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from shoe_ctl.errors import GameFileError
-from shoe_ctl.games.form import parse
 from shoe_ctl.games.game import Game
+from shoe_ctl.games.game_file import parse
 from shoe_ctl.toml import MOST_BYTES
 
 _DATA = Path(__file__).with_name("data")

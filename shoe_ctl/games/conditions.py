@@ -7,12 +7,20 @@ of a hand. Must not know: odds, wagers, games, files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import product
 
 import msgspec
 
 from firmware_proto.cards import Card, Deck
-from shoe_ctl.games.table_of_play import total
+from shoe_ctl.games.table_of_play import (
+    INITIAL_CARDS,
+    End,
+    is_natural_total,
+    possible_ends,
+    total,
+)
 
 Value = str | int | bool
 Features = Mapping[str, Value | None]
@@ -20,8 +28,6 @@ Features = Mapping[str, Value | None]
 
 _TOTALS: tuple[Value, ...] = tuple(range(10))
 _YES_NO: tuple[Value, ...] = (True, False)
-_NATURAL_FROM = 8
-_INITIAL = 2
 
 CORE: Mapping[str, tuple[Value, ...]] = {
     "winner": ("player", "banker", "tie"),
@@ -92,8 +98,8 @@ def core_features(
         "player_cards": player_cards,
         "banker_cards": banker_cards,
         "cards": player_cards + banker_cards,
-        "player_natural": player_cards == _INITIAL and player_total >= _NATURAL_FROM,
-        "banker_natural": banker_cards == _INITIAL and banker_total >= _NATURAL_FROM,
+        "player_natural": player_cards == INITIAL_CARDS and is_natural_total(player_total),
+        "banker_natural": banker_cards == INITIAL_CARDS and is_natural_total(banker_total),
     }
 
 
@@ -132,3 +138,106 @@ class Condition(msgspec.Struct, frozen=True):
             if seen[feature] not in values:
                 return False
         return True
+
+
+Combination = dict[str, Value | None]
+
+
+@cache
+def _ends_by_totals() -> dict[tuple[int, int], frozenset[End]]:
+    """By both two-card totals: every end that a round can have."""
+    return {
+        (player, banker): frozenset(possible_ends(player, banker))
+        for player, banker in product(range(10), repeat=2)
+    }
+
+
+def _initials(deck: Deck, decks: int) -> dict[int, frozenset[Initial]]:
+    """By two-card total: what the first two cards of a hand can be."""
+    points = {card.rank.value: card.points for card in deck.cards}
+    suits = [suit.value for suit in deck.suits]
+    found: dict[int, set[Initial]] = {points: set() for points in range(10)}
+    for first, second in product(points, repeat=2):
+        pair = first if first == second else None
+        shared = [None] if pair and decks == 1 else [None, *suits]
+        found[(points[first] + points[second]) % 10] |= {Initial(pair, suit) for suit in shared}
+    return {points: frozenset(seen) for points, seen in found.items()}
+
+
+def _seen_of(hands: Collection[Initial], side: str, names: Collection[str]) -> set[Initial]:
+    """One side's hands with what none of the features looks at left out."""
+    rank = not {"pairs", f"{side}_pair", f"{side}_pair_rank"}.isdisjoint(names)
+    suit = not {f"{side}_suit", f"{side}_suited"}.isdisjoint(names)
+    return {
+        Initial(hand.pair_rank if rank else None, hand.suit if suit else None) for hand in hands
+    }
+
+
+def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combination]:
+    """Every combination of values of these features that some finished round has.
+
+    ``decks`` is the most decks the game is played with (1 rules out two cards of one face).
+    """
+    core = tuple(name for name in CORE if name in features)
+    early = tuple(name for name in features if name not in CORE)
+    if not early:
+        finals = frozenset[End]().union(*_ends_by_totals().values())
+        return [dict(zip(core, seen, strict=True)) for seen in _project(finals, core)]
+    hands = _initials(deck, decks)
+    kinds = {
+        totals: _project_initial(hands[totals[0]], hands[totals[1]], early)
+        for totals in _ends_by_totals()
+    }
+    found = {
+        seen + kind
+        for totals, finals in _ends_by_totals().items()
+        for seen in (_project(finals, core) if core else {()})
+        for kind in kinds[totals]
+    }
+    return [dict(zip(core + early, seen, strict=True)) for seen in found]
+
+
+def _project(finals: Collection[End], names: tuple[str, ...]) -> set[tuple[Value | None, ...]]:
+    seen = (core_features(*final) for final in finals)
+    return {tuple(one[name] for name in names) for one in seen}
+
+
+def _project_initial(
+    player: Collection[Initial], banker: Collection[Initial], names: tuple[str, ...]
+) -> set[tuple[Value | None, ...]]:
+    players, bankers = _seen_of(player, "player", names), _seen_of(banker, "banker", names)
+    seen = (initial_features(*pair) for pair in product(players, bankers))
+    return {tuple(one[name] for name in names) for one in seen}
+
+
+Kind = tuple[int, str | None, str | None]
+"""Points total of the two cards, the pair's rank and the shared suit, as far as it matters."""
+
+_OTHER = "other"
+
+
+class HandKinds:
+    """Sorts first two cards into kinds that every given condition treats alike."""
+
+    __slots__ = ("_any_rank", "_any_suit", "_ranks", "_suits")
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        named: dict[str, set[object]] = {}
+        for condition in conditions:
+            for feature, values in condition.terms:
+                named.setdefault(feature.removeprefix("player_").removeprefix("banker_"), set())
+                named[feature.removeprefix("player_").removeprefix("banker_")] |= values
+        self._ranks = named.get("pair_rank", set())
+        self._suits = named.get("suit", set()) - {MIXED}
+        self._any_rank = None if "pairs" in named else bool({"pair", "pair_rank"} & named.keys())
+        self._any_suit = bool({"suit", "suited"} & named.keys())
+
+    def kind(self, first: Card, second: Card) -> Kind:
+        """The kind of a hand that begins with these two cards."""
+        seen = initial(first, second)
+        rank, suit = seen.pair_rank, seen.suit
+        if self._any_rank is not None and rank is not None and rank not in self._ranks:
+            rank = _OTHER if self._any_rank else None
+        if suit is not None and suit not in self._suits:
+            suit = _OTHER if self._any_suit else None
+        return (first.points + second.points) % 10, rank, suit

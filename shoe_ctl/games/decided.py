@@ -14,14 +14,27 @@ from itertools import combinations_with_replacement, product
 
 from firmware_proto.cards import Card, Deck
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.completions import End, Thirds, ends, thirds
-from shoe_ctl.games.conditions import CORE, Initial, core_features, initial_features
+from shoe_ctl.games.conditions import (
+    CORE,
+    HandKinds,
+    Initial,
+    Kind,
+    core_features,
+    initial_features,
+)
 from shoe_ctl.games.game import Game
-from shoe_ctl.games.hand_kinds import HandKinds, Kind
-from shoe_ctl.games.judge import named
-from shoe_ctl.games.pay import Wager
+from shoe_ctl.games.settle import named
+from shoe_ctl.games.table_of_play import (
+    FEWEST_CARDS,
+    INITIAL_CARDS,
+    MOST_CARDS,
+    End,
+    ThirdCards,
+    possible_ends,
+    third_cards,
+)
+from shoe_ctl.games.wagers import Wager
 
-_MOST_CARDS = 6
 _CODES = {"win": 1, "lose": 2, "push": 3}
 _TOLD = {1: "win", 2: "lose", 3: "open"}
 """Results as bits, so that a set of results is their union: push alone is as open as both."""
@@ -73,12 +86,12 @@ def _check(deck: Deck, shown: Sequence[Card | None], decks: int) -> None:
             raise InputRefused(f"{card} is not a card of {deck.name}")
         if count > decks:
             raise InputRefused(f"{count} copies of {card}: {decks} decks hold {decks}")
-    if len(shown) > _MOST_CARDS:
-        raise InputRefused(f"{len(shown)} cards are too many: a round has {_MOST_CARDS} at most")
+    if len(shown) > MOST_CARDS:
+        raise InputRefused(f"{len(shown)} cards are too many: a round has {MOST_CARDS} at most")
     players, bankers = _totals(shown[0:4:2]), _totals(shown[1:4:2])
-    for many in range(len(shown), 3, -1):
-        seen = thirds(shown[:many])
-        if any(ends(player, banker, seen) for player, banker in product(players, bankers)):
+    for many in range(len(shown), FEWEST_CARDS - 1, -1):
+        seen = third_cards(shown[:many])
+        if any(possible_ends(player, banker, seen) for player, banker in product(players, bankers)):
             if many < len(shown):
                 raise InputRefused(
                     f"{len(shown)} cards are too many: the round is complete after {many}"
@@ -87,7 +100,7 @@ def _check(deck: Deck, shown: Sequence[Card | None], decks: int) -> None:
 
 
 def _totals(two_cards: Sequence[Card | None]) -> Sequence[int]:
-    if len(two_cards) == 2 and None not in two_cards:
+    if len(two_cards) == INITIAL_CARDS and None not in two_cards:
         return (sum(card.points for card in two_cards if card is not None) % 10,)
     return range(10)
 
@@ -95,20 +108,20 @@ def _totals(two_cards: Sequence[Card | None]) -> Sequence[int]:
 class _Shown:
     """The cards of a round in progress, and how many copies are left for the rest."""
 
-    __slots__ = ("_deck", "_decks", "_third_cards", "ample", "banker", "player", "thirds")
+    __slots__ = ("_deck", "_decks", "_third_faces", "ample", "banker", "player", "third_cards")
 
     def __init__(self, deck: Deck, shown: Sequence[Card | None], decks: int) -> None:
         first = (*shown[:4], None, None, None, None)
         self._deck = deck
         self._decks = decks
-        self._third_cards = [card for card in shown[4:] if card is not None]
+        self._third_faces = [card for card in shown[4:] if card is not None]
         self.player: _TwoCards = (first[0], first[2])
         self.banker: _TwoCards = (first[1], first[3])
-        self.thirds: Thirds = thirds(shown)
+        self.third_cards: ThirdCards = third_cards(shown)
         revealed = [card for card in shown if card is not None]
         most = max(Counter(revealed).values(), default=0)
         self.ample = (
-            most + _MOST_CARDS - len(revealed) <= decks
+            most + MOST_CARDS - len(revealed) <= decks
             and len({card.points for card in deck.cards}) == 10
         )
         """No completion can run out of a card, whichever it takes."""
@@ -124,7 +137,7 @@ class _Shown:
         All at once, and beside the third cards that are known.
         """
         for player, banker in product(players, bankers):
-            used = Counter((*player, *banker, *self._third_cards))
+            used = Counter((*player, *banker, *self._third_faces))
             if max(used.values()) <= self._decks and any(self._hold(used, p) for p in unseen):
                 return True
         return False
@@ -162,7 +175,7 @@ class _Part:
         for player, banker in product(players, bankers):
             if not self._core and met | self._results(player, banker, None) == met:
                 continue
-            for end, unseen in ends(player[0], banker[0], shown.thirds).items():
+            for end, unseen in possible_ends(player[0], banker[0], shown.third_cards).items():
                 new = met | self._results(player, banker, end if self._core else None)
                 if new != met and self._can_come(shown, player, banker, unseen):
                     met = new

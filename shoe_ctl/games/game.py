@@ -15,10 +15,9 @@ import msgspec
 
 from firmware_proto.cards import Card, Deck
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.pay import OutcomeLine, PayLine, Wager
-from shoe_ctl.games.settle_table import SettleTable
-from shoe_ctl.games.settlement import HandResult, Settlement, WagerResult
+from shoe_ctl.games.settle import SettleTable
 from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.wagers import HandResult, OutcomeLine, PayLine, Settlement, Wager, WagerResult
 
 __all__ = [
     "DeckRange",
@@ -63,7 +62,8 @@ class Method(msgspec.Struct, frozen=True):
 class Layout(msgspec.Struct, frozen=True):
     """One table layout: its seats counter-clockwise, and the wagers it offers.
 
-    ``min_seats`` is the fewest playing positions it may be set up with.
+    ``min_seats`` is the fewest playing positions it may be set up with; a table's setting ``seats``
+    says how many it has.
     """
 
     seats: tuple[int, ...]
@@ -89,7 +89,8 @@ class Window(msgspec.Struct, frozen=True):
 
     ``opened``: ``of_right``, or ``dealer_allows``. ``scope``: ``any`` wagers, ``all_or_none``,
     or ``remaining_or_none`` (all that are undecided). ``areas`` empty: anywhere.
-    ``wager_anew``: Players may place wagers again before betting closes a second time.
+    ``wager_anew``: Players may place wagers again before betting closes a second time; only the
+    window of ``device_reset`` may say so.
     """
 
     rule: str | None

@@ -14,16 +14,14 @@ ENDS: Mapping[str, tuple[str, ...]] = {
     "extra_card": ("corrected", "void", "earlier_stand"),
     "unshuffled": ("cleared", "void", "earlier_stand"),
     "missing_card_in_shoe": ("void", "earlier_stand"),
-    "order_altered": ("reconstructed", "void"),
     "insufficient_cards": ("void",),
     # A wager came or went after no more bets.
     "late_wager": ("refused", "returned"),
     "late_withdrawal": ("refused", "settled_as_placed"),
-    # A card was found, laid or passed wrongly.
+    # A card was found or laid wrongly.
     "face_up_in_shoe": ("played_as_face_down", "ruled"),
     "wrong_order": ("reconstructed", "void"),
-    "wrong_player": ("retrieved", "stands"),
-    # Too many cards, or too few.
+    # Too many cards, too few, or in another order.
     "double_draw": (
         "withdrawal",
         "reconstructed",
@@ -34,8 +32,9 @@ ENDS: Mapping[str, tuple[str, ...]] = {
     ),
     "overdraw": ("kept", "next_round", "set_aside"),
     "missed_draw": ("reconstructed", "ruled"),
-    "device_reset": ("withdrawal", "reset", "next_round", "set_aside", "ruled"),
-    # Whoever held the cards is away.
+    "order_altered": ("reconstructed", "void"),
+    # A hand is with the wrong Player, or its Player is away.
+    "wrong_player": ("retrieved", "stands"),
     "holder_absent": ("exposed", "ruled"),
     "card_taken": (
         "value_known",
@@ -52,7 +51,6 @@ ENDS: Mapping[str, tuple[str, ...]] = {
     # Stakes.
     "under_minimum": ("refused", "once", "returned", "earlier_settled"),
     "over_maximum": ("refused", "to_maximum", "excess_returned", "earlier_settled"),
-    "table_differential": ("decreased", "increased", "removed", "ruled"),
     # The shoe, its power and its link.
     "power_failure": ("withdrawal", "continued", "ruled"),
     "cutting_card": ("completed", "withdrawal"),
@@ -61,9 +59,14 @@ ENDS: Mapping[str, tuple[str, ...]] = {
     "gap": ("resumed", "entered", "ruled"),
     "result_disagrees": ("cards_stand", "entered", "ruled"),
     "result_missing": ("cards_stand", "entered", "ruled"),
+    # The main wagers of two hands lie too far apart.
+    "table_differential": ("decreased", "increased", "removed", "ruled"),
     # Anything the rules do not cover, and what follows a void round.
     "other": ("ruled", "void"),
     "after_void": ("wagers_returned", "shoe_replaced"),
+    # The dealer errs: betting anew.
+    "device_reset": ("withdrawal", "reset", "next_round", "set_aside", "ruled"),
 }
 """Key → ends. A game file gives each end a rule number, or ``none`` where its document is silent;
-``ruled`` is a decision of whoever decides what the rules do not cover."""
+``ruled`` is a decision of whoever decides what the rules do not cover. The table lists its
+procedures in this order."""

@@ -7,21 +7,174 @@ cards, none put back. Must not know: stakes, tables, files, what was dealt befor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import msgspec
 
 from firmware_proto.cards import Deck
-from shoe_ctl.games.conditions import Initial, core_features, initial_features
-from shoe_ctl.games.first_cards import Hand, Sight, first_four, sight_of
+from shoe_ctl.games.conditions import (
+    CORE,
+    MIXED,
+    Condition,
+    Initial,
+    core_features,
+    initial_features,
+)
 from shoe_ctl.games.game import Game
-from shoe_ctl.games.pay import Wager
-from shoe_ctl.games.table_of_play import banker_draws, player_draws
+from shoe_ctl.games.table_of_play import End, possible_ends
+from shoe_ctl.games.wagers import Wager
 
-_End = tuple[int, int, int, int]
-"""Player's final total and number of cards, Banker's final total and number of cards."""
-_Seen = tuple[_End | None, Initial, Initial]
+Hand = tuple[int, int]
+"""The points of a hand's first two cards, lower first; both 0 where totals do not matter."""
+
+
+class Sight(NamedTuple):
+    """What a wager's conditions look at.
+
+    ``core``: totals or card counts. ``ranks``, ``suits``: those named. ``any_rank``,
+    ``any_suit``: whether two cards are of one rank (suit), whichever it is.
+    """
+
+    core: bool
+    ranks: frozenset[object]
+    any_rank: bool
+    suits: frozenset[object]
+    any_suit: bool
+
+
+class FirstFour(NamedTuple):
+    """What is seen of the first four cards: points of both hands, their pairs and suits."""
+
+    player_points: Hand
+    banker_points: Hand
+    player: Initial
+    banker: Initial
+
+
+class _Group(NamedTuple):
+    """Ranks (or suits) that the conditions treat alike: ``many`` of them, ``name`` if it is one."""
+
+    points: int
+    name: str
+    many: int
+
+
+class _Label(NamedTuple):
+    """A group, and which of its members by first appearance; ``width`` members count as one."""
+
+    group: _Group
+    nth: int
+    width: int
+
+
+_Labels = tuple[_Label, ...]
+
+
+def sight_of(conditions: Iterable[Condition]) -> Sight:
+    """What these conditions look at, together."""
+    named: dict[str, set[object]] = {}
+    core = False
+    for condition in conditions:
+        for feature, values in condition.terms:
+            core = core or feature in CORE
+            side = feature.removeprefix("player_").removeprefix("banker_")
+            named.setdefault(side, set()).update(values)
+    suits = named.get("suit", set())
+    return Sight(
+        core=core,
+        ranks=frozenset(named.get("pair_rank", ())),
+        any_rank="pair" in named or "pairs" in named,
+        suits=frozenset(suits - {MIXED}),
+        any_suit="suited" in named or MIXED in suits,
+    )
+
+
+def first_four(deck: Deck, decks: int, sight: Sight) -> dict[FirstFour, int]:
+    """In how many ways the first four cards of a full shoe are drawn, by what is seen of them.
+
+    Cards of one face are counted apart: the ways add up to n(n-1)(n-2)(n-3) for n cards.
+    """
+    by_rank = _draws(_rank_groups(deck, sight), apart=sight.any_rank)
+    by_suit = _draws(_suit_groups(deck, sight), apart=sight.any_suit)
+    suited = [(suits, ways, *_shared(suits, sight.any_suit)) for suits, ways in by_suit]
+    found: Counter[FirstFour] = Counter()
+    for ranks, rank_ways in by_rank:
+        p1, b1, p2, b2 = (label.group.points for label in ranks)
+        hands = (min(p1, p2), max(p1, p2)), (min(b1, b2), max(b1, b2))
+        player_pair, banker_pair = _shared(ranks, sight.any_rank)
+        for suits, suit_ways, player_suit, banker_suit in suited:
+            ways = rank_ways * suit_ways * _copies(ranks, suits, decks)
+            player, banker = Initial(player_pair, player_suit), Initial(banker_pair, banker_suit)
+            found[FirstFour(*hands, player, banker)] += ways
+    return found
+
+
+def _rank_groups(deck: Deck, sight: Sight) -> list[_Group]:
+    points = {card.rank: card.points if sight.core else 0 for card in deck.cards}
+    return _grouped(
+        Counter((points[r], r.value if r.value in sight.ranks else "") for r in deck.ranks)
+    )
+
+
+def _suit_groups(deck: Deck, sight: Sight) -> list[_Group]:
+    return _grouped(Counter((0, s.value if s.value in sight.suits else "") for s in deck.suits))
+
+
+def _grouped(counted: Mapping[tuple[int, str], int]) -> list[_Group]:
+    return [_Group(points, name, many) for (points, name), many in counted.items()]
+
+
+def _draws(groups: list[_Group], *, apart: bool) -> list[tuple[_Labels, int]]:
+    """Four labels one after the other, and how many choices of ranks (suits) they stand for."""
+    found: list[tuple[_Labels, int]] = [((), 1)]
+    for _ in range(4):
+        found = [
+            ((*labels, label), ways * more)
+            for labels, ways in found
+            for group in groups
+            for label, more in _next(group, labels, apart=apart)
+        ]
+    return found
+
+
+def _next(group: _Group, labels: _Labels, *, apart: bool) -> list[tuple[_Label, int]]:
+    """A member of the group seen before, or a new one: any of those that are left."""
+    if not apart:
+        return [(_Label(group, 0, group.many), 1)]
+    met = len({label for label in labels if label.group is group})
+    again = [(_Label(group, nth, 1), 1) for nth in range(met)]
+    if met < group.many:
+        again.append((_Label(group, met, 1), group.many - met))
+    return again
+
+
+def _shared(labels: _Labels, apart: bool) -> tuple[str | None, str | None]:
+    """The rank (or suit) that each hand's two cards share, where the conditions can tell."""
+    p1, b1, p2, b2 = labels
+    return _one(p1, p2, apart), _one(b1, b2, apart)
+
+
+def _one(first: _Label, second: _Label, apart: bool) -> str | None:
+    group = first.group
+    if first != second or not (apart or group.name):
+        return None
+    return group.name or f"{group.points}.{first.nth}"
+
+
+def _copies(ranks: _Labels, suits: _Labels, decks: int) -> int:
+    """Ways to draw four cards with these labels one after the other, none put back."""
+    drawn: dict[tuple[_Label, _Label], int] = {}
+    ways = 1
+    for rank, suit in zip(ranks, suits, strict=True):
+        before = drawn.get((rank, suit), 0)
+        ways *= rank.width * suit.width * decks - before
+        drawn[rank, suit] = before + 1
+    return ways
+
+
+_Seen = tuple[End | None, Initial, Initial]
 """All that a wager's conditions can see of a round; no end where they look at no totals."""
 
 
@@ -106,7 +259,7 @@ class _Shoe:
     def count(self, sight: Sight) -> dict[_Seen, int]:
         """Of all ``rounds``, how many show what to conditions of this sight."""
         found: Counter[_Seen] = Counter()
-        ends: dict[tuple[Hand, Hand], dict[_End | None, int]] = {}
+        ends: dict[tuple[Hand, Hand], dict[End | None, int]] = {}
         for four, ways in first_four(self._deck, self._decks, sight).items():
             hands = four.player_points, four.banker_points
             if hands not in ends:
@@ -119,26 +272,21 @@ class _Shoe:
     def _last_two(self) -> int:
         return self._fifths * self._sixths
 
-    def _ends(self, player: Hand, banker: Hand) -> dict[_End | None, int]:
+    def _ends(self, player: Hand, banker: Hand) -> dict[End | None, int]:
         """Ways to draw a fifth and a sixth card, by how the round then ends."""
         left = self._points.copy()
         for points in (*player, *banker):
             left[points] -= 1
-        at, against = sum(player) % 10, sum(banker) % 10
-        found: Counter[_End | None] = Counter()
-        if player_draws(at, against):
-            for third, ways in enumerate(left):
-                left[third] -= 1
-                now = (at + third) % 10
-                if banker_draws(at, against, third):
-                    for last, more in enumerate(left):
-                        found[now, 3, (against + last) % 10, 3] += ways * more
-                else:
-                    found[now, 3, against, 2] += ways * self._sixths
-                left[third] += 1
-        elif banker_draws(at, against, None):
-            for last, ways in enumerate(left):
-                found[at, 2, (against + last) % 10, 3] += ways * self._sixths
-        else:
-            found[at, 2, against, 2] = self._last_two
+        found: dict[End | None, int] = {}
+        for end, draws in possible_ends(sum(player) % 10, sum(banker) % 10).items():
+            found[end] = sum(self._ways(left, points) for points in draws)
         return found
+
+    def _ways(self, left: Sequence[int], points: tuple[int, ...]) -> int:
+        """Ways to draw a fifth and a sixth card where the first of them have these points."""
+        if not points:
+            return self._last_two
+        if len(points) == 1:
+            return left[points[0]] * self._sixths
+        fifth, sixth = points
+        return left[fifth] * (left[sixth] - (fifth == sixth))

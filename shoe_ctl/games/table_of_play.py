@@ -1,25 +1,39 @@
-"""The Table of Play: which hand receives the next card.
+"""The Table of Play: who receives which card, and how a round can end.
 
-In: the cards of both hands, all known. Out: "player", "banker", or None when the round is complete.
-Must not know: wagers, games, shoes, who holds the cards.
+The drawing rules stand here and nowhere else in the controller: ``is_natural_total``,
+``player_draws`` and ``banker_draws``. ``next_hand`` applies them to cards on the table,
+``possible_ends`` to what is known of a round in progress.
+
+In: the cards of both hands, or their totals. Out: the hand that receives the next card; the ends
+that a round can have. Must not know: wagers, games, shoes, who holds the cards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from firmware_proto.cards import Card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
 
+INITIAL_CARDS = 2
+"""How many cards each hand receives before any third card."""
+
+FEWEST_CARDS = 4
+"""How many cards a round has at least."""
+
+MOST_CARDS = 6
+"""How many cards a round has at most."""
+
 _PLAYER_DRAWS_TO = 5
 _BANKER_DRAWS_ALONE_TO = 5
 _NATURAL_FROM = 8
-_INITIAL = 2
-_MOST = 3
+_MOST_IN_HAND = 3
 
-BANKER_DRAWS: tuple[frozenset[int], ...] = (
+_BANKER_DRAWS: tuple[frozenset[int], ...] = (
     frozenset(range(10)),
     frozenset(range(10)),
     frozenset(range(10)),
@@ -32,17 +46,45 @@ BANKER_DRAWS: tuple[frozenset[int], ...] = (
 """By Banker's two-card total 0-7: the points of Player's third card on which Banker draws."""
 
 
+# The rules, by totals
+
+
+def is_natural_total(points: int) -> bool:
+    """Return True if two cards of this total, 0-9, are a Natural."""
+    return points >= _NATURAL_FROM
+
+
+def player_draws(player: int, banker: int) -> bool:
+    """Return True if Player receives a third card, by both two-card totals, 0-9."""
+    return player <= _PLAYER_DRAWS_TO and not is_natural_total(banker)
+
+
+def banker_draws(player: int, banker: int, third: int | None) -> bool:
+    """Return True if Banker receives a third card, by both two-card totals, 0-9.
+
+    ``third`` is the points of Player's third card, None where Player stood.
+    """
+    if is_natural_total(player) or is_natural_total(banker):
+        return False
+    if third is None:
+        return banker <= _BANKER_DRAWS_ALONE_TO
+    return third in _BANKER_DRAWS[banker]
+
+
+# Cards on the table
+
+
 def total(cards: Sequence[Card]) -> int:
-    """The hand's point total, 0-9: the units digit of the sum of its points (rule 3.4)."""
+    """Return the hand's point total, 0-9: the units digit of the sum of its points (rule 3.4)."""
     points = 0
     for card in cards:
         points += card.points
     return points % 10
 
 
-def natural(two_cards: Sequence[Card]) -> bool:
-    """Whether a hand is a Natural: exactly two cards that total 8 or 9."""
-    return len(two_cards) == _INITIAL and total(two_cards) >= _NATURAL_FROM
+def natural(cards: Sequence[Card]) -> bool:
+    """Return True if a hand is a Natural: exactly two cards that total 8 or 9."""
+    return len(cards) == INITIAL_CARDS and is_natural_total(total(cards))
 
 
 class ImpossibleRound(InputRefused):
@@ -54,7 +96,7 @@ class ImpossibleRound(InputRefused):
 
 
 def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
-    """Which hand receives the next card, given every card dealt so far.
+    """Return which hand receives the next card: "player", "banker", or None if none does.
 
     The first four go Player, Banker, Player, Banker; Player's third comes before Banker's.
 
@@ -66,56 +108,89 @@ def next_hand(player: Sequence[Card], banker: Sequence[Card]) -> str | None:
         return "player"
     if held in {(1, 0), (2, 1)}:
         return "banker"
-    if min(held) < _INITIAL or max(held) > _MOST:
+    if min(held) < INITIAL_CARDS or max(held) > _MOST_IN_HAND:
         raise ImpossibleRound(
             message("refused_no_round_of_so_many", player=held[0], banker=held[1])
         )
-    players, bankers = total(player[:_INITIAL]), total(banker[:_INITIAL])
-    if max(players, bankers) >= _NATURAL_FROM:
-        if max(held) > _INITIAL:
-            raise ImpossibleRound(message("refused_natural_ends_round"))
-        return None
-    player_due = players <= _PLAYER_DRAWS_TO
-    if player_due and held[0] == _INITIAL:
-        if held[1] != _INITIAL:
+    players, bankers = total(player[:INITIAL_CARDS]), total(banker[:INITIAL_CARDS])
+    if max(held) > INITIAL_CARDS and (is_natural_total(players) or is_natural_total(bankers)):
+        raise ImpossibleRound(message("refused_natural_ends_round"))
+    player_due = player_draws(players, bankers)
+    if player_due and held[0] == INITIAL_CARDS:
+        if held[1] != INITIAL_CARDS:
             raise ImpossibleRound(message("refused_banker_before_player"))
         return "player"
-    if not player_due and held[0] != _INITIAL:
+    if not player_due and held[0] != INITIAL_CARDS:
         raise ImpossibleRound(message("refused_player_stands", total=players))
-    return _bankers_turn(player, banker, bankers)
-
-
-def player_draws(player: int, banker: int) -> bool:
-    """Whether Player receives a third card, by both two-card totals, 0-9."""
-    return player <= _PLAYER_DRAWS_TO and banker < _NATURAL_FROM
-
-
-def banker_draws(player: int, banker: int, third: int | None) -> bool:
-    """Whether Banker receives a third card, by both two-card totals, 0-9.
-
-    ``third`` is the points of Player's third card, None where Player stood.
-    """
-    if player >= _NATURAL_FROM or banker >= _NATURAL_FROM:
-        return False
-    if third is None:
-        return banker <= _BANKER_DRAWS_ALONE_TO
-    return third in BANKER_DRAWS[banker]
-
-
-def _bankers_turn(player: Sequence[Card], banker: Sequence[Card], points: int) -> str | None:
-    """As ``next_hand``, once Player has drawn or stood; ``points`` is Banker's two-card total."""
-    player_stood = len(player) == _INITIAL
-    if player_stood:
-        due = points <= _BANKER_DRAWS_ALONE_TO
-    else:
-        due = player[_INITIAL].points in BANKER_DRAWS[points]
-    if due and len(banker) == _INITIAL:
+    third = player[INITIAL_CARDS] if player_due else None
+    banker_due = banker_draws(players, bankers, None if third is None else third.points)
+    if banker_due and held[1] == INITIAL_CARDS:
         return "banker"
-    if not due and len(banker) != _INITIAL:
+    if not banker_due and held[1] != INITIAL_CARDS:
         against = (
-            message("refused_against_total", total=total(player))
-            if player_stood
-            else message("refused_against_card", card=str(player[_INITIAL]))
+            message("refused_against_total", total=players)
+            if third is None
+            else message("refused_against_card", card=str(third))
         )
-        raise ImpossibleRound(message("refused_banker_stands", total=points, against=against))
+        raise ImpossibleRound(message("refused_banker_stands", total=bankers, against=against))
     return None
+
+
+# How a round can end
+
+
+End = tuple[int, int, int, int]
+"""Player's final total and number of cards, Banker's final total and number of cards."""
+
+Ends = Mapping[End, tuple[tuple[int, ...], ...]]
+"""By end: the points of the third cards not shown that lead there, each way once."""
+
+
+class ThirdCards(NamedTuple):
+    """What is shown of the cards after the first four: ``dealt`` of them, points where revealed."""
+
+    dealt: int
+    fifth: int | None
+    sixth: int | None
+
+
+NO_THIRD_CARDS = ThirdCards(0, None, None)
+"""Nothing is dealt after the first four cards yet."""
+
+
+def third_cards(shown: Sequence[Card | None]) -> ThirdCards:
+    """Return what these cards in dealing order show of the fifth and the sixth."""
+    points = [None if card is None else card.points for card in (*shown[4:], None, None)]
+    return ThirdCards(max(0, len(shown) - FEWEST_CARDS), points[0], points[1])
+
+
+@lru_cache(maxsize=4096)
+def possible_ends(player: int, banker: int, seen: ThirdCards = NO_THIRD_CARDS) -> Ends:
+    """Return every end of a round with these two-card totals; empty where none has the cards seen.
+
+    The number of a way's points is the number of cards still to be shown: a fifth, a sixth.
+    """
+    found: dict[End, list[tuple[int, ...]]] = {}
+    if player_draws(player, banker):
+        for third, unseen in _points_of_card(seen.dealt > 0, seen.fifth):
+            now = (player + third) % 10
+            if banker_draws(player, banker, third):
+                for last, more in _points_of_card(seen.dealt > 1, seen.sixth):
+                    end = (now, 3, (banker + last) % 10, 3)
+                    found.setdefault(end, []).append(unseen + more)
+            elif seen.dealt < 2:
+                found.setdefault((now, 3, banker, 2), []).append(unseen)
+    elif banker_draws(player, banker, None):
+        if seen.dealt < 2:
+            for last, unseen in _points_of_card(seen.dealt > 0, seen.fifth):
+                found.setdefault((player, 2, (banker + last) % 10, 3), []).append(unseen)
+    elif not seen.dealt:
+        found[player, 2, banker, 2] = [()]
+    return {end: tuple(ways) for end, ways in found.items()}
+
+
+def _points_of_card(dealt: bool, points: int | None) -> list[tuple[int, tuple[int, ...]]]:
+    """Return the points a third card can have, each with those that are still to be shown."""
+    if dealt and points is not None:
+        return [(points, ())]
+    return [(each, (each,)) for each in range(10)]

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from firmware_proto.events import Armed, ClearError, Discarded, Locked, Query, Repeated, ShoeEvent
-from firmware_proto.reference.seal import VERDICTS
-from firmware_proto.session import Heard, Resume
-from shoe_ctl.journal import bodies
-from shoe_ctl.journal.bodies import Direction
-from shoe_ctl.journal.group import Group
+from firmware_proto.commands import Armed, ClearError, Locked, Query
+from firmware_proto.events import Discarded, Repeated, ShoeEvent
+from firmware_proto.reference.mac import VERDICTS
+from firmware_proto.session import ReceivedEvent, Resume
+from shoe_ctl.journal import codec
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Direction
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
@@ -42,7 +43,7 @@ class LinkRecorder:
 
     def opened(  # noqa: PLR0913 - all of it is what a connection is opened with
         self,
-        group: Group,
+        group: Batch,
         connection: Connection,
         *,
         profile: str,
@@ -51,10 +52,10 @@ class LinkRecorder:
         t_us: int,
     ) -> None:
         """Record a connection that opened. Its receptions are recorded from now on."""
-        known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
+        known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
         group.connection(
             self._table,
-            bodies.Connection(
+            codec.Connection(
                 number=connection.number,
                 profile=profile,
                 settings=settings,
@@ -66,7 +67,7 @@ class LinkRecorder:
         self._connection = connection
         self.sent(group)
 
-    def sent(self, group: Group) -> None:
+    def sent(self, group: Batch) -> None:
         """Record the bytes that were sent to the shoe since the last call."""
         if self._connection is None:
             return
@@ -84,11 +85,11 @@ class LinkRecorder:
         """The connection ended. Call ``sent`` first: what was not recorded by then is forgotten."""
         self._connection = None
 
-    def received(self, group: Group, reception: Reception, t_us: int) -> None:
+    def received(self, group: Batch, reception: Reception, t_us: int) -> None:
         """Record the bytes of a reception, and the calls that its session had before them."""
         if reception.calls:
             made = tuple(_call(call) for call in reception.calls)
-            calls = bodies.Calls(connection=reception.connection, t_us=t_us, calls=made)
+            calls = codec.Calls(connection=reception.connection, t_us=t_us, calls=made)
             group.calls(self._table, calls)
         if reception.chunk:
             group.wire(
@@ -110,15 +111,15 @@ def inputs_of(reception: Reception, t_us: int) -> list[Input]:
     return said
 
 
-def in_runs(heard: Iterable[Heard], data: bytes, offset: int) -> list[Heard]:
+def in_runs(heard: Iterable[ReceivedEvent], data: bytes, offset: int) -> list[ReceivedEvent]:
     """Return the events of one reception, with consecutive pieces of garbage joined to one.
 
     ``data`` are the bytes received, the first of them at ``offset``: a run shows its first and last
     bytes. What only a key can tell (``VERDICTS``) is never mixed with anything else, so that a
     replay without the key finds each verdict again. Repeated frames are joined in the same way.
     """
-    given: list[Heard] = []
-    run: list[Heard] = []
+    given: list[ReceivedEvent] = []
+    run: list[ReceivedEvent] = []
     kind: object = None
     for one in heard:
         of = _run_of(one.event)
@@ -145,7 +146,7 @@ def _run_of(event: ShoeEvent) -> object:
     return (Repeated, event.of) if isinstance(event, Repeated) else None
 
 
-def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
+def _as_one(run: list[ReceivedEvent], data: bytes, offset: int) -> list[ReceivedEvent]:
     """Return a run as one event. Bytes that came before ``data`` are not shown."""
     if len(run) < 2:
         return run
@@ -162,10 +163,10 @@ def _as_one(run: list[Heard], data: bytes, offset: int) -> list[Heard]:
             first_bytes=own[:SHOWN_BYTES].hex() or None,
             last_bytes=own[-SHOWN_BYTES:].hex() or None,
         )
-    return [Heard(event, last.seq, first.first, last.last)]
+    return [ReceivedEvent(event, last.seq, first.first, last.last)]
 
 
-def shoe_input(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
+def shoe_input(heard: ReceivedEvent, connection: int, t_us: int) -> ShoeSaid:
     """Return an event that was decoded on a connection as an input."""
     return ShoeSaid(
         t_us=t_us,
@@ -177,26 +178,26 @@ def shoe_input(heard: Heard, connection: int, t_us: int) -> ShoeSaid:
     )
 
 
-def _call(call: Call) -> bodies.Call:
+def _call(call: Call) -> codec.Call:
     """Return a call to a session as the journal holds it."""
     match call:
         case Armed(number=number, hand=hand, index=index):
-            return bodies.Desired((number, hand, index))
+            return codec.Desired((number, hand, index))
         case Locked():
-            return bodies.Desired(None)
+            return codec.Desired(None)
         case Query(command_id=number, what=what):
-            return bodies.Commanded("query", number, what)
+            return codec.Commanded("query", number, what)
         case ClearError(command_id=number, overdraw=fate):
-            return bodies.Commanded("clear_error", number, fate)
+            return codec.Commanded("clear_error", number, fate)
         case float():
-            return bodies.Ticked(call)
+            return codec.Ticked(call)
         case Ended():
-            return bodies.Ended()
+            return codec.Ended()
     raise TypeError(f"no session that depends on its calls takes {type(call).__name__}")
 
 
 def record_input(
-    group: Group, table: str, happened: Input, effects: Iterable[Effect], index: EventIndex
+    group: Batch, table: str, happened: Input, effects: Iterable[Effect], index: EventIndex
 ) -> list[int]:
     """Add an input and its events to a group, each at the input's time.
 
@@ -214,7 +215,7 @@ def record_input(
     ]
 
 
-def _record_event(group: Group, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
+def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
     data, restricted = event.data, event.restricted_data
     if event.revises is not None:
         ids = index.outcome(event.revises)

@@ -12,9 +12,9 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import JOURNAL, Kind
+from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import head_of, snapshot_of
+from shoe_ctl.journal.recovery import chain_end, read_snapshot
 from shoe_ctl.records import Record
 
 MOST_NAMED = 12
@@ -62,7 +62,7 @@ def sections(reader: Reader, table: str) -> Iterator[ShoeSection]:
             yield ShoeSection(table=table, number=begun[0], first=begun[1], last=meta.n - 1)
             begun = (number, meta.n)
     if begun is not None:
-        last = head_of(reader, table).n
+        last = chain_end(reader, table).n
         yield ShoeSection(table=table, number=begun[0], first=begun[1], last=last, current=True)
 
 
@@ -72,7 +72,7 @@ def _number(reader: Reader, meta: Record) -> int | None:
     for record in reader.landmarks(meta.table, Kind.SNAPSHOT, after=meta.n):
         if following is None or record.n < following.n:
             with suppress(ValueError):
-                snapshot = snapshot_of(record, reader.path)
+                snapshot = read_snapshot(record, reader.path)
                 return msgspec.json.decode(snapshot.state, type=_State).shoes
         break
     return None

@@ -13,20 +13,20 @@ from typing import Protocol
 import msgspec
 
 from shoe_ctl.errors import ConfigError, JournalError
-from shoe_ctl.games import form
+from shoe_ctl.games import game_file
 from shoe_ctl.games.game import Game
-from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
+from shoe_ctl.journal.batch import Batch, EventIds
 from shoe_ctl.journal.chain import GENESIS
-from shoe_ctl.journal.group import EventIds, Group
+from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.recovery import (
-    chained,
-    head_of,
+    chain_end,
+    checked_records,
+    invalid_record_error,
     kept_from,
-    meta_of,
-    snapshot_of,
-    spoilt,
-    started_before,
+    last_start,
+    read_meta,
+    read_snapshot,
 )
 from shoe_ctl.records import NO_EPOCH, Record, key_difference
 from shoe_ctl.table import state as states
@@ -75,7 +75,7 @@ def controller_for(meta: Meta, before: TableController | None = None) -> TableCo
     """
     try:
         settings = msgspec.convert(meta.settings, TableSettings)
-        game = form.parse(meta.game, "the journal's game file")
+        game = game_file.parse(meta.game, "the journal's game file")
         if (differs := key_difference(meta.settings, msgspec.to_builtins(settings))) is not None:
             raise ValueError(differs)
     except ValueError as error:
@@ -150,7 +150,7 @@ class SnapshotSchedule:
         self._inputs = 0
         self._n = 0
 
-    def begin(self, group: Group, controller: TableController, index: EventIndex) -> None:
+    def begin(self, group: Batch, controller: TableController, index: EventIndex) -> None:
         """Add what is due to a new group. Everything before it must be stored."""
         state, last_n = controller.state, self._journal.last_n
         started = self._shoes is None
@@ -239,10 +239,10 @@ def recover(reader: Reader, table: str) -> RecoveredTable:
     if start is None:
         start = _first_start(reader, table)
     now, meta, index = start.controller, start.meta, start.index
-    for record in chained(reader, table, after=start.after, end=start.end):
+    for record in checked_records(reader, table, after=start.after, end=start.end):
         index.read(record, () if now is None else now.state.answered)
         if record.kind == Kind.META.value:
-            started = meta_of(record, reader.path)
+            started = read_meta(record, reader.path)
             if now is None or meta is None or not started.same_rules(meta):
                 now = controller_for(started, now)
             meta = started
@@ -308,7 +308,7 @@ def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
     """
     since = upto = reader.heads()[0]
     for meta in reader.landmarks(table, Kind.META):
-        if meta_of(meta, reader.path).epoch != epoch:
+        if read_meta(meta, reader.path).epoch != epoch:
             break
         starts = False
         stored = reader.records(after=meta.n, upto=upto, table=table, kinds=(Kind.INPUT,))
@@ -331,14 +331,16 @@ def _is_numbered(record: Record) -> bool:
 
 def _start(reader: Reader, record: Record) -> _Start | None:
     """Return the start at this snapshot; None where it is not valid for this software."""
-    meta = started_before(reader, record.table, record.n)
+    meta = last_start(reader, record.table, record.n)
     try:
-        snapshot = snapshot_of(record, reader.path)
+        snapshot = read_snapshot(record, reader.path)
         if meta is None or (snapshot.software, snapshot.rules) != (software(), meta.rules):
             return None
         return _start_at(meta, snapshot, restore(meta, snapshot))
     except ValueError as error:
-        raise spoilt(record, reader.path, f"how table {record.table} stood", error) from None
+        raise invalid_record_error(
+            record, reader.path, f"how table {record.table} stood", error
+        ) from None
 
 
 def _first_start(reader: Reader, table: str) -> _Start:
@@ -347,16 +349,18 @@ def _first_start(reader: Reader, table: str) -> _Start:
     if table not in begins.ends:
         return _Start(index=EventIndex())
     where = f"journal {reader.path}: table {table}"
-    if head_of(reader, table).n < begins.n:
+    if chain_end(reader, table).n < begins.n:
         raise JournalError(f"{where} was served long ago, and is taken out: use another id")
     for record in reader.landmarks(table, Kind.META, after=begins.n):
-        meta = meta_of(record, reader.path)
+        meta = read_meta(record, reader.path)
         for stood in reader.landmarks(table, Kind.SNAPSHOT, after=record.n):
             try:
-                snapshot = snapshot_of(stood, reader.path)
+                snapshot = read_snapshot(stood, reader.path)
                 start = _start_at(meta, snapshot, restore(meta, snapshot))
             except ValueError as error:
-                raise spoilt(stood, reader.path, f"how table {table} stood", error) from None
+                raise invalid_record_error(
+                    stood, reader.path, f"how table {table} stood", error
+                ) from None
             if start is not None:
                 return start
             break

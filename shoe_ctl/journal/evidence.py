@@ -16,13 +16,12 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import files, head_file, wal
+from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
+from shoe_ctl.journal.codec import JOURNAL, Kind
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import current_epoch, read_meta, rulings
 from shoe_ctl.records import Audience, epoch_in, table_in
-
-from . import head_file, log, place
-from .beginning import WrongBeginning, beginning
-from .bodies import JOURNAL, Kind
-from .reader import Reader
-from .recovery import epoch_of, meta_of, rulings
 
 Code = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
 
@@ -112,12 +111,12 @@ def was_replaced(journal: Path) -> bool:
 
 def _lost_in_log(reader: Reader) -> Doubt | None:
     last_n = reader.heads()[0]  # from here on the log's index is there
-    passed = log.passed_over(reader.path, reader.page_of("cursor"))
+    passed = wal.skipped_frames(reader.path, reader.page_of("cursor"))
     if passed is None or not passed.lost:
         return None
     return Doubt(
         "log",
-        f"its log {place.log_of(reader.path).name} is damaged behind frame {passed.valid}, "
+        f"its log {files.log_path(reader.path).name} is damaged behind frame {passed.valid}, "
         f"{passed.frames} frames that were stored cannot be read, record {last_n} is the last "
         "that can",
     )
@@ -125,7 +124,7 @@ def _lost_in_log(reader: Reader) -> Doubt | None:
 
 def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator[Doubt]:
     last_n, known = reader.heads()
-    name = place.head_of(reader.path).name
+    name = files.head_path(reader.path).name
     if last_n == 0 and (heads is None or not heads.chains):
         return
     if heads is None:
@@ -135,8 +134,8 @@ def _behind_head_file(reader: Reader, heads: head_file.Found | None) -> Iterator
         yield Doubt("head_unreadable", f"its head file {name} cannot be read")
         return
     try:
-        begins = beginning(reader)
-    except WrongBeginning:
+        begins = find_anchor(reader)
+    except WrongAnchor:
         return  # it is damaged elsewhere: whoever opens or verifies it says so
     beyond = [chain for chain in heads.chains.values() if chain.n > last_n]
     if beyond:
@@ -180,7 +179,7 @@ def _sinks_ahead(reader: Reader, given: Iterable[Given]) -> Iterator[Doubt]:
         table = table_in(last.source)
         if table not in heads:
             continue
-        if epoch_in(last.source) != epoch_of(reader, table):
+        if epoch_in(last.source) != current_epoch(reader, table):
             if last.ends and (doubt := _of_unknown_epoch(reader, table, last)) is not None:
                 yield doubt
             continue
@@ -203,7 +202,7 @@ def _of_unknown_epoch(reader: Reader, table: str, last: Given) -> Doubt | None:
     journal gave the sink none of the table's events; nor what a person ruled on already.
     """
     epoch = epoch_in(last.source)
-    known = (meta_of(record, reader.path).epoch for record in reader.landmarks(table, Kind.META))
+    known = (read_meta(record, reader.path).epoch for record in reader.landmarks(table, Kind.META))
     if epoch in known or any(gone_on.epoch == epoch for _, gone_on in rulings(reader)):
         return None
     first, _ = reader.events(last.audience, after=0, limit=1, table=table)

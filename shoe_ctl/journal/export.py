@@ -17,14 +17,13 @@ import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
-
-from . import files, schema
-from .bodies import JOURNAL, Kind
-from .checkpoint import Checkpoint, read
-from .group import Counters
-from .reader import Head, Reader
-from .recovery import head_of
-from .verify import verify
+from shoe_ctl.journal import files, schema
+from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.chain import Checkpoint, read_checkpoint
+from shoe_ctl.journal.codec import JOURNAL, Kind
+from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.recovery import chain_end
+from shoe_ctl.journal.verify import verify
 
 MOST_BYTES = 1 << 28
 """The most that is written to one file. A set of cards is a hundredth."""
@@ -39,7 +38,7 @@ _HEAD = "INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
 _Row = tuple[int, str, str, bytes, bytes]
 
 
-class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """A table's records ``after`` one up to another, between the checkpoints that sign both ends.
 
     ``begins`` is the checkpoint that signs record ``after``, None at the table's beginning.
@@ -56,7 +55,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     t_us: int | None
 
 
-def stretch(reader: Reader, table: str, first: int, last: int) -> Stretch:
+def select_records(reader: Reader, table: str, first: int, last: int) -> Selection:
     """What must be kept of a table so that its records ``first`` to ``last`` can be proved.
 
     Raises:
@@ -64,12 +63,12 @@ def stretch(reader: Reader, table: str, first: int, last: int) -> Stretch:
     """
     begins, after = None, 0
     for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, before=first):
-        begins, said = record.n, _said(reader, record.n, record.body)
+        begins, said = record.n, _declared(reader, record.n, record.body)
         after = said.heads[table].n if table in said.heads else 0
         break
     for record in reader.landmarks(JOURNAL, Kind.CHECKPOINT, after=last):
-        said = _said(reader, record.n, record.body)
-        return Stretch(
+        said = _declared(reader, record.n, record.body)
+        return Selection(
             table=table,
             begins=begins,
             after=after,
@@ -78,8 +77,8 @@ def stretch(reader: Reader, table: str, first: int, last: int) -> Stretch:
             ends=record.n,
             t_us=said.t_us,
         )
-    head = head_of(reader, table)
-    return Stretch(
+    head = chain_end(reader, table)
+    return Selection(
         table=table,
         begins=begins,
         after=after,
@@ -90,16 +89,16 @@ def stretch(reader: Reader, table: str, first: int, last: int) -> Stretch:
     )
 
 
-def _said(reader: Reader, n: int, body: bytes) -> Checkpoint:
+def _declared(reader: Reader, n: int, body: bytes) -> Checkpoint:
     try:
-        return read(body)
+        return read_checkpoint(body)
     except ValueError:
         raise JournalError(
             f"journal {reader.path} is damaged: record {n} is no checkpoint"
         ) from None
 
 
-def write(reader: Reader, kept: Stretch, path: Path) -> None:
+def write(reader: Reader, kept: Selection, path: Path) -> None:
     """Makes the file, for its owner only, whole or not at all; it verifies.
 
     Raises:
@@ -110,19 +109,19 @@ def write(reader: Reader, kept: Stretch, path: Path) -> None:
     def proved(new: Path) -> None:
         if (wrong := _wrong(new, kept)) is not None:
             raise JournalError(
-                f"journal {reader.path} is damaged where it is exported: {wrong}; "
-                "shoectl verify tells more"
+                f"journal {reader.path} is damaged where it is exported: {wrong}. "
+                f"Run: shoectl verify {reader.path}"
             )
 
     try:
         if path.exists():
             raise JournalError(f"{path} is there already: name another file")
-        files.put(path, _packed(reader, kept, path.parent), proved)
+        files.write_atomically(path, _packed(reader, kept, path.parent), proved)
     except OSError as error:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def check(path: Path, kept: Stretch) -> None:
+def check(path: Path, kept: Selection) -> None:
     """Whether this file holds this stretch, whole and signed to its end.
 
     Raises:
@@ -132,7 +131,7 @@ def check(path: Path, kept: Stretch) -> None:
         raise JournalError(f"{path} is not what was written: {wrong}")
 
 
-def _wrong(path: Path, kept: Stretch) -> str | None:
+def _wrong(path: Path, kept: Selection) -> str | None:
     """Why a file is not this stretch."""
     with Reader.open(path) as export:
         found = verify(export)
@@ -146,7 +145,7 @@ def _wrong(path: Path, kept: Stretch) -> str | None:
     return None
 
 
-def _packed(reader: Reader, kept: Stretch, folder: Path) -> Iterator[bytes]:
+def _packed(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
     """The file in pieces, compressed, as an unnamed file in this folder is read.
 
     Raises:
@@ -173,7 +172,7 @@ def _packed(reader: Reader, kept: Stretch, folder: Path) -> Iterator[bytes]:
         yield packing.flush()
 
 
-def _rows(reader: Reader, kept: Stretch) -> Iterator[_Row]:
+def _rows(reader: Reader, kept: Selection) -> Iterator[_Row]:
     """The table's records, and every checkpoint and ruling from the first to the last, in order."""
     if kept.begins is not None:
         yield from reader.rows(after=kept.begins - 1, upto=kept.begins)

@@ -21,7 +21,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from .place import head_of
+from shoe_ctl.journal.files import head_path
 
 SLOT_BYTES = 512
 CHECK_BYTES = 16
@@ -75,7 +75,7 @@ def read(journal: Path) -> Found | None:
         OSError: it cannot be read.
     """
     try:
-        content = head_of(journal).read_bytes()
+        content = head_path(journal).read_bytes()
     except FileNotFoundError:
         return None
     file = _newest_file(content)
@@ -161,7 +161,7 @@ class HeadFile:
                 if not chain.torn:
                     self._said[key] = (chain.n, chain.hash)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_CREATE
-        self._file: _File | None = _File(vfs or "", str(head_of(journal)), [flags, 0])
+        self._file: _File | None = _File(vfs or "", str(head_path(journal)), [flags, 0])
         if not self._chains:
             self._file.xTruncate(0)  # what cannot be read is begun anew
 

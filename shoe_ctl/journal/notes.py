@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
-from .reader import Head
+from shoe_ctl.journal.reader import Head
 
 _SHOE = b'{"input":"shoe"'
 _FAULT = b'{"input":"fault"'
@@ -47,7 +47,7 @@ def _is_numbered(body: bytes) -> bool:
     return body.startswith(_SHOE) and _NO_NUMBER not in body
 
 
-class TableNotes:
+class DeviceNotes:
     """What one table's records lead to. ``whole``: its first record is among those walked."""
 
     def __init__(self, *, whole: bool) -> None:

@@ -15,12 +15,10 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import schema
+from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.codec import InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.records import Audience, Record
-
-from . import schema
-from .bodies import Kind
-from .form import Row, SpoiltRecord, first_spoilt
-from .group import Counters
 
 BATCH = 1000
 """Records read at a time: a read that lasts keeps the writer from tidying its log."""
@@ -212,7 +210,7 @@ class Reader:
                 rows, spoilt = self._parts(wanted, (position, *bindings))
             yield from rows
             if spoilt is not None:
-                raise SpoiltRecord(self.path, *spoilt)
+                raise InvalidRow(self.path, *spoilt)
             if len(rows) < BATCH and not (self.is_export and rows):
                 return
             position = rows[-1][0]
@@ -231,7 +229,7 @@ class Reader:
                     rows += self._fetch(f"SELECT {_PARTS} FROM record WHERE n = ?", (n,))
                 except UnicodeDecodeError:
                     return rows, (n, None)
-        at = first_spoilt(rows)
+        at = first_invalid(rows)
         if at is None:
             return rows, None
         n, table = rows[at][0], _text(rows[at][1])
@@ -285,8 +283,8 @@ class Reader:
             if not rows:
                 return
             position, body, digest = rows[0]
-            if first_spoilt([(position, table, kind.value, body, digest)]) is not None:
-                raise SpoiltRecord(self.path, position, table)
+            if first_invalid([(position, table, kind.value, body, digest)]) is not None:
+                raise InvalidRow(self.path, position, table)
             yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
 
     def indexed(self, upto: int) -> list[tuple[str, str, int]] | None:
@@ -327,7 +325,7 @@ class Reader:
             )
         for n, body in events:
             if not isinstance(body, bytes):
-                raise SpoiltRecord(self.path, n, table)
+                raise InvalidRow(self.path, n, table)
         return events, events[-1][0] if len(events) == limit else last_n
 
     def told(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:

@@ -12,13 +12,12 @@ from pathlib import Path
 import msgspec
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
+from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.chain import GENESIS, chain_hash
+from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling, Meta, Snapshot, UnknownFormat
+from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Record
-
-from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import JOURNAL, GoneOn, Kind, Meta, Snapshot, UnknownFormat
-from .chain import GENESIS, link
-from .group import Counters
-from .reader import Head, Reader
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +40,7 @@ def recover(reader: Reader, table: str) -> Recovered:
     Raises:
         JournalError: the journal cannot be read.
     """
-    head = head_of(reader, table)
+    head = chain_end(reader, table)
     return Recovered(
         table=table,
         connection=head.connection,
@@ -51,7 +50,7 @@ def recover(reader: Reader, table: str) -> Recovered:
     )
 
 
-def head_of(reader: Reader, table: str) -> Head:
+def chain_end(reader: Reader, table: str) -> Head:
     """Where this table's chain ends; a table not known is as new.
 
     Raises:
@@ -60,17 +59,17 @@ def head_of(reader: Reader, table: str) -> Head:
     return reader.heads()[1].get(table, Head(0, GENESIS, Counters()))
 
 
-def started_before(reader: Reader, table: str, n: int) -> Meta | None:
+def last_start(reader: Reader, table: str, n: int) -> Meta | None:
     """What the table was last started with before record ``n``; None where it was not.
 
     Raises:
         JournalError: the journal cannot be read, or that record in it.
     """
     record = next(reader.landmarks(table, Kind.META, before=n), None)
-    return None if record is None else meta_of(record, reader.path)
+    return None if record is None else read_meta(record, reader.path)
 
 
-def epoch_of(reader: Reader, table: str) -> str | None:
+def current_epoch(reader: Reader, table: str) -> str | None:
     """The epoch that this table's events have now; None in a journal without any.
 
     It is that of the table's last start or of the last ruling on the journal, whichever is newer; a
@@ -85,14 +84,14 @@ def epoch_of(reader: Reader, table: str) -> str | None:
     for name in known:
         record = next(reader.landmarks(name, Kind.META), None)
         if record is not None:
-            found.append((record.n, meta_of(record, reader.path).epoch))
+            found.append((record.n, read_meta(record, reader.path).epoch))
     for record, gone_on in rulings(reader):
         found.append((record.n, gone_on.epoch))
         break
     return max(found)[1] if found else None
 
 
-def rulings(reader: Reader) -> Iterator[tuple[Record, GoneOn]]:
+def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
     """Every ruling that the journal goes on without a lost part, newest first.
 
     Raises:
@@ -100,12 +99,12 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, GoneOn]]:
     """
     for record in reader.landmarks(JOURNAL, Kind.META):
         try:
-            yield record, GoneOn.from_bytes(record.body)
+            yield record, LossRuling.from_bytes(record.body)
         except ValueError as error:
             raise _damaged(reader, f"record {record.n} is no ruling: {error}") from None
 
 
-def meta_of(record: Record, journal: Path) -> Meta:
+def read_meta(record: Record, journal: Path) -> Meta:
     """What a ``meta`` record says.
 
     Raises:
@@ -114,12 +113,14 @@ def meta_of(record: Record, journal: Path) -> Meta:
     try:
         return Meta.from_bytes(record.body)
     except UnknownFormat as error:
-        raise refused(record, journal, error) from None
+        raise unknown_format_error(record, journal, error) from None
     except ValueError as error:
-        raise spoilt(record, journal, f"how table {record.table} was started", error) from None
+        raise invalid_record_error(
+            record, journal, f"how table {record.table} was started", error
+        ) from None
 
 
-def snapshot_of(record: Record, journal: Path) -> Snapshot:
+def read_snapshot(record: Record, journal: Path) -> Snapshot:
     """What a ``snapshot`` record says.
 
     Raises:
@@ -129,35 +130,37 @@ def snapshot_of(record: Record, journal: Path) -> Snapshot:
     try:
         return Snapshot.from_bytes(record.body)
     except UnknownFormat as error:
-        raise refused(record, journal, error) from None
+        raise unknown_format_error(record, journal, error) from None
 
 
-def refused(record: Record, journal: Path, error: UnknownFormat) -> JournalError:
+def unknown_format_error(record: Record, journal: Path, error: UnknownFormat) -> JournalError:
     """The line that says where a record of another format stands, and what reads it."""
     return JournalError(f"journal {journal}: record {record.n} of table {record.table}: {error}")
 
 
-def spoilt(record: Record, journal: Path, what: str, error: ValueError) -> JournalError:
+def invalid_record_error(
+    record: Record, journal: Path, what: str, error: ValueError
+) -> JournalError:
     """The line that says which record does not say ``what`` it should, and how it is wrong."""
     return JournalError(
-        f"journal {journal} is damaged: record {record.n} does not say {what}: {error}; "
-        "shoectl verify tells more"
+        f"journal {journal} is damaged: record {record.n} does not say {what}: {error}. "
+        f"Run: shoectl verify {journal}"
     )
 
 
-def kept_from(reader: Reader) -> Beginning:
+def kept_from(reader: Reader) -> Anchor:
     """Where the journal begins: with its first record, unless what was before was taken out.
 
     Raises:
         JournalError: the journal cannot be read, or does not begin where it says.
     """
     try:
-        return beginning(reader)
-    except WrongBeginning as error:
+        return find_anchor(reader)
+    except WrongAnchor as error:
         raise _damaged(reader, str(error)) from None
 
 
-def chained(
+def checked_records(
     reader: Reader, table: str, *, after: int = 0, end: bytes = GENESIS
 ) -> Iterator[Record]:
     """The table's records behind record ``after``, whose chain hash is ``end``, to the last.
@@ -165,9 +168,9 @@ def chained(
     Raises:
         JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
-    head = head_of(reader, table)
+    head = chain_end(reader, table)
     for record in reader.records(after=after, upto=head.n, table=table):
-        if link(end, record.n, table, record.kind, record.body) != record.hash:
+        if chain_hash(end, record.n, table, record.kind, record.body) != record.hash:
             raise _damaged(reader, f"record {record.n} does not follow from the one before it")
         end = record.hash
         yield record
@@ -176,4 +179,6 @@ def chained(
 
 
 def _damaged(reader: Reader, how: str) -> JournalError:
-    return JournalError(f"journal {reader.path} is damaged: {how}; shoectl verify tells more")
+    return JournalError(
+        f"journal {reader.path} is damaged: {how}. Run: shoectl verify {reader.path}"
+    )

@@ -21,8 +21,7 @@ from urllib.parse import quote
 import apsw
 
 from shoe_ctl.errors import JournalError
-
-from . import files, place
+from shoe_ctl.journal import files
 
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
@@ -116,7 +115,9 @@ def one_line(path: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise JournalError(f"journal {path} is damaged: a text in it is not UTF-8") from error
     except OverflowError as error:
-        raise JournalError(f"journal {path} is damaged: it names a number beyond any") from error
+        raise JournalError(
+            f"journal {path} is damaged: integer out of range. Run: shoectl verify {path}"
+        ) from error
 
 
 def _reason(error: apsw.Error) -> str:
@@ -379,7 +380,7 @@ def _in_a_file(path: Path, pieces: Iterator[bytes]) -> apsw.Connection:
 
 def has_writer(path: Path) -> bool:
     """Whether a process writes this journal, or was cut off writing: its log lies beside it."""
-    return place.log_of(path).exists()
+    return files.log_path(path).exists()
 
 
 def _is_packed(path: Path) -> bool:
@@ -428,7 +429,7 @@ def reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> Read
         if unshared and not os.access(path.parent, os.W_OK):
             raise JournalError(
                 f"journal {path} has a log beside it, which is read only where files can be made: "
-                f"copy both, {path.name} and {place.log_of(path).name}, to a folder of yours"
+                f"copy both, {path.name} and {files.log_path(path).name}, to a folder of yours"
             ) from None
         raise
     return Reading(connection, at_rest, is_export)

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoe_ctl.errors import JournalError, UsageError
-
-from . import files
+from shoe_ctl.journal import files
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -132,7 +131,7 @@ def _made(path: Path) -> Signer:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     text = f"public key: {key.public_key().public_bytes_raw().hex()}\n".encode() + pem
     try:
-        files.put(path, text)
+        files.write_atomically(path, text)
     except OSError as error:
         raise JournalError(f"key {path} cannot be made: {error.strerror}") from None
     return Signer(key)

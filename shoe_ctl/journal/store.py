@@ -14,21 +14,24 @@ import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
-
-from . import files, log, place, schema
-from .bodies import JOURNAL, GoneOn, Kind
-from .chain import GENESIS, link
-from .checkpoint import Begins, Checkpoint, SignedHead
-from .checkpoint import read as read_checkpoint
-from .evidence import Doubt, DoubtfulJournal, Given, doubts
-from .group import CommitResult, Counters, Group
-from .head_file import HeadFile
-from .index import Index
-from .lock import WriterLock
-from .log import Log, make_sure
-from .reader import Head, Reader
-from .recovery import kept_from
-from .signing import Signer
+from shoe_ctl.journal import files, schema, wal
+from shoe_ctl.journal.batch import Batch, CommitResult, Counters
+from shoe_ctl.journal.chain import (
+    GENESIS,
+    AnchorRecord,
+    Checkpoint,
+    SignedHead,
+    chain_hash,
+    read_checkpoint,
+)
+from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling
+from shoe_ctl.journal.evidence import Doubt, DoubtfulJournal, Given, doubts
+from shoe_ctl.journal.files import SharedMemoryFile, WriterLock
+from shoe_ctl.journal.head_file import HeadFile
+from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.recovery import kept_from
+from shoe_ctl.journal.signing import Signer
+from shoe_ctl.journal.wal import WriteAheadLog, sync_log
 
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -56,9 +59,9 @@ class Store:
         self._lock = lock
         self._vfs = vfs
         self._failure: str | None = None
-        self._tail = Log()
+        self._tail = WriteAheadLog()
         with schema.one_line(path):
-            make_sure(path, vfs)
+            sync_log(path, vfs)
             _cut_log(path, vfs, accepted)
             self._log = schema.writing(path, vfs, synchronous="FULL")
         try:
@@ -70,9 +73,9 @@ class Store:
             try:
                 self._last_n, self._heads = _trusted_heads(path, vfs)
                 self._signed = _last_checkpoint(path, vfs)
-                self._files = place.files(path)
+                self._files = files.file_ids(path)
                 with schema.one_line(path):
-                    self._index = Index(path)
+                    self._index = SharedMemoryFile(path)
             except BaseException:
                 schema.close(self._cursors)
                 raise
@@ -101,7 +104,7 @@ class Store:
 
     def _go_on(self, accepted: Accepted) -> None:
         """Stores the ruling, before anything else."""
-        group = Group()
+        group = Batch()
         group.gone_on(accepted.gone_on)
         batch = _Batch(self._last_n, self._heads)
         batch.take(group)
@@ -147,9 +150,9 @@ class Store:
         lock = WriterLock(path)
         try:
             with schema.one_line(path):
-                place.refuse_if_full(path)
+                files.refuse_if_full(path)
                 if not path.exists() or path.stat().st_size == 0:
-                    place.refuse_if_lost(path, new=new)
+                    files.refuse_if_lost(path, new=new)
                     schema.create(path, vfs)
                 found = _doubts(path, vfs, given, head_needed=head_needed)
                 if accepted is None and found:
@@ -171,7 +174,7 @@ class Store:
         """
         return Reader.open(self.path, in_use=True, vfs=self._vfs)
 
-    def commit(self, groups: Sequence[Group]) -> list[CommitResult]:
+    def commit(self, groups: Sequence[Batch]) -> list[CommitResult]:
         """Stores these groups in this order with one sync; on return they are durable.
 
         Raises:
@@ -180,7 +183,7 @@ class Store:
         return self._store(groups, ())
 
     def _store(
-        self, groups: Sequence[Group], also: Sequence[tuple[str, tuple[int, ...]]]
+        self, groups: Sequence[Batch], also: Sequence[tuple[str, tuple[int, ...]]]
     ) -> list[CommitResult]:
         """Stores groups, and does what else belongs into the same transaction."""
         self._refuse_after_failure()
@@ -210,7 +213,7 @@ class Store:
             return None
         return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
 
-    def take_out(self, begins: Begins, signer: Signer, t_us: int) -> int:
+    def take_out(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
         """Takes out what stands before record ``begins.n``, a checkpoint, and signs that it was.
 
         Both in one transaction, so that there is no moment at which either is not so. Returns the
@@ -229,7 +232,7 @@ class Store:
         self,
         signer: Signer,
         t_us: int,
-        begins: Begins | None,
+        begins: AnchorRecord | None,
         *also: tuple[str, tuple[int, ...]],
     ) -> int:
         said = Checkpoint(
@@ -242,7 +245,7 @@ class Store:
             public_key=signer.public_key.hex(),
             begins=begins,
         )
-        group = Group()
+        group = Batch()
         group.add(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
         (result,) = self._store([group], also)
         self._signed = said
@@ -333,7 +336,7 @@ class Store:
                 work(connection)
                 connection.execute("COMMIT")
                 self._tail.tidy(connection)
-            place.refuse_if_moved(self.path, self._files)
+            files.refuse_if_moved(self.path, self._files)
             with schema.one_line(self.path):
                 self._noted.note(ends)
             done = True
@@ -352,13 +355,13 @@ class Accepted(msgspec.Struct, frozen=True):
     """A person rules that a journal with these doubts goes on."""
 
     doubts: tuple[Doubt, ...]
-    gone_on: GoneOn
+    gone_on: LossRuling
 
 
 def _doubts(
     path: Path, vfs: str | None, given: Callable[[], Iterable[Given]], *, head_needed: bool
 ) -> list[Doubt]:
-    in_use = place.log_of(path).exists()
+    in_use = files.log_path(path).exists()
     _trusted_heads(path, vfs, in_use=in_use)  # of one that is damaged there is nothing to rule on
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
         if (form := reader.altered_form()) is not None:
@@ -372,21 +375,23 @@ def _cut_log(path: Path, vfs: str | None, accepted: Accepted | None) -> None:
 
     What was never committed, that is; with ``accepted`` whatever it is, of which there is a copy.
     """
-    if not place.log_of(path).exists():
+    if not files.log_path(path).exists():
         return
     with Reader.open(path, in_use=True, vfs=vfs) as reader:
         reader.heads()
-        passed = log.passed_over(path, reader.page_of("cursor"))
+        passed = wal.skipped_frames(path, reader.page_of("cursor"))
     if passed is not None and passed.stale and (accepted is not None or not passed.lost):
-        log.cut(path, vfs, passed.end)
+        wal.cut(path, vfs, passed.end)
 
 
 def _put_aside(path: Path, epoch: str) -> None:
     """Keeps what shows the loss, under a name of its own: going on writes over it."""
-    for beside in (place.log_of(path), place.head_of(path)):
+    for beside in (files.log_path(path), files.head_path(path)):
         if beside.exists():
             suffix = beside.name.removeprefix(path.name)
-            files.put(path.with_name(f"{path.name}-lost-{epoch}{suffix}"), beside.read_bytes())
+            files.write_atomically(
+                path.with_name(f"{path.name}-lost-{epoch}{suffix}"), beside.read_bytes()
+            )
 
 
 class _Batch:
@@ -399,13 +404,13 @@ class _Batch:
         self._rows: list[_Row] = []
         self._devices: list[tuple[str, str, int]] = []
 
-    def take(self, group: Group) -> CommitResult:
+    def take(self, group: Batch) -> CommitResult:
         first_n = self.last_n + 1
         laid = group.lay_out(lambda table: self._head(table).counters)
         for record in laid.records:
             self.last_n += 1
             head = self._head(record.table)
-            head.hash = link(head.hash, self.last_n, record.table, record.kind, record.body)
+            head.hash = chain_hash(head.hash, self.last_n, record.table, record.kind, record.body)
             head.n = self.last_n
             if record.connection is not None:
                 head.connection = record.connection

@@ -14,19 +14,126 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
+from shoe_ctl.journal.chain import GENESIS, BadRecord, Checkpoints, Coverage, HashNames, chain_hash
+from shoe_ctl.journal.codec import JOURNAL, InvalidRow, Kind, Meta, Row, Snapshot, UnknownFormat
+from shoe_ctl.journal.evidence import doubts
+from shoe_ctl.journal.files import is_held
+from shoe_ctl.journal.notes import DeviceNotes
+from shoe_ctl.journal.reader import Head, Moment, Reader
+from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.records import Record
 
-from .beginning import Beginning, WrongBeginning, beginning
-from .bodies import JOURNAL, Kind, Meta, Snapshot, UnknownFormat
-from .chain import GENESIS, Names
-from .checkpoint import Checkpoints, Coverage
-from .diagnosis import BadRecord, Break, diagnose, diagnose_gap, diagnose_in_export
-from .evidence import doubts
-from .form import Row, SpoiltRecord
-from .lock import is_held
-from .notes import TableNotes
-from .reader import Head, Moment, Reader
-from .recovery import refused
+_Row = tuple[int, str, str, bytes, bytes]
+
+
+class Break(msgspec.Struct, frozen=True):
+    """A record that is not what is due: ``ends`` are the chains' ends before it.
+
+    ``after`` gives the records behind it.
+    """
+
+    row: _Row
+    ends: Mapping[str, bytes]
+    heads: Mapping[str, Head]
+    after: Callable[[], Iterator[_Row]]
+
+    def end(self, table: str) -> bytes:
+        """The hash that the next record of this table should follow."""
+        return self.ends.get(table, GENESIS)
+
+
+def diagnose_gap(broken: Break, expected: int) -> BadRecord:
+    """``broken.row`` has another number than ``expected``."""
+    n, table, *_ = broken.row
+    if n < expected:
+        return BadRecord(table, n, f"added: records are numbered from {expected}")
+    last = "" if n == expected + 1 else f" to {n - 1}"
+    return BadRecord(_widowed(broken), expected, f"missing: no record {expected}{last}")
+
+
+def _widowed(broken: Break) -> str | None:
+    """The first table whose chain lost a record."""
+    ends = dict(broken.ends)
+    for n, table, kind, body, digest in _from_break(broken):
+        if chain_hash(ends.get(table, GENESIS), n, table, kind, body) != digest:
+            return table
+        ends[table] = digest
+    for table, head in broken.heads.items():
+        if ends.get(table) != head.hash:
+            return table
+    return None
+
+
+def _from_break(broken: Break) -> Iterator[_Row]:
+    yield broken.row
+    yield from broken.after()
+
+
+def diagnose(broken: Break) -> BadRecord:
+    """``broken.row`` has the right number, but its hash is not the one due."""
+    n, table, kind, body, digest = broken.row
+    if n > max((head.n for head in broken.heads.values()), default=0):
+        return BadRecord(table, n, "added: it stands behind the journal's end")
+    displaced = _displaced(broken)
+    if displaced is not None:
+        return displaced
+    if chain_hash(broken.end(table), n + 1, table, kind, body) == digest:
+        return BadRecord(None, n, "missing: taken out, and the records after it renumbered")
+    return _by_successor(broken)
+
+
+def diagnose_in_export(broken: Break) -> BadRecord:
+    """As ``diagnose``, where numbers have gaps: other tables' records stand elsewhere."""
+    found = _by_successor(broken)
+    if found.why == "altered":  # the same is seen where the record before it is not there
+        return BadRecord(found.table, found.n, "altered: or missing, the record before it")
+    return found
+
+
+def _by_successor(broken: Break) -> BadRecord:
+    """What the table's next record followed tells what stood here."""
+    n, table, kind, body, digest = broken.row
+    due = chain_hash(broken.end(table), n, table, kind, body)
+    for later_n, later_table, later_kind, later_body, later_digest in broken.after():
+        if later_table != table:
+            continue
+
+        def follows(
+            before: bytes,
+            number: int,
+            *,
+            record: tuple[str, bytes, bytes] = (later_kind, later_body, later_digest),
+        ) -> bool:
+            return chain_hash(before, number, table, record[0], record[1]) == record[2]
+
+        if follows(digest, later_n):
+            return BadRecord(table, n, "altered")
+        if follows(due, later_n):
+            return BadRecord(table, n, "altered: its hash")
+        if follows(digest, later_n + 1):
+            why = "missing: taken out, and the records after it renumbered"
+            return BadRecord(table, n, why)
+        break
+    else:
+        head = broken.heads.get(table)
+        if head is not None and head.n == n and head.hash in (digest, due):
+            return BadRecord(table, n, "altered" if head.hash == digest else "altered: its hash")
+    return BadRecord(table, n, "altered: it does not follow from the table's record before it")
+
+
+def _displaced(broken: Break) -> BadRecord | None:
+    """Finds the record that stood here among those behind it, if it is there."""
+    n, table, kind, body, digest = broken.row
+    running = dict(broken.ends)
+    for at, other, other_kind, other_body, other_digest in broken.after():
+        if chain_hash(broken.end(other), n, other, other_kind, other_body) == other_digest:
+            came_from = (running.get(table, GENESIS), other_digest)
+            if any(chain_hash(before, at, table, kind, body) == digest for before in came_from):
+                return BadRecord(other, n, f"out of order: record {n} stands at {at}")
+            return BadRecord(table, n, f"added: what was record {n} stands at {at}")
+        running[other] = other_digest
+    return None
 
 
 class Verification(msgspec.Struct, frozen=True):
@@ -96,8 +203,8 @@ def _cut_off(last_n: int, signed_to: int) -> BadRecord:
 
 def _first_n(reader: Reader) -> int:
     try:
-        return beginning(reader).n
-    except WrongBeginning:
+        return find_anchor(reader).n
+    except WrongAnchor:
         return 0
 
 
@@ -109,8 +216,8 @@ def _verified(
     moment = reader.moment()
     last_n, heads = moment.last_n, moment.heads
     try:
-        begins = beginning(reader)
-    except WrongBeginning as error:
+        begins = find_anchor(reader)
+    except WrongAnchor as error:
         bad = BadRecord(JOURNAL, error.n, error.why)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
     walk = _Walk(reader, trusted, begins, last_n, heads)
@@ -147,7 +254,7 @@ class _Walk:
         self,
         reader: Reader,
         trusted: frozenset[bytes],
-        begins: Beginning,
+        begins: Anchor,
         last_n: int,
         heads: Mapping[str, Head],
     ) -> None:
@@ -161,14 +268,14 @@ class _Walk:
         self.checkpoints = Checkpoints(
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
-        self._seen: dict[tuple[str, str], Names] = {}
-        self._notes: dict[str, TableNotes] = {}
+        self._seen: dict[tuple[str, str], HashNames] = {}
+        self._notes: dict[str, DeviceNotes] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """What is wrong with the first record that is not what was written."""
         try:
             return self._walked(progress)
-        except SpoiltRecord as spoilt:
+        except InvalidRow as spoilt:
             if self._whole and spoilt.n != self._due:
                 return BadRecord(spoilt.table, self._due, f"missing: no record {self._due}")
             return BadRecord(spoilt.table, spoilt.n, "altered: it cannot be read")
@@ -208,14 +315,14 @@ class _Walk:
             self.records, self._due = records, due
         return None
 
-    def _named(self, table: str, kind: str) -> Names:
-        names = self._seen[table, kind] = Names(table, kind)
+    def _named(self, table: str, kind: str) -> HashNames:
+        names = self._seen[table, kind] = HashNames(table, kind)
         if kind in _LANDMARKS:
             names.kept = set()
         elif kind in _NOTED:
             notes = self._notes.get(table)
             if notes is None:
-                notes = TableNotes(whole=table not in self._begins.ends)
+                notes = DeviceNotes(whole=table not in self._begins.ends)
                 self._notes[table] = notes
             names.see = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
@@ -238,14 +345,14 @@ class _Walk:
             (Meta if kind == Kind.META.value else Snapshot).from_bytes(body)
         except UnknownFormat as error:
             record = Record(n=n, table=table, kind=kind, body=body, hash=digest)
-            raise refused(record, self._reader.path, error) from None
+            raise unknown_format_error(record, self._reader.path, error) from None
         except ValueError as error:
             return BadRecord(table, n, f"altered: it is no {kind} record: {error}")
         return None
 
     def _placed(self, row: Row, due: int) -> BadRecord:
         def after() -> Iterator[Row]:
-            with suppress(SpoiltRecord):  # what tells nothing is behind the end of what does
+            with suppress(InvalidRow):  # what tells nothing is behind the end of what does
                 yield from self._reader.rows(after=row[0], upto=self._last_n)
 
         broken = Break(row, self.ends, self._heads, after)
@@ -293,7 +400,7 @@ class _Walk:
                 return BadRecord(table, moment.last_n, "added: the note of a shoe of no table")
             notes = self._notes.get(table)
             if notes is None:
-                notes = TableNotes(whole=table not in self._begins.ends)
+                notes = DeviceNotes(whole=table not in self._begins.ends)
             if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
                 return BadRecord(table, head.n, f"altered: {why}")
         for sink, n in moment.cursors:

@@ -11,16 +11,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Locked
 from firmware_proto.events import (
-    AnyCommand,
-    Armed,
     Authenticated,
     AuthenticationFailed,
     Challenged,
-    DesiredShoeState,
     Discarded,
     Hello,
-    Locked,
     Repeated,
     Reply,
     ShoeEvent,
@@ -28,11 +25,10 @@ from firmware_proto.events import (
     Status,
     UnknownFirmware,
 )
-from firmware_proto.session import Heard, HostSession, Resume
-
-from .allowance import Allowance
-from .clock import Clock
-from .transport import Transport, TransportLost
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from shoe_ctl.clock import Clock
+from shoe_ctl.link.line_budget import LineBudget
+from shoe_ctl.link.transport import Transport, TransportLost
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +61,7 @@ class Reception:
     connection: int
     offset: int
     chunk: bytes
-    heard: tuple[Heard, ...]
+    heard: tuple[ReceivedEvent, ...]
     t_us: int
     fault: str | None = None
     calls: tuple[Call, ...] = ()
@@ -92,8 +88,8 @@ _OF_CONNECTING = (
 """What a shoe says because it was connected or switched on."""
 
 OnReception = Callable[[Reception], Awaitable[None]]
-"""Takes a reception: stores it, then calls ``stored`` and ``desire``. Nothing is read or sent
-until it returns."""
+"""Takes a reception: stores it, then calls ``stored`` and ``set_desired_state``. Until it returns,
+nothing is read or sent."""
 
 
 class Connection:
@@ -108,7 +104,7 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
-        allowance: Allowance | None = None,
+        allowance: LineBudget | None = None,
     ) -> None:
         self.number = number
         self._name = name
@@ -128,7 +124,7 @@ class Connection:
         self._fell_silent = False
         self._dropped: str | None = None
         self._wake = asyncio.Event()
-        self._allowance = allowance or Allowance()
+        self._allowance = allowance or LineBudget()
         self._allowance.begin_connection()
         self._read_at = clock.monotonic()
         self._over_budget = False
@@ -169,10 +165,10 @@ class Connection:
         self._session.stored(seq)
         self._wake.set()
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         """What the shoe should be from now on."""
         self._note_call(state)
-        self._session.desire(state)
+        self._session.set_desired_state(state)
         self._wake.set()
 
     def drop(self, why: str) -> None:
@@ -289,10 +285,12 @@ class Connection:
             self._note_call(t)
             await self._decode(b"", t_us, lambda: self._session.tick(t))
 
-    async def _decode(self, chunk: bytes, t_us: int, step: Callable[[], list[Heard]]) -> None:
+    async def _decode(
+        self, chunk: bytes, t_us: int, step: Callable[[], list[ReceivedEvent]]
+    ) -> None:
         offset = self._received
         self._received += len(chunk)
-        heard: tuple[Heard, ...] = ()
+        heard: tuple[ReceivedEvent, ...] = ()
         fault = None
         began = self._clock.processor_s()
         try:
@@ -317,7 +315,7 @@ class Connection:
                 )
             )
 
-    def _spend(self, chunk: bytes, heard: tuple[Heard, ...], began: float) -> None:
+    def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], began: float) -> None:
         """What the chunk cost, and how long the line is not read for it."""
         useful = [one for one in heard if _is_useful(one.event)]
         self._played = self._played or any(_is_played(one.event) for one in useful)
@@ -341,7 +339,7 @@ class Connection:
         if can.timed and is_told:
             self._calls.append(call)
 
-    def _note_discarded(self, heard: tuple[Heard, ...]) -> None:
+    def _note_discarded(self, heard: tuple[ReceivedEvent, ...]) -> None:
         """Tells the first, the tenth, the hundredth: a noisy line must not fill the log."""
         for event in (h.event for h in heard if isinstance(h.event, Discarded)):
             if event.history:  # nothing is wrong: so begins whoever meets a shoe that was at work

@@ -9,18 +9,16 @@ from __future__ import annotations
 from concurrent.futures import Executor
 
 from firmware_proto.profiles import SerialSettings
-
-from .device_node import DeviceNode
-from .ports import Port, SerialPort, TcpPort
-from .serial import serial_opener
-from .tcp import tcp_opener
-from .transport import Opener
-from .usb import usb_opener
-from .usb_devices import Backends
+from shoe_ctl.link.address import Address, SerialAddress, TcpAddress
+from shoe_ctl.link.serial import DeviceNode, serial_opener
+from shoe_ctl.link.tcp import tcp_opener
+from shoe_ctl.link.transport import Opener
+from shoe_ctl.link.usb import usb_opener
+from shoe_ctl.link.usb_discovery import Backends
 
 
 def opener(
-    port: Port,
+    port: Address,
     settings: SerialSettings,
     executor: Executor,
     usb: Backends,
@@ -33,9 +31,9 @@ def opener(
     ``node`` is what other openers of the same serial port know of it.
     """
     match port:
-        case SerialPort():
+        case SerialAddress():
             return serial_opener(port, settings, executor, node)
-        case TcpPort():
+        case TcpAddress():
             return tcp_opener(port, executor)
         case _:
             return usb_opener(port, executor, usb)

@@ -14,10 +14,8 @@ from concurrent.futures import Executor
 from typing import Any
 
 from shoe_ctl.errors import PortError
-
-from .descriptor import DescriptorTransport
-from .ports import TcpPort
-from .transport import Opener, Transport
+from shoe_ctl.link.address import TcpAddress
+from shoe_ctl.link.transport import DescriptorTransport, Opener, Transport
 
 CONNECT_TIMEOUT_S = 0.5
 """A table's network answers within milliseconds. A kernel left to itself asks again after 1, 3 and
@@ -36,7 +34,7 @@ _NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETDOW
 _Address = tuple[Any, Any, int, str, Any]
 
 
-def tcp_opener(port: TcpPort, executor: Executor) -> Opener:
+def tcp_opener(port: TcpAddress, executor: Executor) -> Opener:
     """Connects to this address each time it is called; names are looked up in ``executor``."""
 
     async def open_port() -> Transport:
@@ -63,7 +61,7 @@ def tcp_opener(port: TcpPort, executor: Executor) -> Opener:
     return open_port
 
 
-async def _addresses(port: TcpPort, executor: Executor) -> list[_Address]:
+async def _addresses(port: TcpAddress, executor: Executor) -> list[_Address]:
     """What the name means today; an address by number is never looked up."""
     kind = socket.SOCK_STREAM
     with contextlib.suppress(socket.gaierror, UnicodeError):
@@ -104,7 +102,7 @@ def _configure(connection: socket.socket) -> None:
         connection.setsockopt(level, option, value)
 
 
-def _transport(connection: socket.socket, port: TcpPort) -> Transport:
+def _transport(connection: socket.socket, port: TcpAddress) -> Transport:
     """The connection in the running loop."""
 
     def why_lost(error: OSError | None) -> str:
@@ -119,7 +117,7 @@ def _transport(connection: socket.socket, port: TcpPort) -> Transport:
     )
 
 
-def _trouble(port: TcpPort, error: OSError) -> PortError:
+def _trouble(port: TcpAddress, error: OSError) -> PortError:
     """The one line for a connection that could not be made."""
     if isinstance(error, TimeoutError):
         return PortError(

@@ -6,6 +6,8 @@ Must not know: frames, sessions, what the bytes mean.
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -55,3 +57,113 @@ class Transport(Protocol):
 
 Opener = Callable[[], Awaitable[Transport]]
 """Opens the port. Raises PortError with one clear line; cancelled, it leaves nothing open."""
+
+READ_SIZE = 4096
+"""Bytes taken at once: what a tty holds for its reader, so that one read empties it."""
+
+WRITE_LIMIT = 64 * 1024
+"""Bytes that may wait to be sent. A host says some dozens of bytes a draw: this much waits only
+where the shoe has read nothing for a long while, and then a new connection is the better hope."""
+
+
+class DescriptorTransport:
+    """An open descriptor in the running loop (see ``Transport``).
+
+    ``why_lost`` puts an error of the system in words, None being the end of what can be read;
+    ``give_back`` closes what the descriptor belongs to, and is called once.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        name: str,
+        *,
+        why_lost: Callable[[OSError | None], str],
+        give_back: Callable[[], None],
+    ) -> None:
+        self._fd = fd
+        self._name = name
+        self._why_lost = why_lost
+        self._give_back = give_back
+        self._loop = asyncio.get_running_loop()
+        self._wake: Callable[[], None] | None = None
+        self._unsent = bytearray()
+        self._dropped = 0
+        self._lost: str | None = None
+        self._closed = False
+
+    @property
+    def lost(self) -> str | None:
+        return self._lost
+
+    @property
+    def dropped(self) -> int:
+        return self._dropped
+
+    def read(self) -> bytes:
+        if self._lost is None:
+            try:
+                data = os.read(self._fd, READ_SIZE)
+            except BlockingIOError:
+                return b""
+            except OSError as error:
+                self._lose(self._why_lost(error))
+            else:
+                if data:
+                    return data
+                self._lose(self._why_lost(None))
+        raise TransportLost(self._lost)
+
+    def when_readable(self, wake: Callable[[], None] | None) -> None:
+        self._wake = wake
+        if wake is None:
+            if not self._closed:
+                self._loop.remove_reader(self._fd)
+        elif self._lost is not None:
+            self._loop.call_soon(wake)
+        else:
+            self._loop.add_reader(self._fd, wake)
+
+    def write(self, data: bytes) -> None:
+        if self._lost is not None:
+            self._dropped += len(data)
+            return
+        self._unsent += data
+        if len(self._unsent) == len(data):
+            self._send()
+        if len(self._unsent) > WRITE_LIMIT:
+            self._lose(takes_nothing(self._name, len(self._unsent)))
+
+    def close(self) -> None:
+        if not self._closed:
+            self._lose(f"closed: {self._name}")
+            self._closed = True
+            self._give_back()
+
+    def _send(self) -> None:
+        """Sends what the kernel takes now; the loop calls again while some is left."""
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._fd, self._unsent)]
+        except BlockingIOError:
+            self._loop.add_writer(self._fd, self._send)
+        except OSError as error:
+            self._lose(self._why_lost(error))
+        else:
+            self._loop.remove_writer(self._fd)
+
+    def _lose(self, why: str) -> None:
+        """A hung-up descriptor is always ready: the loop must let go of it at once."""
+        if self._lost is None:
+            self._lost = why
+            self._dropped += len(self._unsent)
+            self._unsent.clear()
+            self._loop.remove_reader(self._fd)
+            self._loop.remove_writer(self._fd)
+            if self._wake is not None:
+                self._wake()
+
+
+def takes_nothing(name: str, waiting: int) -> str:
+    """The loss of an end that has not read for so long that the queue to it overflowed."""
+    return f"{name} takes nothing: {waiting} bytes wait to be sent"

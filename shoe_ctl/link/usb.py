@@ -8,17 +8,159 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 
 from shoe_ctl.errors import PortError
+from shoe_ctl.link.address import UsbAddress
+from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost, takes_nothing
+from shoe_ctl.link.usb_discovery import Backends, Claimed, claim_usb_device
 
-from .descriptor import WRITE_LIMIT, takes_nothing
-from .ports import UsbPort
-from .transport import Opener, Transport, TransportLost
-from .usb_devices import Backends, Claimed, claim
-from .usb_threads import UsbThreads
+HAND_OFF_LIMIT = 64 * 1024
+"""Bytes read ahead of the event loop; beyond it nothing is read, and the device has to wait."""
+
+READ_TIMEOUT_MS = 100
+"""How soon a thread sees that it is to end. That nothing came in the meantime is no error."""
+
+WRITE_TIMEOUT_MS = 100
+"""A device that takes nothing for so long is asked again: what waits is bounded elsewhere."""
+
+WRITE_SIZE = 4096
+"""Bytes handed over at once."""
+
+PACKETS_A_READ = 1
+"""A read of several packets ends with a short one: a device whose last is full would be heard only
+after the time-out. Packet by packet, full speed still brings more than a serial line."""
+
+_UNPLUGGED = (errno.ENODEV, errno.ENXIO, errno.EIO, errno.ESHUTDOWN, errno.EPROTO)
+
+
+class UsbThreads:
+    """Starts once, ends once; ``released`` is set when the device was given back.
+
+    ``news`` is called in a thread when there is something to take where there was nothing.
+    """
+
+    def __init__(self, device: Claimed, name: str, *, news: Callable[[], None]) -> None:
+        self.released = threading.Event()
+        self._claimed = device
+        self._name = name
+        self._news = news
+        self._changed = threading.Condition()
+        self._read = bytearray()
+        self._unsent = bytearray()
+        self._failure: str | None = None
+        self._stopping = False
+        self._all_read = False
+        self._reader = threading.Thread(target=self._run_reader, name=f"{name} in")
+        self._writer = threading.Thread(target=self._run_writer, name=f"{name} out")
+
+    def start(self) -> None:
+        self._writer.start()
+        self._reader.start()
+
+    # In the event loop: the lock is never held while a device is waited for.
+
+    @property
+    def has_news(self) -> bool:
+        """Whether ``take`` would give something."""
+        with self._changed:
+            return bool(self._read) or self._all_read
+
+    def take(self) -> tuple[bytes, str | None]:
+        """All that was read by now; and why nothing more will be, once nothing more will."""
+        with self._changed:
+            data = bytes(self._read)
+            self._read.clear()
+            self._changed.notify_all()
+            return data, self._failure if self._all_read else None
+
+    def put(self, data: bytes) -> int:
+        """Queues bytes to be sent; how many wait by now."""
+        with self._changed:
+            self._unsent += data
+            self._changed.notify_all()
+            return len(self._unsent)
+
+    def drop(self) -> int:
+        """Forgets what waits to be sent; how many bytes did not surely leave."""
+        with self._changed:
+            waited = len(self._unsent)
+            self._unsent.clear()
+            return waited
+
+    def stop(self) -> int:
+        """Ends the threads, soon; how many bytes were read and not taken."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+            return len(self._read)
+
+    # In the threads.
+
+    def _run_reader(self) -> None:
+        try:
+            self._work(self._read_some)
+        finally:
+            with self._changed:
+                self._all_read = True
+            self._news()
+            self._writer.join()
+            self._claimed.owner.release()
+            self.released.set()
+
+    def _run_writer(self) -> None:
+        self._work(self._write_some)
+
+    def _work(self, step: Callable[[], None]) -> None:
+        """One step after the other until somebody stops, or one fails: then both threads end."""
+        import usb.core  # type: ignore[import-untyped]
+
+        try:
+            while not self._stopping:
+                with suppress(usb.core.USBTimeoutError):
+                    step()
+        except Exception as error:  # noqa: BLE001 - whatever it was, the device is lost and told so
+            with self._changed:
+                self._failure = self._failure or self._why(error)
+        finally:
+            self.stop()
+
+    def _read_some(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or len(self._read) < HAND_OFF_LIMIT)
+        claimed = self._claimed
+        size = PACKETS_A_READ * claimed.packet_size
+        data = claimed.owner.device.read(claimed.endpoint_in, size, READ_TIMEOUT_MS)
+        if data:
+            with self._changed:
+                first = not self._read
+                self._read += data
+            if first:
+                self._news()
+
+    def _write_some(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or self._unsent)
+            chunk = bytes(self._unsent[:WRITE_SIZE])
+        if chunk:
+            claimed = self._claimed
+            sent = claimed.owner.device.write(claimed.endpoint_out, chunk, WRITE_TIMEOUT_MS)
+            with self._changed:
+                del self._unsent[:sent]
+
+    def _why(self, error: Exception) -> str:
+        number = getattr(error, "errno", None)
+        if number in _UNPLUGGED:
+            return f"unplugged: {self._name}"
+        if number == errno.EPIPE:
+            return f"{self._name} stopped its endpoint"
+        return f"{self._name}: {getattr(error, 'strerror', None) or repr(error)}"
+
 
 log = logging.getLogger(__name__)
 
@@ -27,14 +169,14 @@ RELEASED_WITHIN_S = 2.0
 hangs for longer is not opened a second time beside them."""
 
 
-def usb_opener(port: UsbPort, executor: Executor, backends: Backends) -> Opener:
+def usb_opener(port: UsbAddress, executor: Executor, backends: Backends) -> Opener:
     """Finds and claims this device each time it is called; what can block runs in ``executor``."""
     threads: UsbThreads | None = None
 
     def claimed() -> Claimed:
         if threads is not None and not threads.released.wait(RELEASED_WITHIN_S):
             raise PortError(f"{port} was not given back yet: its driver hangs (unplug it)")
-        return claim(port, backends())
+        return claim_usb_device(port, backends())
 
     async def open_port() -> Transport:
         nonlocal threads

@@ -23,10 +23,4 @@ else:
         },
     )
 
-__all__ = [
-    "Difference",
-    "GameOverrides",
-    "RecordedSessions",
-    "Replay",
-    "read_overrides",
-]
+__all__ = ["Difference", "GameOverrides", "RecordedSessions", "Replay", "read_overrides"]

@@ -14,14 +14,14 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from shoe_ctl.errors import GameFileError
-from shoe_ctl.games import catalog, form
+from shoe_ctl.games import catalog, game_file
 from shoe_ctl.games.game import Game
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, event_head
 from shoe_ctl.history.recorder import record_input
-from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
-from shoe_ctl.journal.group import Counters, Group
-from shoe_ctl.journal.recovery import meta_of, snapshot_of, spoilt
+from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.codec import Kind, Meta, Snapshot
+from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
 from shoe_ctl.records import Record
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect
@@ -112,21 +112,21 @@ class InputReplay(Generic[H]):
         elif record.kind == Kind.SNAPSHOT.value:
             yield from self._compare_snapshot(record)
         elif record.kind == Kind.META.value:
-            meta = meta_of(record, self._journal)
+            meta = read_meta(record, self._journal)
             if self._meta is None or not meta.same_rules(self._meta):
                 self._handler = self._make_handler(meta, self._handler)
             self._meta = meta
 
     def _begin(self, record: Record, from_first_snapshot: FromSnapshot[H]) -> None:
         if record.kind == Kind.META.value:
-            self._meta = meta_of(record, self._journal)
+            self._meta = read_meta(record, self._journal)
         elif record.kind == Kind.SNAPSHOT.value and self._meta is not None:
             try:
-                snapshot = snapshot_of(record, self._journal)
+                snapshot = read_snapshot(record, self._journal)
                 stood = from_first_snapshot(self._meta, snapshot)
             except ValueError as error:
                 what = f"how table {self._table} stood"
-                raise spoilt(record, self._journal, what, error) from None
+                raise invalid_record_error(record, self._journal, what, error) from None
             if stood is not None:
                 self._handler, self._index = stood
                 self._counters = Counters(snapshot.public, snapshot.restricted)
@@ -185,7 +185,7 @@ class InputReplay(Generic[H]):
             effects = self._handler.handle(happened)
         except Exception as error:  # noqa: BLE001 - whatever it raises is a finding
             return [], f"handling raised {type(error).__name__}: {error}"
-        group = Group() if self._meta is None else Group(self._meta.epoch)
+        group = Batch() if self._meta is None else Batch(self._meta.epoch)
         try:
             record_input(group, self._table, happened, effects, self._index)
         except KeyError as error:
@@ -213,7 +213,7 @@ class InputReplay(Generic[H]):
     def _compare_snapshot(self, record: Record) -> Iterator[Difference]:
         why = ""
         try:
-            snapshot = snapshot_of(record, self._journal)
+            snapshot = read_snapshot(record, self._journal)
         except ValueError as error:
             why = f"snapshot cannot be read: {error}"
         else:
@@ -263,7 +263,7 @@ class GameOverrides:
             ConfigError: the table's settings do not go with the other file.
         """
         try:
-            other = self.games.get(form.parse(meta.game, "the journal's game file").id)
+            other = self.games.get(game_file.parse(meta.game, "the journal's game file").id)
         except GameFileError:
             other = None  # whoever reads it next reports it
         if other is not None:

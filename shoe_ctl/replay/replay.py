@@ -12,7 +12,7 @@ from typing import Generic
 import msgspec
 
 from shoe_ctl.history.event_ids import event_head
-from shoe_ctl.journal.bodies import JOURNAL, Kind, Meta, Snapshot
+from shoe_ctl.journal.codec import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import kept_from
 from shoe_ctl.records import Record

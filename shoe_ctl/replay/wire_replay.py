@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from firmware_proto.events import Armed, ClearError, Locked, Query, ShoeEvent
-from firmware_proto.profiles import profile, recorded
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.commands import Armed, ClearError, Locked, Query
+from firmware_proto.events import ShoeEvent
+from firmware_proto.profiles import profile, with_recorded_verdicts
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.history.recorder import DECODING, in_runs, of_a_run, shoe_input
-from shoe_ctl.journal.bodies import (
+from shoe_ctl.journal.codec import (
     Call,
     Calls,
     Commanded,
@@ -81,7 +82,7 @@ class RecordedSessions:
         chosen = profile(opened.profile)
         if opened.authenticated:
             self.authenticated += 1
-            chosen = recorded(chosen, verdict_of, self._keys, self._miss)
+            chosen = with_recorded_verdicts(chosen, verdict_of, self._keys, self._miss)
         resume = next((Resume(known.device_id, known.seq) for known in opened.resume), None)
         return chosen.host_session(resume=resume, settings=opened.settings)
 
@@ -99,12 +100,7 @@ class WireReplay:
     """
 
     def __init__(
-        self,
-        table: str,
-        session_of: SessionOf,
-        *,
-        whole: bool = True,
-        resynchronise: bool = False,
+        self, table: str, session_of: SessionOf, *, whole: bool = True, resynchronise: bool = False
     ) -> None:
         self._resynchronise = resynchronise
         self._profile: str | None = None
@@ -228,7 +224,7 @@ class WireReplay:
 
     def _decoded(self, session: HostSession, read: RecordedRead) -> list[bytes]:
         """Return the inputs that a read gives, as they would be recorded."""
-        heard: list[Heard] = []
+        heard: list[ReceivedEvent] = []
         fault: str | None = None
         try:
             for call in read.calls:
@@ -287,12 +283,12 @@ def _fault_in(body: bytes) -> str | None:
     return None
 
 
-def _call(session: HostSession, call: Call) -> list[Heard]:
+def _call(session: HostSession, call: Call) -> list[ReceivedEvent]:
     match call:
         case Ticked(t_s):
             return session.tick(t_s)
         case Desired(armed):
-            session.desire(Locked() if armed is None else Armed(*armed))
+            session.set_desired_state(Locked() if armed is None else Armed(*armed))
         case Ended():
             return session.end()
         case Commanded("query", number, of):

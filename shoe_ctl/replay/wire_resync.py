@@ -14,22 +14,27 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from firmware_proto.events import Hello, QueryAnswered, Redesignated, Reply, ShoeEvent, to_plain
-from firmware_proto.link_events import (
+from firmware_proto.events import (
     Authenticated,
     AuthenticationFailed,
     Challenged,
     CommandUnanswered,
     Discarded,
     Gap,
-    Overheard,
+    Hello,
+    HostTraffic,
+    QueryAnswered,
+    Redesignated,
     Repeated,
+    Reply,
+    ShoeEvent,
     UnknownFirmware,
+    to_plain,
 )
 from firmware_proto.profiles import PROFILES
-from firmware_proto.session import Heard
+from firmware_proto.session import ReceivedEvent
 from shoe_ctl.history.recorder import shoe_input
-from shoe_ctl.journal.bodies import Call, Direction, Kind, Snapshot, Wire
+from shoe_ctl.journal.codec import Call, Direction, Kind, Snapshot, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
 
@@ -43,12 +48,12 @@ UNSAID = "an input that no bytes say"
 UNRECORDED = "the bytes say what is not recorded"
 
 OF_THE_CONVERSATION = (
-    *(Hello, Reply, QueryAnswered, Gap, Repeated, Discarded, Overheard, CommandUnanswered),
+    *(Hello, Reply, QueryAnswered, Gap, Repeated, Discarded, HostTraffic, CommandUnanswered),
     *(Challenged, Authenticated, AuthenticationFailed, UnknownFirmware),
 )
 """Events that no frame gives by itself, or not the same to every listener."""
 
-Differing = tuple[int | None, ShoeSaid | None, Heard | None]
+Differing = tuple[int | None, ShoeSaid | None, ReceivedEvent | None]
 """Which input, what it says and what the bytes say; None where there is no such input or bytes."""
 
 
@@ -74,7 +79,7 @@ class RecordedRead:
 
 
 class _Listener(Protocol):
-    def feed(self, data: bytes) -> list[Heard]: ...
+    def feed(self, data: bytes) -> list[ReceivedEvent]: ...
 
 
 class FrameScan:
@@ -94,7 +99,7 @@ class FrameScan:
 
     def differing(self, data: bytes, recorded: Mapping[int, ShoeSaid]) -> Iterator[Differing]:
         """Yield where the frames that these bytes complete differ from what was recorded."""
-        heard: dict[tuple[int, int], list[Heard]] = {}
+        heard: dict[tuple[int, int], list[ReceivedEvent]] = {}
         for found in self._listener.feed(data):
             first, last = found.first + self._began, found.last + self._began
             one = replace(found, first=first, last=last)

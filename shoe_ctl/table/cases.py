@@ -26,7 +26,7 @@ from .round import card_check, cards_ahead, early_cards, outcome
 from .round.deal import has_implied_announcements
 from .shoe import arming, card_set, link
 from .shoe import ledger as card_ledger
-from .situations import BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES, situation
+from .situations import BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES, situation
 from .state import INITIAL_DEAL
 from .turn import Turn
 
@@ -303,7 +303,10 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
         ("opening.none", outside(("closed",), always)),
         ("opening.none", early_cards.has_no_opening_cards),
     ),
-    "cards_ran_out": (("deal.ran_out", within(("dealing",), always)), ("deal.goes_on", always)),
+    "cards_ran_out": (
+        ("deal.ran_out", within((*BEGUN, "dealing"), always)),
+        ("deal.goes_on", always),
+    ),
 }
 """Message → its cases, each with the question that finds it."""
 

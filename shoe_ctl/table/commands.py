@@ -7,6 +7,7 @@ Must not know: how a command came in, how an action is done, how an offer is sho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -112,10 +113,10 @@ _TABLE = (
             wager_commands.check_placing, wager_commands.place,
             reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("increase_wager", "dealer", wager_commands.NewStake, ("betting",),
-            wager_commands.check_increasing, wager_commands.apply_wager,
+            partial(wager_commands.check_change, "increase_wager"), wager_commands.apply_wager,
             reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("decrease_wager", "dealer", wager_commands.NewStake, ("betting",),
-            wager_commands.check_decreasing, wager_commands.apply_wager,
+            partial(wager_commands.check_change, "decrease_wager"), wager_commands.apply_wager,
             reads_itself=True, elsewhere=wager_commands.check_out_of_time),
     Command("withdraw_wager", "dealer", wager_commands.StandingWager, ("betting", "suspended"),
             withdrawal.check_withdrawal, withdrawal.withdraw,

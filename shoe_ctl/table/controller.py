@@ -14,7 +14,8 @@ from collections.abc import Mapping
 import msgspec
 from transitions import Event, EventData, Machine, MachineError, Transition
 
-from firmware_proto.events import Armed, Hello, Locked
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import Hello
 from shoe_ctl.games.game import Game
 from shoe_ctl.texts.message import Message, message
 
@@ -51,7 +52,7 @@ from .shoe import commands as shoe_commands
 from .situations import STATES, TO_THE_OUTCOME
 from .state import TableState, phase
 from .transitions import Line, lines
-from .turn import TableView, Turn, is_handed
+from .turn import TableView, Turn
 
 _TRIGGERS = {
     LinkUp: "link_up",
@@ -206,9 +207,9 @@ def _accept(turn: Turn, command: TableCommand) -> Answer:
 
 def _order_shoe_and_wake_up(turn: Turn) -> None:
     """Order the state that the shoe should have and the next wake-up, where either changed."""
-    now, settings = turn.now, turn.settings
+    now = turn.now
     arming.order(turn, _slot_wanted(turn))
-    wake_us = _wake_us(now, settings)
+    wake_us = _wake_us(turn)
     if wake_us != now.wake_us:
         turn.change(wake_us=wake_us)
         if wake_us is not None:
@@ -238,24 +239,23 @@ def _assert_phase(now: TableState) -> None:
         assert state == phase(now), f"{state} with the cards of {phase(now)}"
 
 
-def _wake_us(now: TableState, settings: TableSettings) -> int | None:
+def _wake_us(turn: Turn) -> int | None:
     """Return when to wake the table: for the round, an answer of the shoe, or its proof."""
-    round_us = _round_wakes_us(now, settings)
+    now, round_us = turn.now, _round_wakes_us(turn)
     if not now.outbox.waiting and now.link.claim is None:
         return round_us
     wakes = (round_us, shoe_commands.next_deadline_us(now), link.proof_due_us(now))
     return min((t for t in wakes if t is not None), default=None)
 
 
-def _round_wakes_us(now: TableState, settings: TableSettings) -> int | None:
+def _round_wakes_us(turn: Turn) -> int | None:
     """Return when the next card counts as seen, or when the shoe's own result is overdue."""
+    now, settings = turn.now, turn.settings
     if now.halt is not None:
-        return (
-            power_failure.face_up_seen_at_us(now, settings) if settings.faces == "face_up" else None
-        )
+        return power_failure.face_up_seen_at_us(turn) if settings.faces == "face_up" else None
     if now.round is None or now.state not in ("dealing", "revealing"):
         return None
-    if settings.faces == "face_up" and not is_handed(now, settings):
+    if turn.faces == "face_up":
         unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
         if unseen:
             return min(unseen) + settings.face_up_after_ms * 1000

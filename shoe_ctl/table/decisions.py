@@ -62,7 +62,6 @@ def _find_end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
 
 
 def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
-    """Return the step or end that this leads to."""
     if isinstance(taken, Choice) and taken.branch is not None:
         has_effect, instead = taken.branch
         return instead if has_effect(turn) else taken.leads_to
@@ -70,7 +69,6 @@ def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
 
 
 def _has_position(turn: Turn, needed: str) -> bool:
-    """Return True if the command comes from this position or a higher one."""
     highest = turn.settings.highest_position
     return positions.is_sufficient(turn.command.position, needed, highest=highest)
 
@@ -321,17 +319,18 @@ def resume_play(turn: Turn) -> None:
         return
     if turn.now.pending is not None:
         pending_card.deal_pending_card(turn)
-    if turn.now.wagers.standing and wager_commands.differential_has_changed(turn):
+    is_void = card_ledger.cannot_complete_deal(turn)
+    if not is_void and wager_commands.differential_has_changed(turn):
         wager_commands.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
         if turn.now.pending_irregularities:
             unread_cards.resolve_known(turn)
         reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
-        card_ledger.void_if_shoe_is_empty(turn)
-        if turn.state == "closed" and not turn.round.cards:
+        if turn.state == "closed" and not turn.round.cards and not is_void:
             wager_commands.measure_differential(turn)
             turn.fire("opening_due")
+    card_ledger.detect_empty_shoe(turn)
 
 
 def _void_round(turn: Turn, end: End) -> None:

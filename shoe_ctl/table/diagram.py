@@ -12,27 +12,33 @@ from .transitions import ALWAYS, BY_CARDS, RESUME, ROUND, SHOE
 
 _HEAD = """# The ten states of a table
 
-This page is generated from `shoe_ctl/table/transitions.py`. To update it:
-`python -m shoe_ctl.table.diagram > docs/contributor/state-diagram.md`.
+This page is generated from `shoe_ctl/table/transitions.py`.
+To update it, run `make docs`.
+[The ordinary round](overview.md#the-ordinary-round) is a smaller picture.
 
 ## The round
 
-Words in capitals are commands, which people give. The others come from the shoe or follow from the
-cards. Lines that do not change the state are left out. *Cards placed* means that cards got their
-slots by a ruling or an entry: the state then follows from the cards. When a halt ends, the table
-resumes in the state that it left, or in another one that the end of the halt names.
+Words in capitals are commands, which people give.
+The others come from the shoe or follow from the cards.
+Lines that do not change the state are left out.
+*Cards placed* means that cards got their slots by a ruling or an entry: the state then follows
+from the cards.
+When a halt ends, the table resumes in the state that it left, or in another one that the end of
+the halt names.
 """
 
 _HALTS = """
 ## What halts a table
 
-Each of these suspends the table in the situations marked. The last three columns are a table that
-is halted already: there it raises another irregularity, which is decided first. Staff can halt a
-table too: they declare what they saw, or pause it.
+Each of these suspends the table in the situations marked.
+The last three columns are a table that is halted already.
+There it raises another irregularity, which is decided first.
+Staff can halt a table too: they declare what they saw, or pause it.
 """
 
 _ELSEWHERE = """
 These halt the table whenever they occur:
+
 """
 
 _PHASE, _RESUMES = "by_the_cards", "resumed"

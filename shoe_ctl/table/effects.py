@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import Message
 

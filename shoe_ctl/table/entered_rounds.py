@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.games.game import Settlement
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import Message, message
 
@@ -38,25 +38,34 @@ ORDER = (*INITIAL_DEAL, ("player", 3), ("banker", 3))
 """All slots of a round, in dealing order."""
 
 
-def slots_of_round(player: str, banker: str) -> dict[tuple[str, int], str]:
-    """Return the card code in each slot of both hands, in dealing order."""
-    hands = {"player": player.split(), "banker": banker.split()}
-    return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
-
-
-class EnteredRound(arguments.NoArgs, frozen=True, kw_only=True):
-    """Arguments of *enter_round*: both hands as they lie on the table."""
+class BothHands(arguments.NoArgs, frozen=True, kw_only=True):
+    """Both hands of a round."""
 
     player: str
     """The Player hand in dealing order: card codes with spaces between them."""
     banker: str
     """The Banker hand in dealing order: card codes with spaces between them."""
+
+    def codes(self) -> dict[tuple[str, int], str]:
+        """Return the card code in each slot, in dealing order."""
+        hands = {"player": self.player.split(), "banker": self.banker.split()}
+        return {(h, i): hands[h][i - 1] for h, i in ORDER if len(hands[h]) >= i}
+
+    def cards(self) -> dict[tuple[str, int], Card]:
+        """Return the card in each slot, in dealing order. The codes were checked before."""
+        return {slot: card(code) for slot, code in self.codes().items()}
+
+    def check_sizes(self) -> Message | None:
+        """Return that a hand has more cards than a round can give it."""
+        named = len(self.player.split()) + len(self.banker.split())
+        return None if len(self.codes()) == named else message("refused_hand_size")
+
+
+class EnteredRound(BothHands, frozen=True, kw_only=True):
+    """Arguments of *enter_round*: both hands as they lie on the table."""
+
     against_reading: bool = False
     """True to rule that the people are right where the shoe read another card."""
-
-    def cards(self) -> dict[tuple[str, int], str]:
-        """Return the card code in each slot, in dealing order."""
-        return slots_of_round(self.player, self.banker)
 
 
 # A round finished by hand. Conditions.
@@ -89,9 +98,9 @@ def _check_round(turn: Turn) -> Message | None:
 
 def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
     """Return what is wrong with these hands, by what everybody at the table has seen."""
-    entered = args.cards()
-    if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return message("refused_hand_size")
+    if (wrong := args.check_sizes()) is not None:
+        return wrong
+    entered = args.codes()
     seen = {(d.hand, d.index): d.card.code for d in turn.round.cards if d.revealed and d.card}
     for slot, code in seen.items():
         if entered.get(slot) != code:
@@ -106,16 +115,11 @@ def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
     return check_complete(entered)
 
 
-def _split_hands(entered: dict[tuple[str, int], str]) -> tuple[list[Card], list[Card]]:
-    """Return the cards of the Player hand and of the Banker hand."""
-    hands = [[card(c) for (hand, _), c in entered.items() if hand == h] for h in HANDS]
-    return hands[0], hands[1]
-
-
 def check_complete(entered: dict[tuple[str, int], str]) -> Message | None:
     """Return what is wrong with these hands by the Table of Play: impossible, or not complete."""
+    player, banker = ([card(c) for (h, _), c in entered.items() if h == hand] for hand in HANDS)
     try:
-        due = next_hand(*_split_hands(entered))
+        due = next_hand(player, banker)
     except ImpossibleRound as impossible:
         return impossible.why
     return None if due is None else message("refused_hand_must_draw", hand=due)
@@ -130,7 +134,7 @@ def entry_contradicts_reading(turn: Turn) -> bool:
     args = arguments.require_args(turn, EnteredRound)
     if args.against_reading:
         return False
-    entered = {slot: card(code) for slot, code in args.cards().items()}
+    entered = args.cards()
     here = {(d.hand, d.index): d for d in turn.round.cards}
     if not all(d.card in (None, entered[slot]) for slot, d in here.items()):
         return True
@@ -192,9 +196,7 @@ def _cards_without_slot(turn: Turn) -> tuple[UnplacedCard, ...]:
 
 def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
     """Put the entered cards into their slots; ``kept`` are the cards that had none."""
-    entered = {
-        s: card(code) for s, code in arguments.require_args(turn, EnteredRound).cards().items()
-    }
+    entered = arguments.require_args(turn, EnteredRound).cards()
     here = {(d.hand, d.index): d for d in turn.round.cards}
     for slot, dealt in here.items():
         card_entry.name_card(turn, dealt, entered[slot])
@@ -260,7 +262,6 @@ def _next_number(turn: Turn, known: set[int]) -> int:
 
 
 def _emit_entered(turn: Turn) -> None:
-    """Emit what was entered, and who entered it."""
     args, command = arguments.require_args(turn, EnteredRound), turn.command
     said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
     who = {**turn.actor(), "consented_by": command.consented_by}
@@ -271,19 +272,11 @@ CITES = ("result_disagrees", "entered")
 """The end of the irregularity whose rule says that the cards stand, whatever was shown (6.3)."""
 
 
-class Revision(arguments.NoArgs, frozen=True, kw_only=True):
+class Revision(BothHands, frozen=True, kw_only=True):
     """Arguments of *revise_round*: both hands as they really were."""
 
-    player: str
-    """The Player hand in dealing order: card codes with spaces between them."""
-    banker: str
-    """The Banker hand in dealing order: card codes with spaces between them."""
     round: str | None = None
     """The id of the round; None: the last one."""
-
-    def cards(self) -> dict[tuple[str, int], str]:
-        """Return the card code in each slot, in dealing order."""
-        return slots_of_round(self.player, self.banker)
 
 
 # Correcting the last outcome. Conditions.
@@ -312,13 +305,12 @@ def _last_announced(turn: Turn) -> SettledRound | None:
 
 
 def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
-    """Return what is wrong with these hands."""
-    entered = args.cards()
+    entered = args.codes()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
         return message("refused_same_cards")
-    if len(entered) != len(args.player.split()) + len(args.banker.split()):
-        return message("refused_hand_size")
+    if (wrong := args.check_sizes()) is not None:
+        return wrong
     new = list(entered.values())
     mine = list(before.values()) if _is_same_shoe(turn, last) else []
     for at, code in enumerate(new):
@@ -340,9 +332,7 @@ def revise(turn: Turn) -> None:
     """Correct the last outcome: emit it anew, with what each settled wager changes by."""
     last = _last_announced(turn)
     assert last is not None
-    entered = {
-        slot: card(code) for slot, code in arguments.require_args(turn, Revision).cards().items()
-    }
+    entered = arguments.require_args(turn, Revision).cards()
     if _is_same_shoe(turn, last):
         _correct_ledger(turn, last, entered)
     revised = msgspec.structs.replace(last.round, cards=_revised_cards(last, entered))
@@ -390,12 +380,10 @@ def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int
 
 
 def _emit_revised(turn: Turn, after: SettledRound) -> None:
-    """Emit the corrected outcome."""
     rule = turn.game.rule(*CITES)
-    told = outcome.outcome_data(turn, after.round, after.shoe_id, after.method)
-    data = {**told, "rule": rule}
-    who = {**turn.actor(), "consented_by": turn.command.consented_by}
+    data = {**outcome.outcome_data(turn, after.round, after.shoe_id, after.method), "rule": rule}
     proof = {"first": after.round.first_input, "last": turn.now.inputs}
+    who = {**turn.actor(), "consented_by": turn.command.consented_by}
     secret = {**data, **who, "proof": proof}
     turn.effects.append(
         TableEvent(
@@ -424,7 +412,6 @@ def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None
 def _emit_wager_revised(
     turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine
 ) -> None:
-    """Emit what a settled wager changes by."""
     change = _player_gets(now) - _player_gets(was)
     secret: dict[str, Any] = {"round_id": round_id, **line_data(now), "change": json_amount(change)}
     public = {name: value for name, value in secret.items() if name != "player"}

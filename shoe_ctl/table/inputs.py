@@ -32,7 +32,7 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     seq: int | str | None = None
     """The profile's own number of the event."""
     first: int = 0
-    """The first of the bytes that carried it, as in ``session.Heard``."""
+    """The first of the bytes that carried it, as in ``session.ReceivedEvent``."""
     last: int = 0
     """The last of the bytes that carried it."""
 

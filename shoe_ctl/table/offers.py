@@ -82,7 +82,6 @@ def list_choices(view: TableView) -> list[dict[str, Any]]:
 
 
 def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
-    """Return the arguments that this choice takes."""
     wants, listed = choice.suggested(view), []
     for one in arguments.list_arguments(choice.arguments):
         if one.name == "choice":

@@ -25,6 +25,8 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """How many decks a set of cards has."""
     layout: str | None = None
     """The layout of wagers on the table; None: any of the game's."""
+    seats: int | None = None
+    """How many playing positions of the layout the table has, from its first on; None: all."""
     area: str = "main"
     """The gaming area that the table stands in."""
     method: Literal["A", "B", "C"] | None = "B"

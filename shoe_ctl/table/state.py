@@ -752,13 +752,3 @@ DEALT_IN = ("closed", "dealing", "drawing")
 
 BEGUN_BY_A_CARD = ("idle", "betting")
 """The states in which a card may be drawn too, if announcements are inferred from the cards."""
-
-_ALL = (*BEGUN_BY_A_CARD, *DEALT_IN)
-
-
-def takes_cards(*, implied: bool) -> tuple[str, ...]:
-    """Return the states in which a card may be drawn.
-
-    ``implied``: announcements are inferred from the cards, so that a card may open the round.
-    """
-    return _ALL if implied else DEALT_IN

@@ -7,14 +7,14 @@ Must not know: who asks, how it is shown; it changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 from shoe_ctl.texts.message import Message, message
 
-from . import offers, situations, turn, undelivered
+from . import offers, situations, undelivered
 from .irregularities.catalog import PROCEDURES
 from .irregularities.power_failure import REFER
 from .procedures import stack
@@ -28,55 +28,28 @@ from .shoe import commands as shoe_commands
 from .state import DealtCard, Halt, OpenIrregularity, Player, Round, TableState, next_slot
 from .turn import TableView
 from .wagers import settlement
-from .wagers.limits import WagerRules
 from .wagers.settlement import settle_all
 from .wagers.types import Wager
 
-
-class Step(NamedTuple):
-    """The command that a hand waits for, and what to do in words."""
-
-    command: str
-    says: Message
+HANDS = ("player", "banker")
 
 
-def held_by(played: Round) -> dict[str, Any]:
-    """By hand: the seat that holds it, None while the dealer has it."""
-    return {hand: _seat(played.hands.of(hand).holder) for hand in ("player", "banker")}
-
-
-def shoe_with(now: TableState) -> dict[str, Any] | None:
-    """The seat that has the shoe in Method C, None while the dealer has it."""
-    return _seat(now.control.holder)
-
-
-def _seat(holder: Player | None) -> dict[str, Any] | None:
-    return None if holder is None else {"seat": holder.seat}
-
-
-def in_order(played: Round) -> tuple[str, str]:
-    """Both hands, the one to be revealed first before the other."""
-    return ("banker", "player") if played.hands.first == "banker" else ("player", "banker")
-
-
-def step_with(hand: str, now: TableState, game: Game, settings: TableSettings) -> Step:
+def step_with(hand: str, at: TableView) -> dict[str, Any]:
     """What is next with a hand that has cards lying face down."""
-    assert now.round is not None
-    handling = now.round.hands.of(hand)
-    if handling.holder is not None:
-        shown = message("next_holder_exposes", player=called(handling.holder), hand=hand)
-        return Step("expose", shown)
-    opened = any(dealt.revealed for dealt in now.round.cards if dealt.hand == hand)
-    if turn.method(now, settings) != "A" or opened or handling.with_dealer:
-        return Step("expose", message("next_expose", hand=hand))
-    if not entitlement.has_wager_feed(now.wagers):
-        return Step("expose", message("next_pass_to_highest_wager", hand=hand))
-    rules = WagerRules(game, settings.layout, settings.limits)
-    due = entitlement.find_recipient(now.wagers, hand, handling.refused, rules)
+    custody = at.round.hands.of(hand)
+    if custody.holder is not None:
+        shown = message("next_holder_exposes", player=called(custody.holder), hand=hand)
+        return _do("expose", shown, hand=hand)
+    opened = any(dealt.revealed for dealt in at.round.cards if dealt.hand == hand)
+    if at.method != "A" or opened or custody.with_dealer:
+        return _do("expose", message("next_expose", hand=hand), hand=hand)
+    if not entitlement.has_wager_feed(at.now.wagers):
+        return _do("expose", message("next_pass_to_highest_wager", hand=hand), hand=hand)
+    due = entitlement.find_recipient(at.now.wagers, hand, custody.refused, at.wager_rules)
     if due is None:
-        return Step("expose", message("next_pit_supervisor_names", hand=hand))
+        return _do("expose", message("next_pit_supervisor_names", hand=hand), hand=hand)
     given = message("next_pass_cards", hand=hand, player=called(due.player))
-    return Step("pass_cards", given)
+    return _do("pass_cards", given, hand=hand)
 
 
 def called(player: Player) -> Message:
@@ -86,42 +59,28 @@ def called(player: Player) -> Message:
     return message("player_by_seat", seat=player.seat)
 
 
-def waits_for_a_wager(now: TableState) -> bool:
-    """The shoe gives no card: the Player who has it has neither a wager nor leave."""
-    return now.state == "closed" and not entitlement.may_draw(now.control, now.wagers)
-
-
 _OF_THE_WAGER = ("number", "player", "seat", "wager")
 """What a line of a settlement says that the wager itself says already."""
 
 
-def shown(
-    now: TableState, game: Game, settings: TableSettings, *, restricted: bool
-) -> list[dict[str, Any]]:
+def shown(at: TableView, *, restricted: bool) -> list[dict[str, Any]]:
     """The wagers on the layout, seat by seat counter-clockwise; ``player`` only if ``restricted``.
 
     Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back; what was
     ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what
     *settle* will record of the wager: the same values as in ``wager.settled``.
     """
-    if not now.wagers.standing:
+    wagers, lines = at.now.wagers, {}
+    if not wagers.standing:
         return []
-    rules = WagerRules(game, settings.layout, settings.limits)
-    lines = _lines(now, game, settings, rules)
-    held = settlement.order_lines(now.wagers.standing, rules)
+    if at.now.state == "resolved":
+        hands = at.round.hand("player"), at.round.hand("banker")
+        settled = settle_all(
+            wagers, at.game.settle_hands(*hands, layout=at.settings.layout), at.wager_rules
+        )
+        lines = {line.number: line for line in settled.lines}
+    held = settlement.order_lines(wagers.standing, at.wager_rules)
     return [_wager(one, lines.get(one.number), restricted=restricted) for one in held]
-
-
-def _lines(
-    now: TableState, game: Game, settings: TableSettings, rules: WagerRules
-) -> dict[int, settlement.SettlementLine]:
-    """How each wager will be settled, by its number; nothing before the outcome is announced."""
-    if now.state != "resolved" or now.round is None:
-        return {}
-    hands = (now.round.hand("player"), now.round.hand("banker"))
-    settlement = game.settle_hands(*hands, layout=settings.layout)
-    settled = settle_all(now.wagers, settlement, rules)
-    return {line.number: line for line in settled.lines}
 
 
 def _wager(
@@ -140,9 +99,6 @@ def _wager(
         data = settlement.line_data(line)
         said["settlement"] = {k: v for k, v in data.items() if k not in _OF_THE_WAGER}
     return said
-
-
-HANDS = ("player", "banker")
 
 
 def status(
@@ -167,7 +123,7 @@ def status(
     return {
         "table": settings.table,
         "game": game.id,
-        "method": turn.method(now, settings),
+        "method": at.method,
         "state": now.state,
         "link": link.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
@@ -177,19 +133,20 @@ def status(
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "wagers": shown(now, game, settings, restricted=False),
+        "wagers": shown(at, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.public() for offer in offers.list_offers(at)],
         "halt": _halt(at, choices),
         "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
         "parked": undelivered.describe(now, restricted=False),
-    } | _in_players_hands(now, settings)
+    } | _in_players_hands(at)
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
     """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
+    at = TableView(now, game, settings, PROCEDURES)
     return {
-        "wagers": shown(now, game, settings, restricted=True),
+        "wagers": shown(at, restricted=True),
         "parked": undelivered.describe(now, restricted=True),
     }
 
@@ -213,14 +170,21 @@ def in_storage_fault(stood: dict[str, Any], fault: Message, since_us: int | None
     }
 
 
-def _in_players_hands(now: TableState, settings: TableSettings) -> dict[str, Any]:
-    """``held_by`` where Players handle cards, ``shoe_with`` where one may have the shoe."""
+def _in_players_hands(at: TableView) -> dict[str, Any]:
+    """``held_by`` where Players handle cards, ``shoe_with`` where one may have the shoe.
+
+    Both name a seat; None while the dealer has the cards.
+    """
     told: dict[str, Any] = {}
-    if turn.is_handed(now, settings) and now.round is not None:
-        told["held_by"] = held_by(now.round)
-    if turn.method(now, settings) == "C":
-        told["shoe_with"] = shoe_with(now)
+    if at.is_handed and at.now.round is not None:
+        told["held_by"] = {hand: _seat(at.round.hands.of(hand).holder) for hand in HANDS}
+    if at.method == "C":
+        told["shoe_with"] = _seat(at.now.control.holder)
     return told
+
+
+def _seat(holder: Player | None) -> dict[str, Any] | None:
+    return None if holder is None else {"seat": holder.seat}
 
 
 def _round(played: Round) -> dict[str, Any]:
@@ -290,9 +254,9 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return of_the_shoe
     if now.state in _ASKED and not at.implied:
         return _do(*_ASKED[now.state])
-    if now.state == "revealing" and now.round is not None:
-        return _revealing(now, now.round, at.game, at.settings)
-    if waits_for_a_wager(now):
+    if now.state == "revealing":
+        return _revealing(at)
+    if now.state == "closed" and not entitlement.may_draw(now.control, now.wagers):
         return _do("relinquish_shoe", message("next_holder_without_wager"))
     slot = next_slot(now)
     if slot is None:
@@ -363,25 +327,18 @@ def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
     return _wait(message("next_resume_waits", next=prompt, why=why))
 
 
-def _revealing(
-    now: TableState, played: Round, game: Game, settings: TableSettings
-) -> dict[str, Any]:
-    order = in_order(played)
-    unseen = next((d for name in order for d in played.cards if _down(d, name)), None)
-    if unseen is not None:
-        if turn.faces(now, settings) == "face_up":
+def _revealing(at: TableView) -> dict[str, Any]:
+    played = at.round
+    order = ("banker", "player") if played.hands.first == "banker" else HANDS
+    if hand := next((hand for hand in order if played.face_down(hand)), None):
+        if at.faces == "face_up":
             return _wait(message("next_cards_being_seen"))
-        step = step_with(unseen.hand, now, game, settings)
-        return _do(step.command, step.says, hand=unseen.hand)
+        return step_with(hand, at)
     if not played.totals_announced:
         return _do("announce_totals", message("next_announce_totals"))
-    if is_result_awaited(now):
+    if is_result_awaited(at.now):
         return _wait(message("next_result"))
     return _do("announce_outcome", message("next_announce_outcome"))
-
-
-def _down(dealt: DealtCard, hand: str) -> bool:
-    return dealt.hand == hand and not dealt.revealed
 
 
 def _do(command: str, says: Message, **args: Any) -> dict[str, Any]:

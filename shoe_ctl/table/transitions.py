@@ -64,7 +64,7 @@ from .shoe.card_set import (
     remove_shoe,
     set_aside_opening_cards,
 )
-from .shoe.ledger import note_status, void_if_shoe_is_empty
+from .shoe.ledger import detect_empty_shoe, note_status
 from .shoe.link import lose_alignment
 from .situations import LEFT_FOR_A_HALT, SITUATIONS, STATES, situation
 from .state import phase
@@ -90,9 +90,6 @@ DEAL: tuple[Action, ...] = (deal_card, reveal_face_up_cards, advance_round)
 """Deal the drawn card into the slot that is due. Where cards are dealt face up, reveal those that
 the table has seen by now; once all cards of the round are seen, the round advances."""
 
-PLAY_ON: tuple[Action, ...] = (reveal_face_up_cards, advance_round, void_if_shoe_is_empty)
-"""Continue the round after cards were put in their slots outside the normal sequence."""
-
 
 # The round: how a table moves through its states. Read a line as: in this state, when this comes,
 # go to that state and do this. What may stand against a command is checked before its line.
@@ -106,7 +103,7 @@ PLAY_ON: tuple[Action, ...] = (reveal_face_up_cards, advance_round, void_if_shoe
 #   third_card_due      by the Table of Play; third_card.early or .aside, if the card lies on the
 #                       table already: drawn early, or set aside for this (5.11.1)
 #   *.ran_out           the shoe is empty and a card is due; in the initial deal it is noticed when
-#                       the last card of the shoe was dealt
+#                       the last card of the shoe was dealt, before it when a halt ends
 #   set.*               the shoe holds other cards, unsuitable cards, or none
 #   change_due, _decided   no further round is dealt from these cards, by the rules or a choice
 #   outcome_due         the outcome is announced, by the dealer or inferred from the cards
@@ -125,12 +122,10 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                                                          apply_wager),
     ("idle",        "card.in_turn",       "dealing",     answer_cards_kept, open_round, close_bets,
                                                          deal_opening_cards, deal_card,
-                                                         measure_differential_after_card,
                                                          reveal_face_up_cards),
     ("idle",        "pull.opens_round",   "closed",      answer_cards_kept, open_round, close_bets,
-                                                         raise_double_draw,
-                                                         measure_differential),             # 5.8
-    ("idle",        "cards_placed",       BY_CARDS,      *PLAY_ON),
+                                                         raise_double_draw),                # 5.8
+    ("idle",        "cards_placed",       "dealing",     detect_empty_shoe),
     ("idle",        "change_shoe",        "shoe_change", answer_cards_replaced,
                                                          announce_shoe_change,
                                                          set_aside_opening_cards),
@@ -151,17 +146,19 @@ ROUND: tuple[tuple[Any, ...], ...] = (
                                                          reveal_face_up_cards),
     ("betting",     "pull.opens_round",   "closed",      close_bets, raise_double_draw,
                                                          measure_differential),             # 5.8
-    ("betting",     "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("betting",     "cards_placed",       "dealing"),
+    ("betting",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     # -- closed: no more bets, no card is out ----------------------------------------------------
     ("closed",      "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("closed",      "opening_due",        "dealing",     deal_opening_cards,
                                                          reveal_face_up_cards),             # 6.1
-    ("closed",      "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("closed",      "cards_placed",       BY_CARDS),
+    ("closed",      "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     # -- dealing: the first four cards, Player, Banker, Player, Banker ---------------------------
     ("dealing",     "card.in_turn",       "dealing",     *DEAL),                            # 3.13
     ("dealing",     "card.fourth",        "revealing",   *DEAL),
     ("dealing",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
-    ("dealing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("dealing",     "cards_placed",       BY_CARDS,      advance_round),
     # -- revealing: hands are exposed, totals announced ------------------------------------------
     ("revealing",   "third_card_due",     "drawing",     call_for_third_card),
     ("revealing",   "third_card.early",   "revealing",   call_for_third_card, place_due_card,
@@ -172,7 +169,7 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("revealing",   "outcome_due",        "resolved",    announce_outcome),
     # -- drawing: a hand gets its third card -----------------------------------------------------
     ("drawing",     "card.in_turn",       "revealing",   *DEAL),
-    ("drawing",     "cards_placed",       BY_CARDS,      *PLAY_ON),
+    ("drawing",     "cards_placed",       "revealing",   advance_round),
     # -- resolved: the outcome is announced, wagers are collected and paid -----------------------
     ("resolved",    "settle",             "idle",        end_round),
     ("resolved",    "round_over",         "idle",        end_round),
@@ -236,7 +233,7 @@ GAP    = halts(gaps.halt_for_gap)
 # Its cards.
 back   = does(draw_order.note_pushed_back)
 BACK   = halts(draw_order.halt_for_pushed_back)
-count  = does(card_ledger.count_outside_game)
+count  = does(card_ledger.count_outside_game, detect_empty_shoe)
 COUNT  = halts("outside_game", card_ledger.count_outside_game)
 MOVED  = halts("card_moved")
 accept = does(outcome.record_result, advance_round)
@@ -355,8 +352,8 @@ ALWAYS: Mapping[str, Cell] = {
     "card.in_halt": does(halt_causes.hold_another_card),
     "card.without_shoe": halts("no_shoe_known", halt_causes.hold_card),
     "card.unarmed": does(record_unarmed_draw, take_turn),  # 5.7
-    "card.burned": does(card_ledger.count_burned),
-    "card.of_missed_round": does(card_ledger.count_unplaced),
+    "card.burned": does(card_ledger.count_burned, detect_empty_shoe),
+    "card.of_missed_round": does(card_ledger.count_unplaced, detect_empty_shoe),
     "card.set_aside": does(cards_ahead.set_aside_next),  # 5.11.1
     "card.early_undecided": does(overdraw.hold_until_decided),  # 5.7
     "card.early": halts(overdraw.halt_for_overdraw),  # 6.1

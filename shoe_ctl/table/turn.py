@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -47,32 +48,8 @@ class Cause(NamedTuple):
     """The step at which it begins; None: the first one of its procedure."""
 
 
-# How the round is conducted. The functions are for those who have no view; a view has properties.
-
 HANDED = ("A", "C")
 """The methods in which Players handle cards, which are then always dealt face down."""
-
-
-def method(now: TableState, settings: TableSettings) -> str | None:
-    """Return the method in force: the one last changed to, or else the table's setting."""
-    return settings.method if now.method is None else now.method
-
-
-def is_handed(now: TableState, settings: TableSettings) -> bool:
-    """Return True if Players may handle cards."""
-    return method(now, settings) in HANDED
-
-
-def faces(now: TableState, settings: TableSettings) -> Literal["turned_by_dealer", "face_up"]:
-    """Return how cards are dealt: as the table is set, but face down if Players handle them."""
-    is_face_up = settings.faces == "face_up" and not is_handed(now, settings)
-    return "face_up" if is_face_up else "turned_by_dealer"
-
-
-def implied(now: TableState, settings: TableSettings) -> bool:
-    """Return True if announcements are inferred from the cards; never if Players handle them."""
-    return settings.announcements == "implied" and not is_handed(now, settings)
-
 
 PUBLIC, RESTRICTED = Audience.PUBLIC, Audience.RESTRICTED
 _Event = TypeVar("_Event", bound=ShoeEvent)
@@ -127,22 +104,28 @@ class TableView:
     @property
     def method(self) -> str | None:
         """The method in force: A, B or C; None where the game has none."""
-        return method(self.now, self.settings)
+        return self.settings.method if self.now.method is None else self.now.method
 
     @property
     def is_handed(self) -> bool:
         """True if Players may handle cards."""
-        return is_handed(self.now, self.settings)
+        return self.method in HANDED
 
     @property
     def faces(self) -> str:
         """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
-        return faces(self.now, self.settings)
+        return "turned_by_dealer" if self.is_handed else self.settings.faces
 
     @property
     def implied(self) -> bool:
-        """True if announcements are inferred from the cards."""
-        return implied(self.now, self.settings)
+        """True if announcements are inferred from the cards; never if Players handle them."""
+        return self.settings.announcements == "implied" and not self.is_handed
+
+    @cached_property
+    def wager_rules(self) -> WagerRules:
+        """What limits wagers at this table."""
+        settings = self.settings
+        return WagerRules(self.game, settings.layout, settings.limits, settings.seats)
 
     def is_shoe_sorted(self) -> bool:
         """True if the round gets no card from the shoe any more: its cards lie on the table."""
@@ -188,7 +171,8 @@ class Turn(TableView):
         self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
     ) -> None:
         super().__init__(TableState(), game, settings, procedures)
-        self.wager_rules = WagerRules(game, settings.layout, settings.limits)
+        # At once: with limits that the game has no place for there is no table.
+        self.wager_rules = WagerRules(game, settings.layout, settings.limits, settings.seats)
         self.effects: list[Effect] = []
         self.state = self.source = self.now.state
         self.triggers: deque[str] = deque()
@@ -305,12 +289,7 @@ class Turn(TableView):
         self.emit_restricted("command.refused", {**data, "error": error.as_data()})
 
     def announce(
-        self,
-        kind: str,
-        data: dict[str, Any],
-        *,
-        by: str,
-        restricted: dict[str, Any] | None = None,
+        self, kind: str, data: dict[str, Any], *, by: str, restricted: dict[str, Any] | None = None
     ) -> None:
         """Emit an announcement, marked *inferred* unless this input is the command ``by``."""
         asked = self.input

@@ -716,10 +716,7 @@ TEXTS: Mapping[str, str] = {
 }
 
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "hand": {
-        "player": "Player",
-        "banker": "Banker",
-    },
+    "hand": {"player": "Player", "banker": "Banker"},
     "a_position": {
         "dealer": "a dealer",
         "pit_supervisor": "a pit supervisor",
@@ -728,10 +725,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "an assistant casino manager",
         "surveillance": "surveillance",
     },
-    "nth": {
-        "1": "first",
-        "2": "second",
-    },
+    "nth": {"1": "first", "2": "second"},
     "place": {
         "player 1": "Player's card 1",
         "player 2": "Player's card 2",
@@ -750,10 +744,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "object": "a group of values",
         "float": "a number with a fraction",
     },
-    "limit": {
-        "under_minimum": "under the minimum",
-        "over_maximum": "over the maximum",
-    },
+    "limit": {"under_minimum": "under the minimum", "over_maximum": "over the maximum"},
     "shoe_command": {
         "reset": "be told to reset itself",
         "self_test": "be told to test itself",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firmware_proto.session import Heard, HostSession
+from firmware_proto.session import HostSession, ReceivedEvent
 from simulators.faults import CleanLine, Line
 from simulators.shoe.device import Device
 from simulators.table.dealer import Dealer
@@ -27,7 +27,7 @@ class MemoryPort:
         self,
         device: Device,
         *,
-        heard: Callable[[Heard], None],
+        heard: Callable[[ReceivedEvent], None],
         dealer: Dealer | None = None,
         to_host: Line | None = None,
         to_shoe: Line | None = None,

@@ -19,9 +19,8 @@ import tty
 from pathlib import Path
 
 from simulators.errors import PortFault
-
-from .port import Wire
-from .stream import Stream
+from simulators.ports.port import Wire
+from simulators.ports.stream import Stream
 
 LOOK_EVERY_S = 0.01
 """A pty does not tell its master that a slave opens it: the hang-up mark is looked at."""

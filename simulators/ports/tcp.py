@@ -10,9 +10,8 @@ import asyncio
 import socket
 
 from simulators.errors import PortFault
-
-from .port import Wire
-from .stream import Stream
+from simulators.ports.port import Wire
+from simulators.ports.stream import Stream
 
 
 class TcpPort:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from firmware_proto.commands import HostMessage, VendorCommand
 from firmware_proto.events import (
     CardDrawn,
     CardOutsideGame,
-    CommandAsked,
     CuttingCard,
     Discarded,
     Error,
     ErrorCleared,
-    HostSaid,
     Lock,
     Reply,
     Result,
@@ -93,25 +92,25 @@ class AngelEyeDevice(UnarmedDevice):
     def _on_key(self, t: float) -> None:
         self._say(Lock(locked=self.shoe.locked_by_key), t)
 
-    def _on_host(self, said: HostSaid, t: float) -> None:
+    def _on_host(self, said: HostMessage, t: float) -> None:
         """It is locked and unlocked, and forgets a card that it could not read when told to.
 
         It never sees an overdraw, so there is none to decide on; how far the game is, it accepts
         to be asked and does not say.
         """
         match said:
-            case CommandAsked("OP", "LK", data) if data in (_UNLOCK, _LOCK):
+            case VendorCommand("OP", "LK", data) if data in (_UNLOCK, _LOCK):
                 self._reply(t)
                 self.turn_key(t, locked=data == _LOCK)
-            case CommandAsked("OP", "EC", "00") if self._in_error:
+            case VendorCommand("OP", "EC", "00") if self._in_error:
                 self._in_error, self._unread = False, None
                 self._reply(t)
                 self._say(ErrorCleared(code="cannot_read"), t)
-            case CommandAsked("OP", "GP", "00"):
+            case VendorCommand("OP", "GP", "00"):
                 self._reply(t)
-            case CommandAsked("OP", "LK" | "EC" | "GP"):
+            case VendorCommand("OP", "LK" | "EC" | "GP"):
                 self._reply(t, "type")
-            case CommandAsked():
+            case VendorCommand():
                 self._reply(t, "command")
             case Discarded(reason=reason):
                 self.refused.append(reason)

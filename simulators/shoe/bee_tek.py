@@ -6,7 +6,8 @@ Must not know: who deals, bytes, ports; it forgets what nobody heard, and hears 
 
 from __future__ import annotations
 
-from firmware_proto.events import CardDrawn, Discarded, Error, HostSaid, ShoeEvent
+from firmware_proto.commands import HostMessage
+from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent
 
 from .judge import Judge
 from .model import CardOut
@@ -63,7 +64,7 @@ class BeeTekDevice(UnarmedDevice):
         if out.seen is None:
             self._say(NOT_READ, t)
 
-    def _on_host(self, said: HostSaid, t: float) -> None:  # noqa: ARG002
+    def _on_host(self, said: HostMessage, t: float) -> None:  # noqa: ARG002
         """Nothing that a host sends is understood."""
         self.refused.append(said.reason if isinstance(said, Discarded) else f"not known: {said}")
 

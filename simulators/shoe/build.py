@@ -11,17 +11,16 @@ from collections.abc import Mapping
 from firmware_proto import profiles
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import Profile
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import DeviceSession
 from simulators.errors import WrongUsage
-
-from .angel_eye import AngelEyeDevice
-from .bee_tek import BeeTekDevice
-from .device import Device
-from .memory import EventMemory
-from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, Shoe, Stacked
-from .reference import ReferenceDevice
-from .truth import Truth
+from simulators.shoe.angel_eye import AngelEyeDevice
+from simulators.shoe.bee_tek import BeeTekDevice
+from simulators.shoe.device import Device
+from simulators.shoe.event_log import EventLog
+from simulators.shoe.ground_truth import GroundTruth
+from simulators.shoe.model import AS_SHUFFLED, CARDS_BEHIND_CUT, Shoe, Stacked
+from simulators.shoe.reference import ReferenceDevice
 
 MOST_DECKS = 10
 """Rule 2.1 allows four to ten decks; fewer than four are a bench's own affair."""
@@ -38,8 +37,8 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     stacked: Stacked = AS_SHUFFLED,
     unreadable: frozenset[int] = frozenset(),
     settings: Mapping[str, object] | None = None,
-    truth: Truth | None = None,
-    memory: EventMemory | None = None,
+    truth: GroundTruth | None = None,
+    memory: EventLog | None = None,
     keys: ShoeKeys | None = None,
 ) -> Device:
     """A shoe of this profile with one set pushed in, without power: ``boot`` switches it on.
@@ -59,14 +58,14 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
         return kind.device_session(settings=chosen)
 
     def keyed_session() -> DeviceSession:
-        from firmware_proto.reference.session import device_session
+        from firmware_proto.reference.profile import device_session
 
         return device_session(settings=chosen, keys=keys)
 
     if keys is not None and not kind.CAPABILITIES.arm:
         raise WrongUsage(f"a shoe of profile {profile} has no keys")
     shoe = Shoe(device_id, unreadable=unreadable)
-    seen = Truth() if truth is None else truth
+    seen = GroundTruth() if truth is None else truth
     device: Device
     if kind.CAPABILITIES.arm:
         device = ReferenceDevice(

@@ -11,11 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from firmware_proto.cards import Deck
-from firmware_proto.events import HostSaid, ShoeEvent
+from firmware_proto.commands import HostMessage
+from firmware_proto.events import ShoeEvent
 from firmware_proto.session import DeviceSession
-
-from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, CardOut, CuttingCardOut, Shoe, Stacked
-from .truth import Truth
+from simulators.shoe.ground_truth import GroundTruth
+from simulators.shoe.model import (
+    AS_SHUFFLED,
+    CARDS_BEHIND_CUT,
+    CardOut,
+    CuttingCardOut,
+    Shoe,
+    Stacked,
+)
 
 FIRMWARE = "sim-1.0"
 """What the simulated shoe says of its firmware."""
@@ -38,7 +45,9 @@ class Device(ABC):
     as the profile has it.
     """
 
-    def __init__(self, shoe: Shoe, truth: Truth, *, session: Callable[[], DeviceSession]) -> None:
+    def __init__(
+        self, shoe: Shoe, truth: GroundTruth, *, session: Callable[[], DeviceSession]
+    ) -> None:
         self.shoe = shoe
         self.truth = truth
         self.refused: list[str] = []
@@ -162,7 +171,7 @@ class Device(ABC):
     def _on_boot(self, t: float) -> None: ...
 
     @abstractmethod
-    def _on_host(self, said: HostSaid, t: float) -> None: ...
+    def _on_host(self, said: HostMessage, t: float) -> None: ...
 
     @abstractmethod
     def _on_loaded(self, t: float) -> None: ...
@@ -182,4 +191,4 @@ class Device(ABC):
 
     def _send(self, event: ShoeEvent, seq: int, t_us: int, boot_id: int | None = None) -> None:
         if self._session is not None:
-            self._session.say(event, seq=seq, t_us=t_us, boot_id=boot_id)
+            self._session.send(event, seq=seq, t_us=t_us, boot_id=boot_id)

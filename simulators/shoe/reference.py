@@ -8,39 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     Armed,
+    HelloRequest,
+    HostMessage,
+    Locked,
+    Query,
+    ReplayRequest,
+    Reset,
+    RotateKey,
+    SetTime,
+    ShoeCommand,
+    Show,
+    TestSelf,
+)
+from firmware_proto.events import (
     CardDrawn,
     CardPushedBack,
     CardsDrawn,
     CuttingCard,
     Discarded,
     Hello,
-    HelloAsked,
-    HostSaid,
-    Locked,
-    Query,
-    ReplayAsked,
     Reply,
-    Reset,
-    RotateKey,
-    SetTime,
-    ShoeCommand,
     ShoeEmpty,
     ShoeEvent,
     ShoeLoaded,
-    Show,
     Status,
-    TestSelf,
 )
 from firmware_proto.session import DeviceSession
-
-from .body import Body
-from .device import FIRMWARE, Device, Lamp
-from .memory import EventMemory, Stored
-from .model import CardOut, Refused, Shoe
-from .truth import Truth
+from simulators.shoe.device import FIRMWARE, Device, Lamp
+from simulators.shoe.event_log import EventLog, Stored
+from simulators.shoe.ground_truth import GroundTruth
+from simulators.shoe.hardware import Hardware
+from simulators.shoe.model import CardOut, Refused, Shoe
 
 STATUS_EVERY_S = 2.0
 """Often enough that a silent line is noticed within seconds, seldom enough to cost nothing."""
@@ -55,15 +56,15 @@ class ReferenceDevice(Device):
     def __init__(
         self,
         shoe: Shoe,
-        truth: Truth,
+        truth: GroundTruth,
         *,
         session: Callable[[], DeviceSession],
-        memory: EventMemory | None = None,
+        memory: EventLog | None = None,
         keys: dict[int, bytes] | None = None,
     ) -> None:
         super().__init__(shoe, truth, session=session)
-        self.memory = EventMemory() if memory is None else memory
-        self.body = Body(keys=keys)
+        self.memory = EventLog() if memory is None else memory
+        self.body = Hardware(keys=keys)
         self._greeted = False
         self._lamp: Lamp | None = None
         self._status_due: float | None = None
@@ -150,13 +151,13 @@ class ReferenceDevice(Device):
         if self.connected:
             self._greet(t)
 
-    def _on_host(self, said: HostSaid, t: float) -> None:
+    def _on_host(self, said: HostMessage, t: float) -> None:
         match said:
-            case HelloAsked():
+            case HelloRequest():
                 self._greet(t)
-            case Acknowledged(through):
+            case Acknowledge(through):
                 self._replay(self.memory.acknowledge(through))
-            case ReplayAsked(first):
+            case ReplayRequest(first):
                 for stored in self.memory.since(first):
                     self._replay(stored)
             case Armed():

@@ -11,9 +11,8 @@ from typing import Protocol
 
 from simulators.errors import SimulatorError
 from simulators.shoe.device import Device
-
-from .client import Client
-from .expectation import Told
+from simulators.table.client import Client
+from simulators.table.expectation import Told
 
 
 class Stuck(SimulatorError):

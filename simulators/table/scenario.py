@@ -15,11 +15,10 @@ from typing import Any
 
 from firmware_proto.profiles import PROFILES
 from simulators.errors import WrongUsage
-
-from .expectation import Pattern, Told, difference, pattern
-from .fields import Fields, Wrong
-from .setup import ShoeSetup
-from .steps import Step, step
+from simulators.table.expectation import Pattern, Told, difference, pattern
+from simulators.table.fields import Fields, Wrong
+from simulators.table.shoe_setup import ShoeSetup
+from simulators.table.steps import Step, step
 
 VERSION = 1
 SHIPPED = Path(__file__).parents[1] / "scenarios"

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .expectation import Pattern, pattern
-from .fields import Fields, Wrong
-from .setup import ShoeSetup
+from simulators.table.expectation import Pattern, pattern
+from simulators.table.fields import Fields, Wrong
+from simulators.table.shoe_setup import ShoeSetup
 
 SHOE_DOES = (
     "unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock", "read_again",

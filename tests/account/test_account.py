@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from shoe_ctl.account import happened, told
-from shoe_ctl.account.gather import Account, Entry, gather
-from shoe_ctl.account.page import page
-from shoe_ctl.account.places import find, last
-from shoe_ctl.account.summary import COLUMNS, RESTRICTED, summary
 from shoe_ctl.cli.replay import replay
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import Direction, Kind, Wire
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
+from shoe_ctl.round_report import wording
+from shoe_ctl.round_report.collect import Entry, RoundReport, collect
+from shoe_ctl.round_report.lookup import find_round, last_round
+from shoe_ctl.round_report.render import render_page
+from shoe_ctl.round_report.summary import COLUMNS, RESTRICTED, summary
 from simulators.table.scenario import find as scenario
 from tests.journal.making import spoil
 from tests.scenarios.through_the_daemon import played
@@ -34,9 +34,9 @@ async def journal_of(name: str, folder: Path) -> Path:
     return folder / "journal.db"
 
 
-def account(journal: Path, round_id: str) -> Account:
+def account(journal: Path, round_id: str) -> RoundReport:
     with Reader.open(journal) as reader:
-        return gather(reader, find(reader, round_id))
+        return collect(reader, find_round(reader, round_id))
 
 
 def is_idle(entry: Entry) -> bool:
@@ -96,7 +96,7 @@ async def test_what_is_told_of_a_round_later_stands_in_its_account_and_in_no_oth
     first, second = account(journal, "t1-s1-r1"), account(journal, "t1-s1-r2")
     revised = next(first.events("round.revised"))
     assert [e.type for entry in first.afterwards for e in entry.told if e == revised]
-    text = joined("\n".join(page(first)))
+    text = joined("\n".join(render_page(first)))
     assert "OUTCOME REVISED Banker wins" in text
     assert "under rule 6.3" in text
     assert "won banker 19/20 to 1" in text
@@ -126,7 +126,7 @@ async def test_the_raw_bytes_stand_beneath_what_they_said(tmp_path: Path) -> Non
         assert entry.frame is not None
         assert entry.frame.data == part.hex()
     shown = re.findall(
-        r"^ +((?:[0-9a-f]{2} )*[0-9a-f]{2})$", "\n".join(page(played_round)), re.MULTILINE
+        r"^ +((?:[0-9a-f]{2} )*[0-9a-f]{2})$", "\n".join(render_page(played_round)), re.MULTILINE
     )
     both_ways = [
         part
@@ -177,7 +177,7 @@ async def test_the_summary_of_a_void_round_says_so_and_why(tmp_path: Path) -> No
 async def test_status_messages_of_which_nothing_came_are_folded(tmp_path: Path) -> None:
     journal = await journal_of("link_lost_resumes", tmp_path)
     played_round = account(journal, "t1-s1-r1")
-    lines = list(page(played_round))
+    lines = list(render_page(played_round))
     idle = sum(is_idle(entry) for entry in played_round.entries)
     folded = [line for line in lines if "status, nothing came of it" in line]
     assert 0 < len(folded) <= idle
@@ -202,7 +202,7 @@ async def test_what_went_to_the_shoe_stands_before_what_came_after_it(tmp_path: 
         part = streams[went.connection][went.first : went.last]
         assert went.data == part.hex() != ""
         assert went.t_us <= entry.t_us
-    at = "\n".join(page(played_round))
+    at = "\n".join(render_page(played_round))
     first = sent[0][1]
     assert f"to the shoe: connection 1, bytes {first.first} to {first.last - 1}:" in at
 
@@ -239,7 +239,7 @@ async def test_a_journal_that_was_cut_or_spoilt_is_told_as_far_as_it_goes(tmp_pa
         "(SELECT max(n) FROM record WHERE kind = 'event.restricted')",
     )
     with Reader.open(journal) as reader:
-        text = joined("\n".join(page(gather(reader, last(reader, 1)[0]))))
+        text = joined("\n".join(render_page(collect(reader, last_round(reader, 1)[0]))))
     assert "the journal does not say how the table was started" in text
     assert "not all of them are in the journal" in text
     assert "an input that cannot be read" in text
@@ -251,7 +251,7 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
     path = tmp_path / "journal.db"
     store = Store.open(path)
     for at in range(5):
-        group = Group()
+        group = Batch()
         for _ in range(700):
             group.input("t", b'{"input":"tick","t_us":1}', 1)
         group.wire(
@@ -264,7 +264,7 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
         "connection": 4, "seq": None, "first": 1, "last": 10,
     }  # fmt: skip
 
-    group = Group()
+    group = Batch()
     group.input("t", json.dumps(said).encode(), 1)
     group.event("t", Audience.PUBLIC, "round.opened", t_us=1, subject="t-s1-r1", data={})
     store.commit([group])
@@ -284,7 +284,7 @@ def test_options_that_do_not_go_together_are_refused(
 
 
 def test_an_event_without_words_of_its_own_is_told_value_by_value() -> None:
-    text, more = told.words("shoe.sang", {"song": "a", "verses": [1, 2]}, commanded=False)
+    text, more = wording.event_words("shoe.sang", {"song": "a", "verses": [1, 2]}, commanded=False)
     assert (text, more) == ("shoe.sang", ["song a, verses 1 and 2"])
 
 
@@ -303,11 +303,11 @@ def test_an_event_without_words_of_its_own_is_told_value_by_value() -> None:
 def test_what_the_shoe_was_told_reads_as_a_sentence(
     kind: str, data: dict[str, Any], text: str
 ) -> None:
-    assert told.words(kind, data, commanded=False)[0] == text
+    assert wording.event_words(kind, data, commanded=False)[0] == text
 
 
 def test_inputs_that_nobody_gave_read_as_what_happened() -> None:
     untold = {"input": "not_told", "t_us": 1, "number": 7, "why": "the key file is wrong"}
-    assert happened.words(untold) == ("the shoe could not be told: the key file is wrong", [])
+    assert wording.input_words(untold) == ("the shoe could not be told: the key file is wrong", [])
     stored = {"input": "storage_restored", "t_us": 1, "since_us": 0, "what": "the disk was full"}
-    assert happened.words(stored)[0].endswith("it had failed: the disk was full")
+    assert wording.input_words(stored)[0].endswith("it had failed: the disk was full")

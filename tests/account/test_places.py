@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_ctl.account import places
-from shoe_ctl.account.places import Place
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Audience, Record
+from shoe_ctl.round_report import lookup
+from shoe_ctl.round_report.lookup import RoundLocation
 from tests.journal.making import T_US, opened, spoil, stored
 
 
-def tick(group: Group, table: str) -> None:
+def tick(group: Batch, table: str) -> None:
     group.input(table, json.dumps({"input": "tick", "t_us": T_US}).encode(), T_US)
 
 
-def open_round(group: Group, table: str, round_id: str) -> None:
+def open_round(group: Batch, table: str, round_id: str) -> None:
     tick(group, table)
     data = {"round_id": round_id}
     group.event(table, Audience.PUBLIC, "round.opened", t_us=T_US, subject=round_id, data=data)
@@ -36,7 +36,7 @@ def long_journal(path: Path, rounds: int, between: int) -> list[str]:
     ids: list[str] = []
     with opened(path) as store:
         for number in range(rounds):
-            group = Group()
+            group = Batch()
             for table in ("a-s1", "b"):
                 ids.append(f"{table}-s{number // 7 + 1}-r{number % 7 + 1}")
                 open_round(group, table, ids[-1])
@@ -72,10 +72,10 @@ def test_every_round_is_found_where_it_was_opened(journal: tuple[Path, list[str]
     path, ids = journal
     with Reader.open(path) as reader:
         tables = ("a-s1", "b")
-        known = {p.round_id: p for t in tables for p in places.opened_after(reader, t, 0)}
+        known = {p.round_id: p for t in tables for p in lookup.rounds_opened_after(reader, t, 0)}
         assert sorted(known) == sorted(ids)
         for round_id in ids[::37] + ids[:3] + ids[-3:]:
-            assert places.find(reader, round_id) == known[round_id]
+            assert lookup.find_round(reader, round_id) == known[round_id]
 
 
 def test_finding_reads_a_small_part_of_a_long_journal(journal: tuple[Path, list[str]]) -> None:
@@ -83,7 +83,7 @@ def test_finding_reads_a_small_part_of_a_long_journal(journal: tuple[Path, list[
     with Reader.open(path) as reader:
         for round_id in (ids[0], ids[len(ids) // 2], ids[-1]):
             counting = Counting(reader)
-            places.find(counting, round_id)  # type: ignore[arg-type]
+            lookup.find_round(counting, round_id)  # type: ignore[arg-type]
             assert counting.read < 200
 
 
@@ -96,15 +96,15 @@ def test_a_round_is_found_however_the_rounds_lie(
     ids = []
     with opened(path) as store:
         for number, gap in enumerate(gaps, 1):
-            group = Group()
+            group = Batch()
             for _ in range(gap):
                 tick(group, "t")
             ids.append(f"t-s1-r{number}")
             open_round(group, "t", ids[-1])
             store.commit([group])
     with Reader.open(path) as reader:
-        assert [places.find(reader, round_id).round_id for round_id in ids] == ids
-        assert [p.round_id for p in places.last(reader, 3)] == ids[-3:]
+        assert [lookup.find_round(reader, round_id).round_id for round_id in ids] == ids
+        assert [p.round_id for p in lookup.last_round(reader, 3)] == ids[-3:]
 
 
 def test_the_last_rounds_are_those_opened_last_of_all_tables_or_of_one(
@@ -112,12 +112,12 @@ def test_the_last_rounds_are_those_opened_last_of_all_tables_or_of_one(
 ) -> None:
     path, ids = journal
     with Reader.open(path) as reader:
-        assert [p.round_id for p in places.last(reader, 5)] == ids[-5:]
-        of_b = [p.round_id for p in places.last(reader, 3, "b")]
+        assert [p.round_id for p in lookup.last_round(reader, 5)] == ids[-5:]
+        of_b = [p.round_id for p in lookup.last_round(reader, 3, "b")]
         assert of_b == [i for i in ids if i.startswith("b-")][-3:]
-        assert len(places.last(reader, 10_000)) == len(ids)
+        assert len(lookup.last_round(reader, 10_000)) == len(ids)
         with pytest.raises(InputRefused, match=r"no table c .have: a-s1, b"):
-            places.last(reader, 1, "c")
+            lookup.last_round(reader, 1, "c")
 
 
 @pytest.mark.parametrize(
@@ -133,30 +133,30 @@ def test_an_unknown_round_is_told_with_those_that_are_known(
     journal: tuple[Path, list[str]], round_id: str, known: str
 ) -> None:
     with Reader.open(journal[0]) as reader, pytest.raises(InputRefused) as error:
-        places.find(reader, round_id)
+        lookup.find_round(reader, round_id)
     assert str(error.value) == f"{journal[0]}: no round {round_id} ({known})"
 
 
 def test_a_journal_without_rounds_says_so(tmp_path: Path) -> None:
-    group = Group()
+    group = Batch()
     tick(group, "t")
     stored(tmp_path / "journal.db", [group])
     with Reader.open(tmp_path / "journal.db") as reader:
-        assert places.last(reader, 10) == []
+        assert lookup.last_round(reader, 10) == []
         with pytest.raises(InputRefused, match="t has none"):
-            places.find(reader, "t-s1-r1")
+            lookup.find_round(reader, "t-s1-r1")
 
 
 def test_a_spoilt_opening_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    groups = [Group(), Group()]
+    groups = [Batch(), Batch()]
     for number, group in enumerate(groups, 1):
         open_round(group, "t", f"t-s1-r{number}")
     stored(path, groups)
     spoil(path, """UPDATE record SET body = CAST('{"type":"round.opened"' AS BLOB) WHERE n <= 3""")
     with Reader.open(path) as reader:
-        assert places.last(reader, 10) == [Place("t", "t-s1-r2", 6)]
-        assert places.find(reader, "t-s1-r2").n == 6
+        assert lookup.last_round(reader, 10) == [RoundLocation("t", "t-s1-r2", 6)]
+        assert lookup.find_round(reader, "t-s1-r2").n == 6
 
 
 def test_a_record_put_in_at_the_end_of_all_numbers_keeps_nobody_searching(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_record_put_in_at_the_end_of_all_numbers_keeps_nobody_searching(tmp_pa
         values = f"({n}, 'a', 'event.restricted', x'7b7d', zeroblob(32))"
         spoil(path, f"INSERT INTO record VALUES {values}")
     with Reader.open(path) as reader:
-        assert [place.round_id for place in places.last(reader, 2)] == ids[-2:]
+        assert [place.round_id for place in lookup.last_round(reader, 2)] == ids[-2:]
 
 
 def test_the_journal_s_own_chain_is_no_table_to_anyone(tmp_path: Path) -> None:
@@ -177,6 +177,6 @@ def test_the_journal_s_own_chain_is_no_table_to_anyone(tmp_path: Path) -> None:
     with Reader.open(path) as reader:
         known = rf"\(a-s1 has {ids[0]} to {ids[0]}; b has {ids[1]} to {ids[1]}\)"
         with pytest.raises(InputRefused, match=f"no round x {known}"):
-            places.find(reader, "x")
+            lookup.find_round(reader, "x")
         with pytest.raises(InputRefused, match=r"no table x \(have: a-s1, b\)"):
-            places.last(reader, 1, "x")
+            lookup.last_round(reader, 1, "x")

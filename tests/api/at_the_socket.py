@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from firmware_proto.cards import DECKS
+from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.daemon.delivery import NamedSink
-from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.records import Audience
 from simulators.ports.pty import PtyPort
 from simulators.rig import Rig

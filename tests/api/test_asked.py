@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_ctl.api.asked import Command, NotAsked, RedeliverAsked, StatusAsked, read
+from shoe_ctl.api.requests import BadRequest, Command, RedeliverRequest, StatusRequest, read_request
 from shoe_ctl.table.inputs import TableCommand, from_bytes, to_bytes
 from tests.api.caller import envelope
 
@@ -29,11 +29,11 @@ def line(**changed: Any) -> bytes:
 
 
 def test_the_whole_envelope_is_read() -> None:
-    assert read(json.dumps(WHOLE).encode()) == Command(**WHOLE)
+    assert read_request(json.dumps(WHOLE).encode()) == Command(**WHOLE)
 
 
 def test_what_is_not_said_is_none() -> None:
-    command = read(json.dumps(envelope("c1", "settle")).encode())
+    command = read_request(json.dumps(envelope("c1", "settle")).encode())
     assert isinstance(command, Command)
     assert (command.round_id, command.args, command.reason, command.consented_by) == (
         None, {}, None, None,
@@ -41,17 +41,19 @@ def test_what_is_not_said_is_none() -> None:
 
 
 def test_status_is_asked_for_all_tables_or_one() -> None:
-    assert read(b'{"request": "status"}') == StatusAsked(request="status")
-    assert read(b'{"request": "status", "table": "a"}') == StatusAsked(request="status", table="a")
-    again = RedeliverAsked(request="redeliver", sink="jsonl:-")
-    assert read(b'{"request": "redeliver", "sink": "jsonl:-"}') == again
+    assert read_request(b'{"request": "status"}') == StatusRequest(request="status")
+    assert read_request(b'{"request": "status", "table": "a"}') == StatusRequest(
+        request="status", table="a"
+    )
+    again = RedeliverRequest(request="redeliver", sink="jsonl:-")
+    assert read_request(b'{"request": "redeliver", "sink": "jsonl:-"}') == again
 
 
 @pytest.mark.parametrize("key", ["command_id", "table", "command", "person", "position"])
 def test_a_missing_key_is_named(key: str) -> None:
     rest = {k: v for k, v in WHOLE.items() if k != key}
-    with pytest.raises(NotAsked, match=f"missing key `{key}`"):
-        read(json.dumps(rest).encode())
+    with pytest.raises(BadRequest, match=f"missing key `{key}`"):
+        read_request(json.dumps(rest).encode())
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,7 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"[]", "expected `object`"),
         (b"null", "expected `object`"),
         (b'{"request": "events"}', "request: expected status or redeliver, not 'events'"),
-        (b'{"request": "status", "tabel": "a"}', "unknown key `tabel`"),
+        (b'{"request": "status", "tabel": "a"}', "unknown key `tabel`: is it `table`?"),
         (b'{"request": 1}', "request: expected `str"),
         (line(pin="1234"), "unknown key `pin`"),
         (line(command_id=7), "command_id: expected `str"),
@@ -90,15 +92,15 @@ def test_a_missing_key_is_named(key: str) -> None:
 def test_a_line_that_asks_nothing_is_refused_with_the_key_that_is_wrong(
     bad: bytes, says: str
 ) -> None:
-    with pytest.raises(NotAsked) as refused:
-        read(bad)
+    with pytest.raises(BadRequest) as refused:
+        read_request(bad)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_a_refusal_knows_whose_it_is() -> None:
-    with pytest.raises(NotAsked) as refused:
-        read(line(pin="1234"))
+    with pytest.raises(BadRequest) as refused:
+        read_request(line(pin="1234"))
     assert refused.value.command_id == "c1"
 
 
@@ -112,8 +114,8 @@ json_values = st.recursive(
 @given(st.dictionaries(st.sampled_from([*WHOLE, "pin"]), json_values, max_size=9))
 def test_what_is_taken_can_be_journaled_and_read_again(changed: dict[str, Any]) -> None:
     try:
-        asked = read(json.dumps(WHOLE | changed).encode())
-    except NotAsked:
+        asked = read_request(json.dumps(WHOLE | changed).encode())
+    except BadRequest:
         return
     assert isinstance(asked, Command)
     plain = msgspec.structs.asdict(asked)
@@ -125,5 +127,5 @@ def test_what_is_taken_can_be_journaled_and_read_again(changed: dict[str, Any]) 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    with suppress(NotAsked):
-        read(data)
+    with suppress(BadRequest):
+        read_request(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shoe_ctl.history.event_ids import EventIndex, RecordedAnswer
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
 from shoe_ctl.table.answers import REMEMBERED_COMMANDS
@@ -14,12 +14,12 @@ from shoe_ctl.table.inputs import TableCommand, Tick, to_bytes
 from tests.journal.making import T_US, stored
 
 
-def tells(group: Group, *audiences: Audience, table: str = "bac-07") -> None:
+def tells(group: Batch, *audiences: Audience, table: str = "bac-07") -> None:
     for audience in audiences:
         group.event(table, audience, "x", t_us=T_US, subject=None, data={})
 
 
-def asked(group: Group, command_id: str, table: str = "bac-07") -> None:
+def asked(group: Batch, command_id: str, table: str = "bac-07") -> None:
     command = TableCommand(t_us=T_US, command_id=command_id, command="settle")
     group.input(table, to_bytes(command), T_US)
 
@@ -27,7 +27,7 @@ def asked(group: Group, command_id: str, table: str = "bac-07") -> None:
 def test_the_events_behind_a_command_are_its_own(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     public, restricted = Audience.PUBLIC, Audience.RESTRICTED
-    group = Group()
+    group = Batch()
     asked(group, "a")
     tells(group, public, restricted, public)
     tells(group, public, table="bac-08")

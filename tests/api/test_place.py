@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.api import socket as api
-from shoe_ctl.api.asked import Asked
-from shoe_ctl.api.asked import Caller as Known
+from shoe_ctl.api import unix_socket
+from shoe_ctl.api.requests import Caller as Known
+from shoe_ctl.api.requests import Request
 from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
 from tests.api.caller import calling
@@ -29,13 +29,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s.sock"
 
 
-async def accept(caller: Known, asked: Asked) -> dict[str, Any]:
+async def accept(caller: Known, asked: Request) -> dict[str, Any]:
     return {"accepted": True}
 
 
 def served(path: Path, *, gid: int | None = None) -> AbstractAsyncContextManager[None]:
     me = Known(user="me", position="pit_manager", sees=Audience.PUBLIC)
-    return api.serving(path, {os.getuid(): me}, accept, gid=gid)
+    return unix_socket.serving(path, {os.getuid(): me}, accept, gid=gid)
 
 
 async def test_the_file_is_there_while_it_is_served_for_owner_and_group_only(path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_a_folder_that_everyone_may_write_to_is_refused(tmp_path: Path) ->
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o1777)
-    with pytest.raises(EnvironmentFault, match="written to by everyone"):
+    with pytest.raises(EnvironmentFault, match="world-writable"):
         async with served(folder / "s.sock"):
             pass
     assert list(folder.iterdir()) == []

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.api.asked import Asked, Command, StatusAsked
-from shoe_ctl.api.asked import Caller as Known
-from shoe_ctl.api.socket import MOST_BYTES, MOST_CONNECTIONS, serving
+from shoe_ctl.api.requests import Caller as Known
+from shoe_ctl.api.requests import Command, Request, StatusRequest
+from shoe_ctl.api.unix_socket import MOST_BYTES, MOST_CONNECTIONS, serving
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import with_texts
@@ -34,13 +34,13 @@ class Desk:
     """Answers everything, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[Request] = []
         self.raises: Exception | None = None
         self.goes_on = asyncio.Event()
         self.goes_on.set()
         self.padding = ""
 
-    async def __call__(self, caller: Known, asked: Asked) -> dict[str, Any]:
+    async def __call__(self, caller: Known, asked: Request) -> dict[str, Any]:
         self.asked.append(asked)
         await self.goes_on.wait()
         if self.raises is not None:
@@ -61,7 +61,7 @@ async def test_a_line_in_is_a_line_out(path: Path) -> None:
     async with serving(path, USERS, desk), calling(path) as caller:
         assert (await caller.gives("settle"))["user"] == "me"
         assert (await caller.says(STATUS))["accepted"] is True
-    assert isinstance(desk.asked[0], Command) and isinstance(desk.asked[1], StatusAsked)
+    assert isinstance(desk.asked[0], Command) and isinstance(desk.asked[1], StatusRequest)
 
 
 async def test_lines_sent_together_are_answered_in_order(path: Path) -> None:

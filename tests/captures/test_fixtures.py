@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_proto.capture import SHOE, Chunk, Entry, header_line, line
-from shoe_ctl.cli.captured import Captured
+from shoe_ctl.cli.capture_files import CAPTURE, EVENTS, Captured
 from shoe_ctl.cli.decode import events_of_capture
-from shoe_ctl.cli.fixture import CAPTURE, EVENTS
 
 CAPTURES = sorted(Path(__file__).parent.glob(f"*{CAPTURE}"))
 EACH = pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""The method in the configuration: as the game has it, where the area allows it."""
+"""The method and the seats in the configuration: as the game has them."""
 
 from __future__ import annotations
 
@@ -44,3 +44,20 @@ def test_which_of_two_positions_is_higher_is_set_or_open() -> None:
     assert settings(highest_position=casino).highest_position == casino
     with pytest.raises(ConfigError, match="highest_position"):
         settings(highest_position="pit_manager")
+
+
+def test_a_table_has_as_many_seats_as_its_layout_or_fewer() -> None:
+    assert settings(layout="A").seats is None
+    assert settings(layout="A", seats=5).seats == 5
+    assert settings(layout="E", seats=8).seats == 8
+
+
+@pytest.mark.parametrize(
+    ("layout", "seats", "told"),
+    [("A", 9, "layout A has 1 to 8, not 9"), ("E", 7, "layout E has 8 to 16, not 7")],
+)
+def test_a_number_of_seats_that_the_layout_does_not_come_with_is_refused(
+    layout: str, seats: int, told: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"^table t1: seats: {told}$"):
+        settings(layout=layout, seats=seats)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.bodies import Kind
+from shoe_ctl.journal.codec import Kind
 from tests.journal.making import records, spoil
 from tests.wiring.wire_table import dealt
 
@@ -89,6 +89,6 @@ def test_what_fails_at_a_whole_journal_is_no_damage(
     def broken(*_: object) -> None:
         raise TypeError("a mistake of ours")
 
-    monkeypatch.setattr("shoe_ctl.account.gather.gather", broken)
+    monkeypatch.setattr("shoe_ctl.round_report.collect.collect", broken)
     ended = CliRunner().invoke(shoectl, ["replay", str(journal), "--last", "1"])
     assert isinstance(ended.exception, TypeError)

@@ -15,7 +15,7 @@ from shoe_ctl.errors import GameFileError, InputRefused
 from shoe_ctl.games import catalog
 
 VARIANT = Path(__file__).parents[1] / "games" / "lucky_eight.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "integrator" / "odds.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "odds.md"
 
 
 def run(*args: str) -> Result:
@@ -97,7 +97,7 @@ def test_the_page_for_integrators_shows_what_is_printed() -> None:
 
 
 def test_help_shows_an_example() -> None:
-    assert 'Example: shoectl decided tiger "7D ? TS ?"' in run("--help").stdout
+    assert 'Example:\n    shoectl decided tiger "7D ? TS ?"' in run("--help").stdout
 
 
 @pytest.mark.slow

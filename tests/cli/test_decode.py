@@ -146,9 +146,9 @@ def test_pasted_hexadecimal_text_is_taken(text: str) -> None:
     [
         (b"05 31 4", "hex: line 1, column 7: a byte has two digits, not '4' alone"),
         (b"05\n5 31", "hex: line 2, column 1: a byte has two digits, not '5' alone"),
-        (b"05 3x", "hex: line 1, column 5: 'x' is no hexadecimal digit"),
-        (b"05\n \xc3\xa9", "hex: line 2, column 2: byte c3 is no hexadecimal digit"),
-        (b"\x1b", "hex: line 1, column 1: byte 1b is no hexadecimal digit"),
+        (b"05 3x", "hex: line 1, column 5: 'x' is not a hexadecimal digit"),
+        (b"05\n \xc3\xa9", "hex: line 2, column 2: byte c3 is not a hexadecimal digit"),
+        (b"\x1b", "hex: line 1, column 1: byte 1b is not a hexadecimal digit"),
     ],
 )
 def test_bad_hexadecimal_text_is_refused_where_it_is_wrong(text: bytes, told: str) -> None:
@@ -228,7 +228,7 @@ def test_an_interrupt_is_one_line() -> None:
         shown.send_signal(2)
         _, told = shown.communicate()
     assert shown.returncode == 130
-    assert told == b"1 event, 0 repeated, 0 discarded until it was interrupted\n"
+    assert told == b"1 event, 0 repeated, 0 discarded, interrupted\n"
 
 
 @pytest.mark.parametrize("cut", [b'{"capture":', b'{"capture": 1, "profile": "reference"'])

@@ -27,8 +27,8 @@ from shoe_ctl.cli.doctor_view import COLUMNS, Report, TriedPort, as_json, as_tex
 from shoe_ctl.config.resolve import NO_WAY_IN
 from shoe_ctl.errors import EnvironmentFault, InputRefused, PortError, UsageError
 from shoe_ctl.journal.evidence import WHAT_TO_DO
-from shoe_ctl.link.inventory import Access, Identity, SerialFound, System, UsbFound
-from shoe_ctl.link.verdicts import Cause, Diagnosis
+from shoe_ctl.link.discovery import Access, Identity, SerialFound, System, UsbFound
+from shoe_ctl.link.doctor import Cause, Diagnosis
 from simulators.ports.usb_bus import UsbBus
 from tests.command_server import run_command
 
@@ -70,7 +70,7 @@ def config(folder: Path, *tables: tuple[str, str, str]) -> str:
 @pytest.fixture(autouse=True)
 def _no_usb(monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process; libusb keeps descriptors of its own until the process ends."""
-    monkeypatch.setattr("shoe_ctl.link.usb_devices.libusb", UsbBus)
+    monkeypatch.setattr("shoe_ctl.link.usb_discovery.libusb", UsbBus)
 
 
 def run(*words: str) -> Result:
@@ -83,7 +83,7 @@ def test_a_configured_shoe_that_answers_is_well(tmp_path: Path) -> None:
     with serving(link, "--profile", "reference"):
         done = shoectl("doctor", "--config", file)
         assert (done.returncode, done.stderr) == (0, "")
-        assert f"well: bac-07 {link} (reference): SIM-" in done.stdout.replace("\n  ", " ")
+        assert f"ok: bac-07 {link} (reference): SIM-" in done.stdout.replace("\n  ", " ")
         assert f"note: {NO_WAY_IN}" in done.stdout.replace("\n  ", " ")
         told = json.loads(shoectl("doctor", "--config", file, "--json").stdout)
         with Path(file).open("a") as more:
@@ -140,8 +140,8 @@ def test_a_daemon_that_serves_no_table_is_wrong_however_well_its_shoes_answer(
             replied = pool.submit(reply)
             done = shoectl("doctor", "--config", file)
             replied.result()
-    assert f"well: bac-07 {link}" in done.stdout.replace("\n  ", " ")
-    assert done.stdout.count("WRONG: daemon: ") == lines
+    assert f"ok: bac-07 {link}" in done.stdout.replace("\n  ", " ")
+    assert done.stdout.count("FAILED: daemon: ") == lines
     assert done.returncode == (1 if lines else 0), done.stderr
 
 
@@ -155,9 +155,9 @@ def test_a_key_file_of_another_shoe_is_found_out(tmp_path: Path) -> None:
     with serving(link, "--profile", "reference", "--key-file", str(keys)):
         done = shoectl("doctor", "--config", tables)
     assert done.returncode == 1
-    assert "WRONG: bac-07" in done.stdout
+    assert "FAILED: bac-07" in done.stdout
     assert "wrong proof" in done.stdout
-    assert done.stderr == "shoectl: 1 of 1 ports: something is wrong\n"
+    assert done.stderr == "shoectl: 1 of 1 ports failed\n"
 
 
 def test_while_the_daemon_runs_its_port_is_left_to_it(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ OTHERS = 1
 ALONE = """
 import asyncio, os, sys
 from shoe_ctl.cli.doctor import _named, _try_all
-from shoe_ctl.link.inventory import System
+from shoe_ctl.link.discovery import System
 
 def tried(port):
     (found,) = asyncio.run(_try_all([(None, _named("reference", port))], 9, System(), None))
@@ -241,7 +241,7 @@ print(found.cause, found.says)
 def test_without_anything_to_try_it_lists_and_is_content() -> None:
     done = shoectl("doctor")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "SERIAL PORT" in done.stdout or "no serial port is plugged in" in done.stdout
+    assert "SERIAL PORT" in done.stdout or "no serial ports found" in done.stdout
     told = json.loads(shoectl("doctor", "--json").stdout)
     assert told["tried"] == []
 
@@ -253,7 +253,7 @@ def test_without_anything_to_try_it_lists_and_is_content() -> None:
         (["--profile", "reference"], "--port is missing"),
         (["--profile", "none", "--port", "x"], "unknown profile 'none'"),
         (["--profile", "reference", "--port", "ftp://x"], "--port: got 'ftp://x'"),
-        (["--config", "x.toml", "--profile", "reference"], "the configuration names it"),
+        (["--config", "x.toml", "--profile", "reference"], "cannot be combined with --config"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(words: list[str], says: str) -> None:
@@ -316,7 +316,7 @@ def test_a_host_that_cannot_look_at_usb_says_so_and_that_it_cannot_tell(
 ) -> None:
     listed = examine([], 1, System(), no_libusb)
     assert (listed.usb, listed.usb_note) == ([], "a usb: port needs pyusb")
-    monkeypatch.setattr("shoe_ctl.link.usb_devices.libusb", no_libusb)
+    monkeypatch.setattr("shoe_ctl.link.usb_discovery.libusb", no_libusb)
     done = run("--profile", "reference", "--port", "usb:SH-0042")
     assert isinstance(done.exception, EnvironmentFault)
     assert "a usb: port needs pyusb" in done.output
@@ -370,7 +370,7 @@ def test_a_person_reads_it_in_eighty_columns_and_can_copy_every_path() -> None:
     assert "no: card-shoe" in text
     assert "10c4:ea60" in text
     assert "usb:SH-0043" in text
-    assert lines[-3].startswith("WRONG: bac-07 /dev/card-shoe/SH-0042 (reference): silence")
+    assert lines[-3].startswith("FAILED: bac-07 /dev/card-shoe/SH-0042 (reference): silence")
     assert lines[-1].startswith("  ")
 
 
@@ -385,7 +385,7 @@ def test_a_program_reads_every_field_whole() -> None:
 
 
 def test_the_page_says_what_every_cause_means() -> None:
-    page = (Path(__file__).parents[2] / "docs/integrator/doctor.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/guides/doctor.md").read_text("utf-8")
     causes = [word for kind in get_args(Cause) for word in (get_args(kind) or [kind])]
     assert len(causes) > 20
     assert [cause for cause in causes if f"`{cause}`" not in page] == []

@@ -28,6 +28,9 @@ def test_the_list_for_programs_has_what_the_contract_names() -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     assert set(listed) == set(catalog.shipped())
     source = Path(catalog.__file__).with_name("data") / "tiger.toml"
+    readings = listed["tiger"].pop("readings")
+    assert [one.keys() for one in readings] == [{"about", "rule", "text"}] * len(readings)
+    assert len(readings) >= 8
     assert listed["tiger"] == {
         "id": "tiger",
         "title": "Tiger Baccarat",
@@ -56,7 +59,7 @@ def test_a_good_file_is_said_to_be_good() -> None:
     done = CliRunner().invoke(games, ["--check", str(GOOD)])
     assert done.exit_code == 0
     assert done.stdout == (
-        f"{GOOD}: good: Lucky Eight Baccarat (lucky_eight), 5 wagers, 10 pay lines\n"
+        f"{GOOD}: valid: Lucky Eight Baccarat (lucky_eight), 5 wagers, 10 pay lines\n"
     )
     plain = json.loads(CliRunner().invoke(games, ["--json", "--check", str(GOOD)]).stdout)
     assert (plain["ok"], plain["game"]["id"]) == (True, "lucky_eight")

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from firmware_proto.reference.capabilities import WITH_KEYS
-from shoe_ctl.api.asked import Command, read
+from firmware_proto.reference.settings import WITH_KEYS
+from shoe_ctl.api.requests import Command, read_request
 from shoe_ctl.cli import table as command_line
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
@@ -53,7 +53,7 @@ class AtTheTable:
         return {"user": "kim", "position": SHIFT, "tables": [held]}
 
     def ask(self, envelope: dict[str, Any]) -> dict[str, Any]:
-        asked = read(msgspec.json.encode(envelope))
+        asked = read_request(msgspec.json.encode(envelope))
         assert isinstance(asked, Command)
         self.asked.append(asked)
         plain = {**msgspec.structs.asdict(asked), "t_us": self.state.t_us + 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_ctl.cli import replay_view
+from shoe_ctl.cli.common import Progress
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.cli.progress import Progress
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
-from shoe_ctl.journal.bodies import Kind, Wire
+from shoe_ctl.journal.codec import Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay
@@ -25,6 +26,8 @@ from tests.journal.making import records, spoil
 from tests.wiring.wire_table import DEVICE, KEY, dealt
 
 ROUNDS = 12
+HIDE, SHOW, UP_AND_CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[1A\r\x1b[K"
+"""What a terminal is sent: the cursor hidden and shown, the line of the bar cleared."""
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +205,9 @@ def test_the_same_game_file_is_no_difference_and_one_that_was_not_played_is_name
         (tmp_path / f"{game_id}.toml").write_bytes(catalog.load(game_id).source)
     result = replay(keyed, "--games", tmp_path)
     assert result.exit_code == 0
-    assert result.stderr == "shoectl: no table was started with dragon_bonus_royal\n"
+    assert result.stderr == (
+        "shoectl: dragon_bonus_royal is not used: no table was started with it\n"
+    )
 
 
 def test_a_game_kept_in_the_journal_and_changed_there_is_found(journal: Path) -> None:
@@ -243,7 +248,7 @@ def test_what_cannot_be_read_is_one_line(  # noqa: PLR0913
 def test_an_account_takes_no_option_of_a_replay(option: str, keyed: Path) -> None:
     result = replay(keyed, "--last", "1", option, "x")
     assert result.exit_code == 2
-    assert "whole journals" in result.stderr
+    assert "need a whole replay: remove --round or --last" in result.stderr
 
 
 def difference(round_id: str | None, recorded: str | None, replayed: str | None) -> Difference:
@@ -302,7 +307,7 @@ def test_of_very_many_rounds_the_first_are_told_and_all_are_counted() -> None:
     assert sum(line.startswith("t-s1-r") for line in lines) == replay_view.MOST_ROUNDS
 
 
-def test_on_a_terminal_it_says_how_far_it_has_come_and_takes_that_away(
+def test_a_long_run_shows_a_bar_on_a_terminal_and_removes_it_at_the_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = [100.0]
@@ -310,9 +315,15 @@ def test_on_a_terminal_it_says_how_far_it_has_come_and_takes_that_away(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with Progress("replayed") as progress:
         progress(1, 4000)
+        assert capsys.readouterr().err == ""
         now[0] += 1
         progress(1000, 4000)
-    assert capsys.readouterr().err == "\rreplayed 1,000 of 4,000 records, 25 %\x1b[K\r\x1b[K"
+        shown = capsys.readouterr().err
+        assert re.search(r"\rreplayed records  \[#+-+\]  1000/4000 +25%$", shown.replace(HIDE, ""))
+        now[0] += 1
+        progress(4000, 4000)
+        assert "4000/4000  100%" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"{SHOW}\n{UP_AND_CLEAR}"
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     with Progress("replayed") as progress:
         now[0] += 1

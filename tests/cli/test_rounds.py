@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from shoe_ctl.account.places import opened_after
-from shoe_ctl.account.rounds import RoundLine, ShoeLine, lines
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.bodies import Kind
+from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
+from shoe_ctl.round_report.lookup import rounds_opened_after
+from shoe_ctl.round_report.rounds import RoundLine, ShoeLine, lines
 from simulators.table.scenario import find as scenario
 from tests.scenarios.through_the_daemon import played
 from tests.wiring.wire_table import dealt
@@ -51,7 +51,7 @@ def test_every_round_is_one_line_behind_its_shoe(journal: Path) -> None:
     found = result.stdout.splitlines()
     assert found[0].startswith("shoe t1-s1, its first round on ")
     with Reader.open(journal) as reader:
-        known = [place.round_id for place in opened_after(reader, "t1", 0)]
+        known = [place.round_id for place in rounds_opened_after(reader, "t1", 0)]
     assert [line.split()[0] for line in found[1:]] == known
     assert len(known) == ROUNDS
     assert max(map(len, found)) <= 80

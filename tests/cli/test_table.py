@@ -167,7 +167,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
     wants = "it needs the consent of another person"
     refused = {"error": {"text": wants}, "needs": {"consent": "another_person"}}
-    assert refusal(refused) == f"{wants} (say --consented-by NAME)"
+    assert refusal(refused) == f"{wants} (add --consented-by NAME)"
 
 
 async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
@@ -189,7 +189,7 @@ async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
         assert ran.out.startswith("done: other: ") and "; play goes on; next: " in flat(ran.out)
         assert "halted" not in ran.out
         ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
-        assert ran.out.endswith("it waited for other, which is decided since\n")
+        assert ran.out.endswith("it waited for other, which has been decided\n")
 
 
 async def test_an_id_given_twice_does_it_once(tmp_path: Path) -> None:
@@ -254,24 +254,74 @@ async def test_what_is_given_reaches_the_table_as_it_was_meant(tmp_path: Path) -
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("words", "args"),
+    [
+        (("expose", "--hand", "banker", "--index", "2"), {"hand": "banker", "index": 2}),
+        (("expose", "--hand=banker", "index=2"), {"hand": "banker", "index": 2}),
+        (("place_wager", "--player", "17", "--seat", "4", "--wager", "tie", "--amount", "5000",
+          "--on-behalf", "true"),
+         {"player": 17, "seat": 4, "wager": "tie", "amount": 5000, "on_behalf": True}),
+        (("show_on_shoe", "--text", "2"), {"text": "2"}),
+        (("show_on_shoe", "--text", "true"), {"text": "true"}),
+        (("restrict_wagers", "--number", "null"), {"number": None}),
+        (("revise_round", "--player", "4D 5S", "--banker", "7C QH", "--of-round", "r1"),
+         {"player": "4D 5S", "banker": "7C QH", "round": "r1"}),
+        (("decide", "--choice", "exchange", "--one", "player 1", "--other", "drawn early"),
+         {"choice": "exchange", "one": "player 1", "other": "drawn early"}),
+        (("declare", "--key", "double_draw", "--cards", "2"), {"key": "double_draw", "cards": 2}),
+    ],
+)  # fmt: skip
+async def test_an_argument_may_be_given_as_an_option(
+    tmp_path: Path, words: tuple[str, ...], args: dict[str, Any]
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        given.append(asked)
+        return {"accepted": True, "events": []}
+
+    async with answering(tmp_path / "s", answer):
+        place = ("--socket", str(tmp_path / "s"), "--table", "t1", "--position", "dealer")
+        ran = await shoectl("table", *words, *place)
+    assert (ran.code, ran.err) == (0, "")
+    (asked,) = given
+    assert (asked["args"], asked["round_id"]) == (args, None)
+
+
 async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
     two = {"user": "u", "position": "dealer", "tables": [{"table": "a"}, {"table": "b"}]}
     async with answering(tmp_path / "s.sock", lambda _: two):
         ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
-    assert ran == Ran(2, "", "shoectl: which table? give --table: a, b\n")
+    assert ran == Ran(2, "", "shoectl: no table is named: give --table, one of a, b\n")
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("settle",), "which daemon? give --config FILE or --socket PATH"),
-        (("expose", "player", "--socket", "s"), "expected KEY=VALUE, not 'player'"),
-        (("expose", "=player", "--socket", "s"), "expected KEY=VALUE, not '=player'"),
-        (("status", "a=b", "--socket", "s"), "status takes --table and nothing else"),
-        (("status", "--person", "Ann", "--socket", "s"), "status takes --table and nothing else"),
+        (("settle",), "no daemon is named: give --config FILE or --socket PATH"),
+        (("expose", "player", "--socket", "s"), "expected NAME=VALUE, not 'player'"),
+        (("expose", "=player", "--socket", "s"), "expected NAME=VALUE, not '=player'"),
+        (("status", "a=b", "--socket", "s"), "status takes --table and no other argument"),
+        (
+            ("status", "--person", "Ann", "--socket", "s"),
+            "status takes --table and no other argument",
+        ),
         ((), "Usage: shoectl table [OPTIONS] COMMAND"),
         (("--json",), "Missing command"),
         (("settle", "--pin", "1234"), "No such option"),
+        (("settle", "--persn", "Ann"), "Did you mean one of: '--json', '--person', '--reason'?"),
+        (("expose",), "Missing option '--hand'. Choose from: player, banker"),
+        (
+            ("expose", "--hand", "plyer"),
+            "Invalid value for '--hand': 'plyer' is not one of its values. Did you mean 'player'?",
+        ),
+        (
+            ("expose", "--hand", "player", "--index", "two"),
+            "Invalid value for '--index': 'two' is not a whole number",
+        ),
+        (("expose", "--hand", "player", "hand=banker", "--socket", "s"), "hand is given twice"),
+        (("decide", "--choice", "...", "--socket", "s"), "'...' is not one of"),
     ],
 )
 async def test_wrong_usage_exits_2(words: tuple[str, ...], says: str) -> None:
@@ -284,14 +334,14 @@ async def test_without_a_daemon_it_exits_3_and_says_what_to_check(tmp_path: Path
     ran = await shoectl("table", "status", "--config", str(path))
     assert ran.code == 3 and ran.err.count("\n") == 1
     assert f"no daemon at {tmp_path / 'shoectl.sock'}" in ran.err
-    assert "is `shoectl run` running" in ran.err
+    assert "Start `shoectl run` with a [socket]" in ran.err
 
 
 async def test_a_configuration_without_a_socket_says_so(tmp_path: Path) -> None:
     path = configuration(tmp_path)
     path.write_text(path.read_text().partition("[socket]")[0])
     ran = await shoectl("table", "status", "--config", str(path))
-    assert ran.code == 2 and "there is no [socket]" in ran.err
+    assert ran.code == 2 and "the daemon takes no commands: add a [socket]" in ran.err
 
 
 @pytest.mark.parametrize("said", [b"", b"half a line", b"not JSON\n", b"[]\n"])

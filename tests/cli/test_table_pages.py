@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli import table_pages
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.cli.table import _argument
+from shoe_ctl.cli.table import ARGUMENTS, _argument
 from shoe_ctl.games import catalog
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
@@ -69,7 +69,7 @@ def test_a_page_has_the_positions_the_arguments_and_the_states_of_the_tables(com
     kind = COMMANDS[command].args
     for field in msgspec.structs.fields(kind):
         assert f" {field.name}=" in shown
-    assert ("Arguments:" in shown) is bool(msgspec.structs.fields(kind))
+    assert (f"{ARGUMENTS}:" in shown) is bool(msgspec.structs.fields(kind))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -151,14 +151,14 @@ def test_every_command_that_the_docs_show_is_one_with_its_arguments() -> None:
 @pytest.mark.parametrize(
     ("typed", "likely"),
     [
-        ("expoze", "is it expose?"),
-        ("setle", "is it settle?"),
-        ("stand", "it is a choice, decide choice=stand"),
-        ("wrong_order", "it is declared, declare key=wrong_order"),
+        ("expoze", "Did you mean 'expose'?"),
+        ("setle", "Did you mean 'settle'?"),
+        ("stand", "It is a choice: shoectl table decide choice=stand"),
+        ("wrong_order", "It is declared: shoectl table declare key=wrong_order"),
     ],
 )
 async def test_an_unknown_command_suggests_the_nearest(typed: str, likely: str) -> None:
-    said = f"shoectl: no such command: {typed!r}: {likely} (see: shoectl table --help)\n"
+    said = f"shoectl: No such command {typed!r}. {likely} (see: shoectl table --help)\n"
     assert await run_shoectl("table", typed, "hand=player") == Ran(2, "", said)
 
 
@@ -222,6 +222,10 @@ async def completed(*words: str) -> list[str]:
         (("table", "decide", "choice", "=", "value_known", "sour"),
          ["source=shoe", "source=surveillance"]),
         (("table", "expose", "--rea"), ["--reason"]),
+        (("table", "expose", "--ha"), ["--hand"]),
+        (("table", "expose", "--hand", ""), ["player", "banker"]),
+        (("table", "declare", "--key", "wrong"), ["wrong_order", "wrong_player"]),
+        (("table", "decide", "--choice", "withdraw"), ["withdraw_all"]),
     ],
 )  # fmt: skip
 async def test_bash_completes_commands_and_their_arguments(

@@ -121,7 +121,10 @@ async def test_the_table_is_read_from_the_environment_and_an_explicit_one_wins(
     async with two_tables(tmp_path) as told:
         env = {"SHOECTL_SOCKET": str(tmp_path / "the pit's own" / "shoectl.sock")}
         ran = await shoectl("table", "place_your_bets", **env)
-        assert (ran.code, ran.err) == (2, "shoectl: which table? give --table: bac-07, bac-08\n")
+        assert (ran.code, ran.err) == (
+            2,
+            "shoectl: no table is named: give --table, one of bac-07, bac-08\n",
+        )
         env["SHOECTL_TABLE"] = "bac-08"
         shown = await shoectl("table", "status", **env)
         assert shown.out.startswith("bac-08 ") and "bac-07" not in shown.out
@@ -138,7 +141,7 @@ async def test_the_table_is_read_from_the_environment_and_an_explicit_one_wins(
         # what is of no table does not mind the environment
         assert await shoectl("table", "redeliver", **env) == Ran(0, "nothing is parked\n", "")
         ran = await shoectl("table", "redeliver", "--table", "bac-07", **env)
-        assert ran.code == 2 and "redeliver takes sink=NAME and nothing else" in ran.err
+        assert ran.code == 2 and "redeliver takes sink=NAME and no other argument" in ran.err
         env["SHOECTL_TABLE"] = ""
         assert "bac-07" in (await shoectl("table", "status", **env)).out
 
@@ -154,7 +157,9 @@ async def test_a_command_that_is_pasted_with_nothing_filled_in_does_nothing(
         await told.until(lambda: bool(told.data("table.halted")))
         before = len(told.events)
         ran = await in_a_shell(command, tmp_path, **env)
-        assert ran == Ran(2, "", "shoectl: fill in --reason first: nothing was done\n")
+        assert ran == Ran(
+            2, "", "shoectl: incomplete command: fill in --reason. Nothing was done.\n"
+        )
         assert len(told.events) == before
         ran = await in_a_shell(command.replace("...", "it was a drill"), tmp_path, **env)
         assert ran.code == 0 and "play goes on" in ran.out

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from shoe_ctl.games import catalog
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.controller import TableController

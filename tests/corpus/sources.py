@@ -16,8 +16,8 @@ from simulators.errors import WrongUsage
 from simulators.shoe.model import Refused
 from simulators.table.bench import Stuck
 from simulators.table.fields import Wrong
-from simulators.table.playing import Performance
 from simulators.table.scenario import Scenario, find, shipped
+from simulators.table.scenario_player import ScenarioPlayer
 from tests.corpus.corpus import Run, record
 from tests.end_to_end.at_a_table import Table
 from tests.scenarios.in_process import InProcess
@@ -62,7 +62,7 @@ async def _played(scenario: Scenario, *, is_shipped: bool) -> Run | None:
     """The run, or None where this table or this shoe cannot play it to its end."""
     try:
         bench = InProcess(scenario)
-        await Performance(scenario, bench).play()
+        await ScenarioPlayer(scenario, bench).play()
         await bench.rest()
     except (ConfigError, Refused, Stuck, Wrong, WrongUsage, ValueError, KeyError, TypeError):
         if is_shipped:

@@ -162,7 +162,7 @@ def test_user_and_groups_are_those_of_the_unit() -> None:
 
 
 def test_the_page_on_installing_has_every_file_and_folder() -> None:
-    page = (ROOT / "docs/integrator/installing.md").read_text("utf-8")
+    page = (ROOT / "docs/guides/install.md").read_text("utf-8")
     for path in [*FOLDER.iterdir(), *(ROOT / "udev").iterdir()]:
         assert f"{path.parent.name}/{path.name}" in page
     for folder in ("/etc/shoectl", "/var/lib/shoectl", "/run/shoectl", INSTALLED):

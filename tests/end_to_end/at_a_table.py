@@ -11,8 +11,8 @@ from typing import Any
 
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import profile
-from firmware_proto.reference.keys import ShoeKeys
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.reference.mac import ShoeKeys
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.table.controller import TableController
@@ -163,7 +163,7 @@ class Table:
             if self._port.host is not None:
                 self._desire(self._port.host)
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ReceivedEvent) -> None:
         said = ShoeSaid(
             t_us=self._now_us,
             event=heard.event,
@@ -183,7 +183,7 @@ class Table:
         self._desire(host)
 
     def _desire(self, host: HostSession) -> None:
-        host.desire(self.controller.desired)
+        host.set_desired_state(self.controller.desired)
 
     def _happened(self, happened: Input) -> None:
         self.inputs.append(happened)

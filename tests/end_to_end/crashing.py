@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.cli.run import until_terminated
+from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.link.clock import SystemClock
 from tests.journal.disk import WRITES, Call, Disk, Do
 
 KILLED = -signal.SIGKILL

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from firmware_proto.cards import DECKS
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
+from shoe_ctl.clock import Clock, SystemClock
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.daemon.delivery import NamedSink
@@ -26,8 +27,7 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import Answered
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
-from shoe_ctl.link.clock import Clock, SystemClock
-from shoe_ctl.link.usb_devices import Backends, libusb
+from shoe_ctl.link.usb_discovery import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
@@ -37,7 +37,7 @@ from simulators.ports.port import Port
 from simulators.ports.pty import PtyPort
 from simulators.rig import Rig
 from simulators.shoe.build import simulated_shoe
-from simulators.shoe.truth import Truth
+from simulators.shoe.ground_truth import GroundTruth
 from simulators.table.dealer import Supply, dealer_for
 from tests.end_to_end.rounds import Dealt, dealt
 
@@ -204,7 +204,7 @@ class ShoeAtTable:
         self._resting = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self.on_card: Callable[[int], None] = lambda _: None
-        self.truth = Truth(self._written)
+        self.truth = GroundTruth(self._written)
         device = simulated_shoe(profile, seed=seed, decks=decks, truth=self.truth, keys=keys)
         self.dealer = dealer_for(device, Supply(DECKS["french52"], decks, 0, 0), pace_s=0.0)
         self.port = PtyPort(str(folder / "shoe")) if port is None else port

@@ -207,7 +207,7 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
 
 def as_the_page_says(journal: Path, event: str) -> Any:
     """The event as an integrator takes it out of the journal by hand."""
-    page = (Path(__file__).parents[2] / "docs/integrator/storage.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/guides/storage.md").read_text("utf-8")
     (query,) = re.findall(r"`(SELECT body FROM record .*?)`", page, re.DOTALL)
     with closing(apsw.Connection(str(journal), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         ((body,),) = connection.execute(query.replace("bac-07/p31", event))

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import HostSaid, RotateKey, SetTime, ShoeCommand
+from firmware_proto.commands import HostMessage, RotateKey, SetTime, ShoeCommand
 from firmware_proto.reference.codec import read
 from firmware_proto.reference.framing import Splitter
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.journal.bodies import Direction, Kind, Wire
+from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.link.key_file import read_keys
+from shoe_ctl.link.keyring import read_keys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from simulators.shoe.reference import ReferenceDevice
@@ -79,10 +79,10 @@ async def met(daemon: Daemon) -> None:
     await until(lambda: runner(daemon).controller.state.link.identified)
 
 
-def said_to_the_shoe(folder: Path) -> list[HostSaid]:
+def said_to_the_shoe(folder: Path) -> list[HostMessage]:
     """What the journal holds of the bytes that went to a shoe without a key."""
     splitters: dict[int, Splitter] = {}
-    said: list[HostSaid] = []
+    said: list[HostMessage] = []
     with Reader.open(folder / "journal.db") as reader:
         for record in reader.records(kinds=(Kind.WIRE,)):
             wire = Wire.from_bytes(record.body)
@@ -226,10 +226,10 @@ async def test_a_rotation_that_is_cut_off_is_finished_by_the_next_daemon(
     with resting(tmp_path, keyed.of_shoe) as (shoe, done):
         device = shoe.rig.device
         assert isinstance(device, ReferenceDevice)
-        hears: Callable[[HostSaid, float], None] = device._on_host
+        hears: Callable[[HostMessage, float], None] = device._on_host
         cut = asyncio.Event()
 
-        def cut_off(said: HostSaid, t: float) -> None:
+        def cut_off(said: HostMessage, t: float) -> None:
             if not isinstance(said, RotateKey):
                 hears(said, t)
                 return

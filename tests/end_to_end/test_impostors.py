@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.reference.keys import ShoeKeys
+from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from tests.end_to_end.served import (

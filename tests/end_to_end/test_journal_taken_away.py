@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.daemon import outage
-from shoe_ctl.journal.place import log_of
+from shoe_ctl.journal.files import log_path
 from shoe_ctl.journal.signing import signer
 from tests.end_to_end.served import (
     PATIENCE_S,
@@ -85,7 +85,7 @@ async def test_a_journal_that_was_moved_is_gone_on_with_once_it_is_back(
     journal, away = tmp_path / "journal.db", tmp_path / "away"
     async with evening(tmp_path) as night:
         journal.rename(away)
-        await heard.until(f"{journal} is gone: put it back")
+        await heard.until(f"{journal} not found. Restore it")
         assert not journal.exists()
         away.rename(journal)
         await night.hears(WAITS)
@@ -110,13 +110,13 @@ async def test_another_journal_is_not_gone_on_with_in_its_place(
             night.daemon = daemon
             await night.told.times(2, "round.outcome")
             journal.rename(away)
-            await heard.until(f"{journal} is gone: put it back")
-            log_of(journal).rename(log_of(away))  # what it was not written back of stands there
+            await heard.until(f"{journal} not found. Restore it")
+            log_path(journal).rename(log_path(away))  # what it was not written back of stands there
             shutil.copy(old, journal)
             await heard.until(f"{journal} may have lost its newest records: it ends at record")
             assert daemon.outage is not None
             journal.unlink()
-            log_of(away).rename(log_of(journal))
+            log_path(away).rename(log_path(journal))
             away.rename(journal)
             await night.hears(WAITS)
             await night.resumes()
@@ -130,16 +130,16 @@ async def test_a_journal_that_was_altered_meanwhile_is_not_gone_on_with(
     journal, away, altered = (tmp_path / name for name in ("journal.db", "away", "altered"))
     async with evening(tmp_path) as night:
         journal.rename(away)
-        await heard.until(f"{journal} is gone: put it back")
-        log_of(journal).rename(log_of(away))
-        for from_, to in ((away, altered), (log_of(away), log_of(altered))):
+        await heard.until(f"{journal} not found. Restore it")
+        log_path(journal).rename(log_path(away))
+        for from_, to in ((away, altered), (log_path(away), log_path(altered))):
             shutil.copy(from_, to)
         spoil(altered, "UPDATE record SET body = zeroblob(length(body)) WHERE n = 20")
         altered.rename(journal)
         await heard.until(f"{journal} is damaged: record 20: altered")
         journal.unlink()
-        log_of(journal).unlink(missing_ok=True)
-        log_of(away).rename(log_of(journal))
+        log_path(journal).unlink(missing_ok=True)
+        log_path(away).rename(log_path(journal))
         away.rename(journal)
         await night.hears(WAITS)
         await night.resumes()

@@ -19,14 +19,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_ctl.cli.main import shoectl
+from shoe_ctl.clock import SystemClock, Timer
 from shoe_ctl.config.schema import load
 from shoe_ctl.daemon import outage
 from shoe_ctl.daemon.daemon import COMPARED_WITHIN_S, Daemon
 from shoe_ctl.errors import ConfigError, JournalError
-from shoe_ctl.journal.bodies import Ruling
-from shoe_ctl.journal.place import head_of, log_of
+from shoe_ctl.journal.codec import Ruling
+from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.link.clock import SystemClock, Timer
 from tests.api.caller import calling
 from tests.end_to_end.rounds import lines_of
 from tests.end_to_end.served import (
@@ -133,12 +133,12 @@ def lay(folder: Path, name: str) -> None:
 
 def lose_log(folder: Path) -> None:
     lay(folder, "killed")
-    log_of(folder / "journal.db").unlink()
+    log_path(folder / "journal.db").unlink()
 
 
 def lose_frame(folder: Path) -> None:
     lay(folder, "killed")
-    log = log_of(folder / "journal.db")
+    log = log_path(folder / "journal.db")
     content = bytearray(log.read_bytes())
     content[32 + 24 + 100] ^= 1
     log.write_bytes(content)
@@ -152,7 +152,7 @@ def put_older_back(folder: Path) -> None:
 def put_main_back(folder: Path) -> None:
     """An older journal alone, as a copy of one file is."""
     lay(folder, "old")
-    head_of(folder / "journal.db").unlink()
+    head_path(folder / "journal.db").unlink()
 
 
 LOSSES = [lose_log, lose_frame, put_older_back, put_main_back]
@@ -581,7 +581,7 @@ async def test_a_missing_head_file_is_asked_about_and_putting_it_back_is_enough(
     config, told = config_for(tmp_path), Told()
     with ShoeAtTable(tmp_path, "reference", seed=8, decks=8) as shoe:
         await dealt_and_copied(tmp_path, config, told, shoe)
-        head = head_of(tmp_path / "journal.db")
+        head = head_path(tmp_path / "journal.db")
         away = head.rename(tmp_path / "away")
         async with held(config, told) as (daemon, _):
             assert daemon.doubt is not None

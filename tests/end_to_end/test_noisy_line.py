@@ -18,10 +18,10 @@ import pytest
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Started
-from shoe_ctl.journal.bodies import Direction, Kind, Wire
+from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.link.allowance import KEPT_A_MINUTE
-from shoe_ctl.link.descriptor import READ_SIZE
+from shoe_ctl.link.line_budget import KEPT_A_MINUTE
+from shoe_ctl.link.transport import READ_SIZE
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from tests.end_to_end.served import (

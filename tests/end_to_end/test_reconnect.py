@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.link.backoff import Backoff
+from shoe_ctl.link.reconnect import Backoff
 from shoe_ctl.records import Audience
 from tests.end_to_end.cuts import CutLine, nothing_was_lost_or_doubled
 from tests.end_to_end.rounds import all_agree, of_type, once_each

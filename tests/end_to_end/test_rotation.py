@@ -36,7 +36,7 @@ from tests.end_to_end.test_signals import (
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs/integrator/installing.md"
+PAGE = Path(__file__).parents[2] / "docs/guides/install.md"
 TIMES = 6
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from bench._shoe import simulated_shoe
-from shoe_ctl.journal.bodies import Kind
+from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
 from tests.end_to_end.served import configuration, nothing_is_wrong_with
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.journal.bodies import Direction, Kind, Wire
+from shoe_ctl.journal.codec import Direction, Kind, Wire
 from simulators.faults import CleanLine
 from tests.end_to_end.served import (
     ShoeAtTable,

@@ -24,7 +24,7 @@ SANITISED = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 @dataclass(frozen=True)
 class Kit:
-    """``program`` is ``shoe_try``; each call of ``ask`` is a process and a stream of its own."""
+    """``program`` is the harness; each call of ``ask`` is a process and a stream of its own."""
 
     program: Path
 
@@ -55,13 +55,13 @@ def compile_kit(folder: Path) -> Kit:
     """Compiles everything, warnings being errors; with sanitizers where the compiler has them."""
     cc = compiler()
     header = folder / "shoe_wire.h"
-    made = [sys.executable, "-m", "firmware_proto.c_header", "-o", str(header)]
+    made = [sys.executable, "-m", "firmware_proto.kit.c_header", "-o", str(header)]
     subprocess.run(made, check=True, timeout=60, cwd=SOURCES.parents[1])
     probe = folder / "probe.c"
     probe.write_text("int main(void) { return 0; }\n")
     sanitised = _runs([cc, *SANITISED, str(probe), "-o", str(folder / "probe")])
     sources = sorted(str(source) for source in SOURCES.glob("*.c"))
-    program = folder / "shoe_try"
+    program = folder / "host_harness"
     flags = [*STRICT, *(SANITISED if sanitised else ()), f"-I{folder}", f"-I{SOURCES}"]
     done = subprocess.run(
         [cc, *flags, *sources, "-o", str(program)],

@@ -11,25 +11,13 @@ from dataclasses import dataclass, field
 from random import Random
 
 from firmware_proto.cards import FRENCH52
-from firmware_proto.events import (
-    Acknowledged,
-    Armed,
-    CardDrawn,
-    Discarded,
-    Hello,
-    HelloAsked,
-    HostSaid,
-    Locked,
-    Reply,
-    ShoeEvent,
-    Status,
-)
+from firmware_proto.commands import Acknowledge, Armed, HelloRequest, HostMessage, Locked
+from firmware_proto.events import CardDrawn, Discarded, Hello, Reply, ShoeEvent, Status
+from firmware_proto.reference.authentication import KeyAuthenticator, ShoeAuthenticator
 from firmware_proto.reference.device import ReferenceDevice
-from firmware_proto.reference.guard import KeyGuard
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.reference.keys import HostKeys, ShoeKeys
-from firmware_proto.reference.shoe_guard import ShoeGuard
-from firmware_proto.session import Heard, Resume
+from firmware_proto.reference.mac import HostKeys, ShoeKeys
+from firmware_proto.session import ReceivedEvent, Resume
 
 
 def card_event(number: int) -> CardDrawn:
@@ -48,12 +36,12 @@ class Shoe:
     locked_by_key: bool = False
     kept: dict[int, ShoeEvent] = field(default_factory=dict)
     session: ReferenceDevice = field(default_factory=ReferenceDevice)
-    said: list[HostSaid] = field(default_factory=list)
+    received: list[HostMessage] = field(default_factory=list)
     status_at: float = 0.0
     keys: ShoeKeys | None = None
 
     def connect(self) -> None:
-        self.session = ReferenceDevice(None if self.keys is None else ShoeGuard(self.keys))
+        self.session = ReferenceDevice(None if self.keys is None else ShoeAuthenticator(self.keys))
 
     def reboot(self, t: float) -> None:
         self.boot_id += 1
@@ -66,7 +54,7 @@ class Shoe:
         self.armed = None
         self.kept[self.next_seq] = event = card_event(self.drawn)
         self.next_seq += 1
-        self.session.say(event, seq=self.next_seq - 1, t_us=us(t))
+        self.session.send(event, seq=self.next_seq - 1, t_us=us(t))
         self.status(t)
 
     def hello(self, t: float) -> None:
@@ -78,7 +66,7 @@ class Shoe:
             drawn=self.drawn,
             oldest_seq=min(self.kept, default=self.next_seq),
         )
-        self.session.say(hello, seq=self.next_seq, t_us=us(t))
+        self.session.send(hello, seq=self.next_seq, t_us=us(t))
 
     def status(self, t: float) -> None:
         self.status_at = t + 2.0
@@ -88,11 +76,11 @@ class Shoe:
             unacknowledged=len(self.kept),
             locked_by_key=self.locked_by_key,
         )
-        self.session.say(status, seq=self.next_seq, t_us=us(t))
+        self.session.send(status, seq=self.next_seq, t_us=us(t))
 
     def receive(self, data: bytes, t: float) -> None:
         for said in self.session.receive(data, t):
-            self.said.append(said)
+            self.received.append(said)
             self._heed(said, t)
 
     def tick(self, t: float) -> None:
@@ -100,14 +88,14 @@ class Shoe:
             self.status(t)
         self.session.tick(t)
 
-    def _heed(self, said: HostSaid, t: float) -> None:
+    def _heed(self, said: HostMessage, t: float) -> None:
         match said:
-            case HelloAsked():
+            case HelloRequest():
                 self.hello(t)
                 for seq, event in self.kept.items():
-                    self.session.say(event, seq=seq, t_us=0)
+                    self.session.send(event, seq=seq, t_us=0)
                 self.status(t)
-            case Acknowledged(through):
+            case Acknowledge(through):
                 self.kept = {seq: e for seq, e in self.kept.items() if seq > through}
             case Armed(number, _, _):
                 self._arm(number, t)
@@ -124,7 +112,7 @@ class Shoe:
         if reason is None:
             self.armed = number
         else:
-            self.session.say(Reply(accepted=False, reason=reason), seq=self.next_seq, t_us=us(t))
+            self.session.send(Reply(accepted=False, reason=reason), seq=self.next_seq, t_us=us(t))
         self.status(t)
 
 
@@ -135,14 +123,16 @@ class Host:
     resume: Resume | None = None
     session: ReferenceHost = field(default_factory=lambda: ReferenceHost(None))
     stored: list[tuple[int | str, ShoeEvent]] = field(default_factory=list)
-    given: list[Heard] = field(default_factory=list)
-    waiting: list[Heard] = field(default_factory=list)
-    connections: list[tuple[Resume | None, bytearray, list[Heard]]] = field(default_factory=list)
+    given: list[ReceivedEvent] = field(default_factory=list)
+    waiting: list[ReceivedEvent] = field(default_factory=list)
+    connections: list[tuple[Resume | None, bytearray, list[ReceivedEvent]]] = field(
+        default_factory=list
+    )
     keys: HostKeys | None = None
 
     def connect(self) -> None:
-        guard = None if self.keys is None else KeyGuard(self.keys)
-        self.session = ReferenceHost(self.resume, guard=guard)
+        auth = None if self.keys is None else KeyAuthenticator(self.keys)
+        self.session = ReferenceHost(self.resume, auth=auth)
         self.waiting.clear()
         self.connections.append((self.resume, bytearray(), []))
 

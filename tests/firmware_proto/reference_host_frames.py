@@ -13,7 +13,7 @@ from tests.firmware_proto.reference_ends import card_event
 
 
 def frame(event: ShoeEvent, seq: int, boot_id: int = 1) -> bytes:
-    return encode(Message(said=event, seq=seq, boot_id=boot_id, t_us=9))
+    return encode(Message(content=event, seq=seq, boot_id=boot_id, t_us=9))
 
 
 def hello(
@@ -50,8 +50,8 @@ def names(session: ReferenceHost, *frames: bytes) -> list[str]:
 
 def sent(session: ReferenceHost) -> list[object]:
     found = Decoder().feed(b"\0" + session.outgoing())
-    assert all(isinstance(f.said, Message) for f in found)
-    return [f.said.said for f in found if isinstance(f.said, Message)]
+    assert all(isinstance(f.content, Message) for f in found)
+    return [f.content.content for f in found if isinstance(f.content, Message)]
 
 
 def met(seq: int = 1, resume: Resume | None = None) -> ReferenceHost:

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from firmware_proto.cards import FRENCH52
-from firmware_proto.events import Acknowledged, CardDrawn
+from firmware_proto.commands import Acknowledge
+from firmware_proto.events import CardDrawn
+from firmware_proto.reference.authentication import KeyAuthenticator, ShoeAuthenticator
 from firmware_proto.reference.codec import Message, body_of, read
-from firmware_proto.reference.derived import FrameError
-from firmware_proto.reference.framing import Splitter, framed
-from firmware_proto.reference.guard import KeyGuard
-from firmware_proto.reference.keys import HostKeys, ShoeKeys
-from firmware_proto.reference.layouts import FIRST_OF_HOST
-from firmware_proto.reference.seal import Agreed, Transcript
-from firmware_proto.reference.shoe_guard import ShoeGuard
+from firmware_proto.reference.framing import FrameError, Splitter, frame_body
+from firmware_proto.reference.mac import HostKeys, SessionKeys, ShoeKeys, Transcript
+from firmware_proto.reference.packing import FIRST_OF_HOST
 from tests.firmware_proto.reference_spec import unstuffed_by_the_book
 
 KEY = bytes(range(32))
 TRANSCRIPT = Transcript(1, bytes(16), bytes(range(16)), 7, "SH-1")
-CARD = Message(said=CardDrawn(card=FRENCH52.cards[0], number=1), seq=1, boot_id=1, t_us=1)
-NEIGHBOUR = {True: body_of(Message(said=Acknowledged(77))), False: body_of(CARD)}
+CARD = Message(content=CardDrawn(card=FRENCH52.cards[0], number=1), seq=1, boot_id=1, t_us=1)
+NEIGHBOUR = {True: body_of(Message(content=Acknowledge(77))), False: body_of(CARD)}
 """By whether a host says it."""
 
 
@@ -35,18 +33,20 @@ class Line:
         by_host = body[1] >= FIRST_OF_HOST
         bodies = (NEIGHBOUR[by_host], body, NEIGHBOUR[by_host])
         self._read: Callable[[bytes], object] = read
-        self._agreed: Agreed | None = None
+        self._session_keys: SessionKeys | None = None
         if keyed:
-            host, shoe = Agreed.by_host(TRANSCRIPT, KEY), Agreed.by_shoe(TRANSCRIPT, KEY)
-            sender, self._agreed = (host, shoe) if by_host else (shoe, host)
-            self._read = _reader(self._agreed, by_host=by_host)
-            bodies = tuple(sender.sealer.seal(b) or b"" for b in bodies)  # type: ignore[assignment]
-        self.before, self.frame, self.behind = map(framed, bodies)
+            host, shoe = SessionKeys.by_host(TRANSCRIPT, KEY), SessionKeys.by_shoe(TRANSCRIPT, KEY)
+            sender, self._session_keys = (host, shoe) if by_host else (shoe, host)
+            self._read = _reader(self._session_keys, by_host=by_host)
+            bodies = tuple(sender.signer.sign(b) or b"" for b in bodies)  # type: ignore[assignment]
+        self.before, self.frame, self.behind = map(frame_body, bodies)
 
     def believed(self, instead: bytes) -> list[bytes]:
         """The frames, without delimiters, that are believed with this in the frame's place."""
-        if self._agreed is not None:
-            self._agreed.opener.last = 0  # each time is the first: no counter hides a wrong MAC
+        if self._session_keys is not None:
+            self._session_keys.verifier.last = (
+                0  # each time is the first: no counter hides a wrong MAC
+            )
         splitter = Splitter()
         pieces = splitter.feed(self.before + instead + self.behind) + splitter.end()
         return [piece[0] for piece in pieces if piece[4] is None and self._takes(piece[0])]
@@ -64,11 +64,11 @@ class Line:
         return True
 
 
-def _reader(agreed: Agreed, *, by_host: bool) -> Callable[[bytes], object]:
+def _reader(agreed: SessionKeys, *, by_host: bool) -> Callable[[bytes], object]:
     if by_host:
-        shoe = ShoeGuard(ShoeKeys({1: KEY}, bytes))
-        shoe._agreed = agreed
+        shoe = ShoeAuthenticator(ShoeKeys({1: KEY}, bytes))
+        shoe._session_keys = agreed
         return shoe.read
-    host = KeyGuard(HostKeys({"SH-1": {1: KEY}}, bytes))
-    host._agreed = agreed
+    host = KeyAuthenticator(HostKeys({"SH-1": {1: KEY}}, bytes))
+    host._session_keys = agreed
     return lambda stuffed: host.read(stuffed, 0)

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.angel_eye.attempts import ATTEMPTS, REPLY_TIMEOUT_S
+from firmware_proto.angel_eye.commands import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.frames import encode_command, encode_event, encode_reply
 from firmware_proto.angel_eye.host import ASK_AFTER_S, LOST_S, AngelEyeHost
 from firmware_proto.angel_eye.settings import host_settings
-from firmware_proto.events import Locked, Query, Reply, Standby
+from firmware_proto.commands import Locked, Query
+from firmware_proto.events import Reply, Standby
 
 GP = encode_command("GP", "00")
 LK = encode_command("LK", "02")
@@ -83,7 +84,7 @@ def test_whenever_it_was_heard_last_the_attempts_are_over_in_time(heard: float) 
 def test_what_people_ask_for_and_the_lock_come_first() -> None:
     session = host()
     session.tick(0.0)
-    session.desire(Locked())
+    session.set_desired_state(Locked())
     assert session.outgoing() == LK
     session.tick(ASK_AFTER_S)  # nothing came: asked, once the lock is answered
     session.receive(YES, ASK_AFTER_S)

@@ -9,22 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.angel_eye.attempts import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.codec import Listener
+from firmware_proto.angel_eye.commands import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
-from firmware_proto.angel_eye.session import host_session
+from firmware_proto.angel_eye.profile import host_session
 from firmware_proto.cards import card
-from firmware_proto.events import (
-    Armed,
-    CardDrawn,
-    Discarded,
-    Error,
-    Lock,
-    Locked,
-    Overheard,
-    Reply,
-    ShoeEvent,
-)
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, Discarded, Error, HostTraffic, Lock, Reply, ShoeEvent
 from firmware_proto.session import HostSession
 
 LOCK, UNLOCK = encode_command("LK", "02"), encode_command("LK", "01")
@@ -55,7 +46,7 @@ def _refused(reason: str) -> bytes:
 def test_read_only_by_default_sends_no_byte_whatever_is_desired() -> None:
     host = _host()
     for state in (Locked(), ARMED, Locked()):
-        host.desire(state)
+        host.set_desired_state(state)
         host.receive(encode_event(_draw("8S"), "1"), 1.0)
         host.stored("1")
         assert host.tick(100.0) == []
@@ -65,8 +56,8 @@ def test_read_only_by_default_sends_no_byte_whatever_is_desired() -> None:
 
 def test_locking_and_unlocking_wait_for_each_others_reply() -> None:
     host = _host(commands=True)
-    host.desire(Locked())
-    host.desire(ARMED)
+    host.set_desired_state(Locked())
+    host.set_desired_state(ARMED)
     assert host.outgoing() == LOCK
     assert _hear(host, ACCEPTED) == [Reply(accepted=True)]
     assert host.outgoing() == UNLOCK
@@ -74,14 +65,14 @@ def test_locking_and_unlocking_wait_for_each_others_reply() -> None:
         Reply(accepted=True),
         Discarded(reason="reply_to_nothing"),
     ]
-    host.desire(Armed(2, "banker", 1))  # unlocked already
+    host.set_desired_state(Armed(2, "banker", 1))  # unlocked already
     assert (host.outgoing(), host.next_deadline) == (b"", None)
 
 
 def test_a_desire_that_came_back_is_not_sent_again() -> None:
     host = _host(commands=True)
     for state in (Locked(), ARMED, Locked()):
-        host.desire(state)
+        host.set_desired_state(state)
     assert host.outgoing() == LOCK
     _hear(host, ACCEPTED)
     assert (host.outgoing(), host.next_deadline) == (b"", None)
@@ -89,7 +80,7 @@ def test_a_desire_that_came_back_is_not_sent_again() -> None:
 
 def test_commands_are_checked_from_where_the_setting_says() -> None:
     host = _host(commands=True, command_bcc="after_stx")
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == bytes.fromhex("02 4F 50 4C 4B 30 32 03 31 39")
 
 
@@ -99,7 +90,7 @@ def test_where_the_check_of_framed_replies_begins_is_set_by_itself(
     of_commands: CommandBcc, of_replies: CommandBcc
 ) -> None:
     host = _host(commands=True, command_bcc=of_commands.value, reply_bcc=of_replies.value)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == encode_command("LK", "02", of_commands)
     other = next(check for check in CommandBcc if check is not of_replies)
     wrong = encode_reply(Reply(accepted=True), framed=other)
@@ -117,12 +108,12 @@ def test_a_plain_listener_hears_replies_and_commands_wherever_their_checks_begin
         said = encode_command("LK", "02", check)
         said += encode_reply(Reply(accepted=True), framed=check)
         heard = [heard.event for heard in listener.feed(said)]
-        assert heard == [Overheard(command="LK 02"), Reply(accepted=True)]
+        assert heard == [HostTraffic(command="LK 02"), Reply(accepted=True)]
 
 
 def test_a_command_without_a_reply_is_sent_again_and_then_given_up() -> None:
     host = _host(commands=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     sent = [host.outgoing()]
     t = 10.0
     assert _due(host) == float("-inf")
@@ -137,14 +128,14 @@ def test_a_command_without_a_reply_is_sent_again_and_then_given_up() -> None:
     assert sent == [LOCK] * ATTEMPTS + [b""]
     assert events == [Error(code="command_unanswered")]
     assert _hear(host, ACCEPTED) == [Discarded(reason="reply_to_nothing")]
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == LOCK
 
 
 @pytest.mark.parametrize("reason", ["busy", "writing", "bcc", "no_etx", "line_error"])
 def test_a_passing_refusal_is_tried_again_after_the_time_out(reason: str) -> None:
     host = _host(commands=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.outgoing()
     host.tick(0.0)
     assert _hear(host, _refused(reason)) == [Reply(accepted=False, reason=reason)]
@@ -158,20 +149,20 @@ def test_a_passing_refusal_is_tried_again_after_the_time_out(reason: str) -> Non
 @pytest.mark.parametrize("reason", ["format", "address", "command", "type", "other"])
 def test_a_lasting_refusal_is_final_until_the_next_desire(reason: str) -> None:
     host = _host(commands=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.outgoing()
     assert _hear(host, _refused(reason)) == [Reply(accepted=False, reason=reason)]
     assert (host.outgoing(), host.next_deadline) == (b"", None)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == LOCK
 
 
 def test_a_new_command_rests_until_the_last_time_out_of_one_sent_again() -> None:
     host = _host(commands=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.tick(0.0)
     host.tick(3.0)
-    host.desire(ARMED)
+    host.set_desired_state(ARMED)
     host.outgoing()
     assert _hear(host, ACCEPTED, 3.1) == [Reply(accepted=True)]
     assert host.outgoing() == b""
@@ -186,7 +177,7 @@ def test_a_new_command_rests_until_the_last_time_out_of_one_sent_again() -> None
 @pytest.mark.parametrize("event_first", [False, True])
 def test_where_the_event_confirms_a_lock_both_are_waited_for(event_first: bool) -> None:
     host = _host(commands=True, lock_confirmed_by_event=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.tick(0.0)
     assert host.outgoing() == LOCK
     event = encode_event(Lock(locked=True), "1")
@@ -199,7 +190,7 @@ def test_where_the_event_confirms_a_lock_both_are_waited_for(event_first: bool) 
 
 def test_an_accepted_lock_without_its_event_is_sent_again_where_the_event_confirms() -> None:
     host = _host(commands=True, lock_confirmed_by_event=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.tick(0.0)
     host.outgoing()
     _hear(host, ACCEPTED)
@@ -209,18 +200,18 @@ def test_an_accepted_lock_without_its_event_is_sent_again_where_the_event_confir
 
 def test_the_key_is_not_fought_but_the_next_desire_is_sent() -> None:
     host = _host(commands=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.outgoing()
     _hear(host, ACCEPTED)
     assert _hear(host, encode_event(Lock(locked=False), "1")) == [Lock(locked=False)]
     assert (host.outgoing(), host.next_deadline) == (b"", None)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == LOCK
 
 
 def test_an_echoed_command_is_no_event() -> None:
     host = _host(commands=True)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert _hear(host, host.outgoing()) == [Discarded(reason="host_command")]
 
 
@@ -245,7 +236,7 @@ def test_whatever_happens_commands_end_and_none_is_sent_while_one_is_outstanding
     }
     for step in steps:
         if step in ("lock", "unlock"):
-            host.desire(Locked() if step == "lock" else ARMED)
+            host.set_desired_state(Locked() if step == "lock" else ARMED)
         elif step in wire:
             replied = any(isinstance(e, Reply) for e in _hear(host, wire[step], t))
             assert not (replied and answered)

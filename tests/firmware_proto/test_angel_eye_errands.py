@@ -9,22 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.angel_eye.attempts import ATTEMPTS, REPLY_TIMEOUT_S
+from firmware_proto.angel_eye.commands import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.frames import encode_command, encode_event, encode_reply
 from firmware_proto.angel_eye.host import AngelEyeHost
 from firmware_proto.angel_eye.settings import host_settings
+from firmware_proto.commands import Armed, ClearError, Locked, Query, Reset
 from firmware_proto.events import (
-    Armed,
-    ClearError,
     CommandUnanswered,
     Discarded,
     Error,
     ErrorCleared,
-    Locked,
-    Query,
     Redesignated,
     Reply,
-    Reset,
     ShoeEvent,
     Started,
 )
@@ -101,15 +97,15 @@ def test_commands_wait_for_each_other_and_the_lock_goes_first() -> None:
     host = _host()
     host.command(ASK)
     host.command(ClearError(2))
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == PROGRESS
     _hear(host, ACCEPTED)
     assert host.outgoing() == LOCK
     _hear(host, ACCEPTED)
     assert host.outgoing() == CLEAR
-    host.desire(ARMED)
-    host.desire(Locked())
-    host.desire(ARMED)
+    host.set_desired_state(ARMED)
+    host.set_desired_state(Locked())
+    host.set_desired_state(ARMED)
     assert host.outgoing() == b""
     assert _hear(host, ACCEPTED) == [Reply(accepted=True, command_id=2)]
     assert host.outgoing() == UNLOCK
@@ -148,7 +144,7 @@ def test_after_one_sent_again_the_lock_rests_until_no_late_reply_can_come() -> N
     host.command(ASK)
     host.tick(0.0)
     host.tick(3.0)
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     assert host.outgoing() == PROGRESS * 2
     assert _hear(host, ACCEPTED, 3.1) == [Reply(accepted=True, command_id=9)]
     assert _hear(host, ACCEPTED, 3.2) == [Discarded(reason="reply_to_nothing")]
@@ -159,7 +155,7 @@ def test_after_one_sent_again_the_lock_rests_until_no_late_reply_can_come() -> N
 
 def test_after_a_lock_sent_again_a_command_rests_as_well() -> None:
     host = _host()
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     host.tick(0.0)
     host.tick(3.0)
     host.command(ASK)
@@ -212,7 +208,7 @@ def test_what_only_other_shoes_can_be_told_is_refused() -> None:
 
 def test_a_shoe_that_was_reset_is_locked_again() -> None:
     host = _host()
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     _hear(host, ACCEPTED)
     assert host.outgoing() == LOCK
     host.command(ASK)
@@ -247,7 +243,7 @@ def test_whatever_happens_one_command_is_outstanding_at_most_and_all_end(steps: 
         if step in ("ask", "clear"):
             host.command(Query(number, "progress") if step == "ask" else ClearError(number))
         elif step in ("lock", "unlock"):
-            host.desire(Locked() if step == "lock" else ARMED)
+            host.set_desired_state(Locked() if step == "lock" else ARMED)
         elif step in says:
             _says(host, says[step], "0123456789"[(seq := seq + 1) % 10])
         elif step in ("accept", "busy"):

@@ -14,16 +14,9 @@ import pytest
 
 import firmware_proto.angel_eye
 from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
-from firmware_proto.angel_eye.session import device_session, host_session
-from firmware_proto.events import (
-    CommandAsked,
-    CuttingCard,
-    Discarded,
-    Locked,
-    Reply,
-    ShoeEvent,
-    Standby,
-)
+from firmware_proto.angel_eye.profile import device_session, host_session
+from firmware_proto.commands import Locked, VendorCommand
+from firmware_proto.events import CuttingCard, Discarded, Reply, ShoeEvent, Standby
 from firmware_proto.session import HostSession
 
 SPEC = Path(firmware_proto.angel_eye.__path__[0], "SPEC.md").read_text(encoding="utf-8")
@@ -49,7 +42,7 @@ def _single_flips(frame: bytes) -> Iterator[bytes]:
 def _host(*, outstanding: bool) -> HostSession:
     host = host_session(resume=None, settings={"commands": outstanding})
     if outstanding:
-        host.desire(Locked())
+        host.set_desired_state(Locked())
         assert host.outgoing()
     return host
 
@@ -74,8 +67,8 @@ def test_one_flipped_bit_of_a_command_is_no_command(data: str, check: CommandBcc
     for flipped in _single_flips(encode_command("LK", data, check)):
         device = device_session(settings={"command_bcc": check.value})
         heard = device.receive(flipped + encode_command("GP", "00", check), 0.0)
-        asked = [h for h in heard if isinstance(h, CommandAsked)]
-        assert asked == [CommandAsked("OP", "GP", "00")], flipped.hex(" ")
+        asked = [h for h in heard if isinstance(h, VendorCommand)]
+        assert asked == [VendorCommand("OP", "GP", "00")], flipped.hex(" ")
 
 
 @pytest.mark.parametrize("reason", ["line_error", "bcc", "no_etx", "busy", "other"])

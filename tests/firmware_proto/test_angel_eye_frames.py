@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import firmware_proto.angel_eye
-from firmware_proto.angel_eye import layouts as wire
 from firmware_proto.angel_eye.codec import CommandDecoder, Decoder, Listener
+from firmware_proto.angel_eye.compiled_layouts import EVENTS as LAYOUTS
+from firmware_proto.angel_eye.compiled_layouts import SEQUENCE
+from firmware_proto.angel_eye.fields import ERRORS, MODES, REFUSALS, WINNERS
 from firmware_proto.angel_eye.frames import (
-    SAYABLE,
+    SENDABLE,
     Checks,
     CommandBcc,
     bcc,
@@ -27,11 +29,11 @@ from firmware_proto.angel_eye.frames import (
     read_event,
 )
 from firmware_proto.cards import ELEMENT65, FRENCH52, card
+from firmware_proto.commands import VendorCommand
 from firmware_proto.events import (
     EVENTS,
     CardDrawn,
     CardOutsideGame,
-    CommandAsked,
     CuttingCard,
     Discarded,
     Error,
@@ -82,17 +84,17 @@ sayable = st.one_of(
     st.builds(
         CardOutsideGame,
         card=_card,
-        mode=st.sampled_from(sorted(wire.MODES)),
+        mode=st.sampled_from(sorted(MODES)),
         code=st.none() | st.integers(1, 15),
     ),
     st.builds(
         Result,
-        winner=st.sampled_from(sorted(wire.WINNERS)),
+        winner=st.sampled_from(sorted(WINNERS)),
         player_pair=st.booleans(),
         banker_pair=st.booleans(),
     ),
-    st.builds(Error, code=st.sampled_from(sorted(wire.ERRORS)), in_error_mode=st.booleans()),
-    st.builds(ErrorCleared, code=st.sampled_from(sorted(wire.ERRORS))),
+    st.builds(Error, code=st.sampled_from(sorted(ERRORS)), in_error_mode=st.booleans()),
+    st.builds(ErrorCleared, code=st.sampled_from(sorted(ERRORS))),
     st.builds(Lock, locked=st.booleans()),
     st.builds(
         PresetChanged,
@@ -100,7 +102,7 @@ sayable = st.one_of(
         value=st.text(_printable, min_size=4, max_size=4),
     ),
 )
-sequence = st.sampled_from([chr(b) for b in wire.ALPHANUMERIC])
+sequence = st.sampled_from([chr(b) for b in SEQUENCE])
 
 
 @pytest.mark.parametrize(("golden", "seq", "plain"), _golden("golden-events"))
@@ -109,12 +111,12 @@ def test_a_golden_event_is_read_and_written_as_the_spec_shows(
 ) -> None:
     raw, event = bytes.fromhex(golden), from_plain(json.loads(plain))
     assert encode_event(event, seq) == raw
-    assert [(i.said, i.seq, i.raw) for i in Decoder(Checks()).feed(raw)] == [(event, seq, raw)]
+    assert [(i.content, i.seq, i.raw) for i in Decoder(Checks()).feed(raw)] == [(event, seq, raw)]
 
 
 def test_the_golden_events_show_every_code() -> None:
     codes = {bytes.fromhex(golden)[2] for golden, _, _ in _golden("golden-events")}
-    assert codes == {ord(code) for code in wire.DATA}
+    assert codes == {ord(code) for code in LAYOUTS}
 
 
 @pytest.mark.parametrize(("golden", "kind", "data", "check"), _golden("golden-commands"))
@@ -124,14 +126,14 @@ def test_a_golden_command_is_read_and_written_as_the_spec_shows(
     raw = bytes.fromhex(golden)
     assert encode_command(kind, data, CommandBcc(check)) == raw
     heard = CommandDecoder(CommandBcc(check)).feed(raw)
-    assert [i.said for i in heard] == [CommandAsked("OP", kind, data)]
+    assert [i.content for i in heard] == [VendorCommand("OP", kind, data)]
 
 
 @pytest.mark.parametrize("check", CommandBcc)
 def test_a_command_checked_from_the_other_byte_is_discarded(check: CommandBcc) -> None:
     other = next(c for c in CommandBcc if c is not check)
     heard = CommandDecoder(check).feed(encode_command("LK", "02", other))
-    assert [i.said for i in heard] == [Discarded(reason="bcc")]
+    assert [i.content for i in heard] == [Discarded(reason="bcc")]
 
 
 @pytest.mark.parametrize(("golden", "reason", "form"), _golden("golden-replies"))
@@ -143,19 +145,19 @@ def test_a_golden_reply_is_read_and_written_as_the_spec_shows(
     assert encode_reply(reply, framed=_framing(form)) == raw
     framing = _framing(form) or CommandBcc.FROM_STX
     decoder = Decoder(Checks(replies=(framing,)))
-    assert [i.said for i in decoder.feed(raw)] == [reply]
+    assert [i.content for i in decoder.feed(raw)] == [reply]
 
 
 def test_the_golden_replies_show_every_reason() -> None:
     reasons = {reason for _, reason, _ in _golden("golden-replies")}
-    assert reasons == {"accepted", *wire.REFUSALS}
+    assert reasons == {"accepted", *REFUSALS}
 
 
 @given(sayable, sequence)
 def test_every_sayable_event_comes_back_from_its_frame(event: ShoeEvent, seq: str) -> None:
     frame = encode_event(event, seq)
-    assert len(frame) == 3 + wire.PAYLOAD_BYTES[frame[2]] + 3
-    assert [(i.said, i.seq) for i in Decoder(Checks()).feed(frame)] == [(event, seq)]
+    assert len(frame) == 3 + LAYOUTS[chr(frame[2])].size + 3
+    assert [(i.content, i.seq) for i in Decoder(Checks()).feed(frame)] == [(event, seq)]
 
 
 @given(code=st.sampled_from("GEeL"), value=st.integers(0, 255))
@@ -229,7 +231,7 @@ def test_what_the_wire_cannot_say_is_refused(event: ShoeEvent) -> None:
 
 def test_events_without_a_frame_are_refused_by_name() -> None:
     for name, kind in EVENTS.items():
-        if kind not in SAYABLE:
+        if kind not in SENDABLE:
             with pytest.raises(ValueError, match=f"no frame for {name}"):
                 encode_event(kind.__new__(kind), "1")
 

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event
-from firmware_proto.angel_eye.repeats import WINDOW
-from firmware_proto.angel_eye.session import CAPABILITIES, SERIAL, device_session, host_session
+from firmware_proto.angel_eye.host import CAPABILITIES
+from firmware_proto.angel_eye.profile import SERIAL, device_session, host_session
+from firmware_proto.angel_eye.scanner import REPEAT_WINDOW
 from firmware_proto.cards import card
+from firmware_proto.commands import VendorCommand
 from firmware_proto.events import (
     CardDrawn,
-    CommandAsked,
     CuttingCard,
     Discarded,
     Gap,
@@ -102,7 +103,7 @@ def test_a_wrong_setting_of_the_shoe_is_refused_by_name(settings: dict[str, obje
 def test_events_sent_three_times_are_heard_once(codes: list[str], repeats: str) -> None:
     device = device_session(settings={"sends": 3})
     for number, code in enumerate(codes):
-        device.say(_draw(code), seq=number, t_us=0)
+        device.send(_draw(code), seq=number, t_us=0)
     heard = _hear(_host(repeats=repeats), device.outgoing())
     assert heard[::3] == [_draw(code) for code in codes]
     assert heard.count(Repeated(of="card_drawn")) == 2 * len(codes)
@@ -129,7 +130,7 @@ def test_a_sequence_that_came_round_is_fresh() -> None:
 
 
 def test_a_repeat_is_one_only_among_the_latest_frames() -> None:
-    between = b"".join(encode_event(Standby(), c) for c in "ABCDEFGHIJ"[: WINDOW - 1])
+    between = b"".join(encode_event(Standby(), c) for c in "ABCDEFGHIJ"[: REPEAT_WINDOW - 1])
     frame = encode_event(_draw("8S"), "1")
     assert _hear(_host(), frame + between + frame)[-1] == Repeated(of="card_drawn")
     longer = between + encode_event(Standby(), "z")
@@ -164,9 +165,9 @@ def test_the_shoe_hears_every_command_and_answers(check: str) -> None:
     device = device_session(settings={"command_bcc": check})
     asked = [("LK", "01"), ("EC", "02"), ("GP", "00")]
     data = b"".join(encode_command(k, d, CommandBcc(check)) for k, d in asked)
-    assert device.receive(data, 0.0) == [CommandAsked("OP", k, d) for k, d in asked]
-    device.say(Reply(accepted=True), seq=7, t_us=0)
-    device.say(Reply(accepted=False, reason="other"), seq=7, t_us=0)
+    assert device.receive(data, 0.0) == [VendorCommand("OP", k, d) for k, d in asked]
+    device.send(Reply(accepted=True), seq=7, t_us=0)
+    device.send(Reply(accepted=False, reason="other"), seq=7, t_us=0)
     assert device.outgoing() == b"\x06\x15\xff"
     assert device.outgoing() == b""
 
@@ -178,7 +179,7 @@ def test_the_shoe_discards_what_is_no_command() -> None:
         Discarded(reason="outside_frame"),
         Discarded(reason="bcc"),
         Discarded(reason="operation"),
-        CommandAsked("OP", "LK", "02"),
+        VendorCommand("OP", "LK", "02"),
     ]
     device.tick(1.0)
     assert (device.next_deadline, device.outgoing()) == (None, b"")
@@ -187,7 +188,7 @@ def test_the_shoe_discards_what_is_no_command() -> None:
 def test_the_shoe_numbers_events_round_the_digits_and_letters() -> None:
     device = device_session(settings={})
     for number in (1, 9, 10, 35, 36, 1000):
-        device.say(CuttingCard(), seq=number, t_us=0)
+        device.send(CuttingCard(), seq=number, t_us=0)
     heard = _host().receive(device.outgoing(), 0.0)
     assert [h.seq for h in heard] == ["1", "9", "A", "Z", "0", "S"]
 
@@ -200,10 +201,10 @@ def test_the_shoe_leaves_unsaid_what_the_wire_cannot_carry() -> None:
         Status(armed=None, drawn=0, unacknowledged=0),
         Gap(first=1, last=2),
     ):
-        device.say(event, seq=1, t_us=0)
+        device.send(event, seq=1, t_us=0)
     assert device.outgoing() == b""
     with pytest.raises(ValueError, match="discarded"):
-        device.say(Discarded(reason="bcc"), seq=1, t_us=0)
+        device.send(Discarded(reason="bcc"), seq=1, t_us=0)
 
 
 def test_a_round_comes_through_from_shoe_to_host() -> None:
@@ -217,6 +218,6 @@ def test_a_round_comes_through_from_shoe_to_host() -> None:
         Standby(),
     ]
     for number, event in enumerate(told, 1):
-        device.say(event, seq=number, t_us=number)
+        device.send(event, seq=number, t_us=number)
     heard = _hear(host, device.outgoing())
     assert [e for e in heard if not isinstance(e, Repeated)] == told

@@ -20,8 +20,8 @@ from firmware_proto.angel_eye.frames import (
     encode_event,
     encode_reply,
 )
+from firmware_proto.angel_eye.profile import device_session, host_session
 from firmware_proto.angel_eye.scanner import RUN_BYTES
-from firmware_proto.angel_eye.session import device_session, host_session
 from firmware_proto.cards import card
 from firmware_proto.events import (
     CardDrawn,
@@ -130,7 +130,7 @@ def test_whatever_came_before_a_whole_event_after_any_garbage_is_heard(
 ) -> None:
     heard = Decoder(Checks()).feed(before + frame)
     assert heard[-1].raw == frame
-    assert not isinstance(heard[-1].said, Discarded)
+    assert not isinstance(heard[-1].content, Discarded)
 
 
 @given(stream=streams)
@@ -145,7 +145,10 @@ def _heard(data: bytes) -> list[tuple[str, str]]:
     """What is said, with reasons, or the kind of event."""
     items = _items(of_a_shoe, [data])
     return [
-        (i.raw.hex(), i.said.reason if isinstance(i.said, Discarded) else type(i.said).__name__)
+        (
+            i.raw.hex(),
+            i.content.reason if isinstance(i.content, Discarded) else type(i.content).__name__,
+        )
         for i in items
     ]
 

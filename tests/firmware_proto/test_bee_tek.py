@@ -16,24 +16,23 @@ from hypothesis import strategies as st
 
 import firmware_proto.bee_tek
 from firmware_proto.bee_tek.codec import Listener
-from firmware_proto.bee_tek.layouts import LONGEST_LINE
+from firmware_proto.bee_tek.fields import LONGEST_LINE
 from firmware_proto.bee_tek.lines import CardForm, TenForm, encode
-from firmware_proto.bee_tek.session import device_session, host_session
+from firmware_proto.bee_tek.profile import device_session, host_session
 from firmware_proto.cards import ELEMENT65, FRENCH52, card
+from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import (
-    Armed,
     CardDrawn,
     CuttingCard,
     Discarded,
     Error,
     Hello,
-    Locked,
     ShoeEvent,
     Started,
     Warned,
     from_plain,
 )
-from firmware_proto.session import Heard, HostSession
+from firmware_proto.session import HostSession, ReceivedEvent
 
 SPEC = Path(firmware_proto.bee_tek.__path__[0], "SPEC.md").read_text(encoding="utf-8")
 GAME, UNREAD = b" [Game]<Card:4S> \r\n", b" [Game]<Game> \r\n"
@@ -47,7 +46,7 @@ def _golden(block: str) -> list[tuple[bytes, str]]:
     return [(bytes.fromhex(raw), said) for raw, said in parts]
 
 
-def _heard(*portions: bytes) -> list[Heard]:
+def _heard(*portions: bytes) -> list[ReceivedEvent]:
     listener = Listener()
     return [heard for portion in portions for heard in listener.feed(portion)] + listener.end()
 
@@ -75,7 +74,7 @@ streams = st.lists(_line | _piece | _noise | st.just(GAME[:7]), max_size=12).map
 @pytest.mark.parametrize(("raw", "said"), _golden("golden-lines"))
 def test_every_golden_line_is_read_and_written(raw: bytes, said: str) -> None:
     event = from_plain(json.loads(said))
-    assert _heard(raw) == [Heard(event, None, 0, len(raw))]
+    assert _heard(raw) == [ReceivedEvent(event, None, 0, len(raw))]
     assert encode(event) == raw
 
 
@@ -172,9 +171,9 @@ def test_every_byte_that_is_no_blank_is_in_exactly_one_event(stream: bytes) -> N
 @given(streams)
 def test_no_bytes_make_a_session_raise_or_speak(stream: bytes) -> None:
     host, shoe = host_session(resume=None, settings={}), device_session(settings={})
-    host.desire(Locked())
+    host.set_desired_state(Locked())
     told = host.receive(stream, 0.0)
-    host.desire(Armed(1, "player", 1))
+    host.set_desired_state(Armed(1, "player", 1))
     host.stored("1")
     assert (host.tick(1e9), host.outgoing()) == ([], b"")
     assert len(told) <= len(stream)
@@ -224,8 +223,8 @@ def test_the_end_of_a_connection_gives_what_it_cuts_and_a_line_that_only_lacks_i
 
 def test_a_shoe_says_its_cards_in_the_form_that_it_is_set_to() -> None:
     shoe = device_session(settings={"card_form": "suit_first", "ten": "T"})
-    shoe.say(CardDrawn(card=card("TH")), seq=1, t_us=0)
-    shoe.say(Hello(device_id="x", firmware="1", boot_id=1, deck="french52"), seq=1, t_us=0)
+    shoe.send(CardDrawn(card=card("TH")), seq=1, t_us=0)
+    shoe.send(Hello(device_id="x", firmware="1", boot_id=1, deck="french52"), seq=1, t_us=0)
     shoe.tick(1.0)
     assert (shoe.outgoing(), shoe.outgoing()) == (b" [Game]<HT> \r\n", b"")
     assert shoe.next_deadline is None
@@ -239,7 +238,7 @@ def test_a_shoe_says_its_cards_in_the_form_that_it_is_set_to() -> None:
 ])  # fmt: skip
 def test_what_the_wire_cannot_say_is_refused(event: ShoeEvent) -> None:
     with pytest.raises(ValueError, match="the wire"):
-        device_session(settings={}).say(event, seq=1, t_us=0)
+        device_session(settings={}).send(event, seq=1, t_us=0)
 
 
 @pytest.mark.parametrize(("settings", "why"), [

@@ -22,16 +22,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firmware_proto import c_header
-from firmware_proto import vectors as file_of_vectors
 from firmware_proto.events import Discarded
-from firmware_proto.reference.codec import Decoder, read_sealed, unwrapped
-from firmware_proto.reference.derived import DERIVED, Derived
-from firmware_proto.reference.fields import Together
-from firmware_proto.reference.framing import framed
-from firmware_proto.reference.layouts import FIRST_OF_HOST, Kind
-from firmware_proto.reference.seal import Agreed
-from firmware_proto.vectors import KEY, TRANSCRIPT, values_with_meaning, vectors
+from firmware_proto.kit import c_header, vectors
+from firmware_proto.kit.vectors import KEY, TRANSCRIPT, generate_vectors, values_with_meaning
+from firmware_proto.reference.codec import Decoder, read_with_mac, unwrap
+from firmware_proto.reference.compiled_layouts import COMPILED
+from firmware_proto.reference.fields import CardsTogether
+from firmware_proto.reference.framing import frame_body
+from firmware_proto.reference.mac import SessionKeys
+from firmware_proto.reference.packing import FIRST_OF_HOST, CompiledLayout, Kind
 from tests.firmware_proto.kit import SOURCES, Kit, compile_kit
 from tests.firmware_proto.reference_spec import (
     EXAMPLES,
@@ -43,7 +42,7 @@ from tests.firmware_proto.reference_spec import (
 from tests.firmware_proto.test_reference_layouts import by_fast_path, wire_values
 
 ROOT = Path(__file__).parents[2]
-VECTORS = list(vectors())
+VECTORS = list(generate_vectors())
 GOOD = [v for v in VECTORS if "kind" in v]
 BAD = [v for v in VECTORS if "refused" in v]
 OPEN = [v for v in GOOD if "sealed_by" not in v]
@@ -63,20 +62,20 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
 
 
 def said(kind: int, values: Any) -> str:
-    """As ``shoe_try`` takes and gives it."""
+    """As ``host_harness`` takes and gives it."""
     return " ".join(str(v) for v in (kind, *values))
 
 
-def taken_apart(frame: bytes, derived: Derived) -> list[int | str]:
+def taken_apart(frame: bytes, derived: CompiledLayout) -> list[int | str]:
     """The values of a frame's payload as the line carries them."""
-    body = unwrapped(frame[1:-1])
+    body = unwrap(frame[1:-1])
     wire = derived.payload.unpack(body[2 : 2 + derived.payload.size])
     return [value.hex() if isinstance(value, bytes) else value for value in wire]
 
 
 def plain(frame: bytes) -> str:
-    kind = unwrapped(frame[1:-1])[1]
-    return said(kind, taken_apart(frame, DERIVED[Kind(kind)]))
+    kind = unwrap(frame[1:-1])[1]
+    return said(kind, taken_apart(frame, COMPILED[Kind(kind)]))
 
 
 def test_the_vectors_have_every_kind_and_every_refusal() -> None:
@@ -125,11 +124,11 @@ def test_this_side_refuses_every_bad_vector_too(vector: dict[str, Any]) -> None:
     if vector["name"] == "with a MAC, and no key":
         return  # the decoder looks into what it cannot check; a session does not
     assert found
-    assert all(isinstance(f.said, Discarded) for f in found)
+    assert all(isinstance(f.content, Discarded) for f in found)
 
 
 def test_both_files_are_written_where_they_are_wanted(tmp_path: Path) -> None:
-    for module, text in ((c_header, c_header.header()), (file_of_vectors, file_of_vectors.text())):
+    for module, text in ((c_header, c_header.generate_header()), (vectors, vectors.text())):
         asked = [sys.executable, "-m", module.__name__]
         shown = subprocess.run(asked, check=True, capture_output=True, timeout=60, text=True)
         assert shown.stdout == text
@@ -139,33 +138,33 @@ def test_both_files_are_written_where_they_are_wanted(tmp_path: Path) -> None:
 
 
 def test_a_field_that_c_has_no_rule_for_stops_the_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {field: rule for field, rule in c_header._RULES.items() if field is not Together}
+    others = {field: rule for field, rule in c_header._RULES.items() if field is not CardsTogether}
     monkeypatch.setattr(c_header, "_RULES", others)
-    with pytest.raises(TypeError, match="cards_drawn: no rule in C for Together"):
-        c_header.header()
+    with pytest.raises(TypeError, match="cards_drawn: no rule in C for CardsTogether"):
+        c_header.generate_header()
 
 
 def test_this_side_reads_every_good_vector() -> None:
     for vector in OPEN:
         found = Decoder().feed(bytes.fromhex(vector["frame"]))
         assert len(found) == 1
-        assert not isinstance(found[0].said, Discarded), vector["name"]
+        assert not isinstance(found[0].content, Discarded), vector["name"]
 
 
 def test_frames_with_a_mac_are_read_and_refused_alike_in_their_order(kit: Kit) -> None:
     lines = [f"open {v['sealed_by']} {v['frame']}" for v in SEALED_ONES]
     _, *answers = kit.ask(AGREE, *lines)
-    openers = {
-        "host": Agreed.by_shoe(TRANSCRIPT, KEY).opener,
-        "shoe": Agreed.by_host(TRANSCRIPT, KEY).opener,
+    verifiers = {
+        "host": SessionKeys.by_shoe(TRANSCRIPT, KEY).verifier,
+        "shoe": SessionKeys.by_host(TRANSCRIPT, KEY).verifier,
     }
     for vector, answer in zip(SEALED_ONES, answers, strict=True):
-        frame = unwrapped(bytes.fromhex(vector["frame"])[1:-1])
-        why = openers[vector["sealed_by"]].refuses(frame) if frame[0] == 0x81 else "version"
+        frame = unwrap(bytes.fromhex(vector["frame"])[1:-1])
+        why = verifiers[vector["sealed_by"]].check(frame) if frame[0] == 0x81 else "version"
         assert (why or "").lower() == vector.get("refused", ""), vector["name"]
         if why is None:
             assert answer == [said(vector["kind"], vector["values"].values())]
-            assert read_sealed(frame)[0] == vector["kind"]
+            assert read_with_mac(frame)[0] == vector["kind"]
         else:
             assert answer == [f"refused {vector['refused']}"], vector["name"]
 
@@ -206,7 +205,7 @@ def test_the_sealed_examples_of_the_spec_are_read_by_c_in_their_order(kit: Kit) 
     assert kit.ask(AGREE, *lines)[1:] == [[plain(e.frame)] for e in SEALED_EXAMPLES]
 
 
-def random_values(random: Random, derived: Derived) -> list[Any]:
+def random_values(random: Random, derived: CompiledLayout) -> list[Any]:
     """Mostly random, where everything has a meaning; else one of what has."""
     values: list[Any] = []
     for field in derived.fields:
@@ -223,19 +222,19 @@ def test_what_c_says_this_side_understands_and_says_again(kit: Kit, seed: int) -
     random = Random(seed)
     asked = [
         said(kind, random_values(random, derived))
-        for kind, derived in DERIVED.items()
+        for kind, derived in COMPILED.items()
         if kind != Kind.EVENTS_LOST  # two of its fields depend on one another: the vectors have it
         for _ in range(40)
     ]
     for line, answer in zip(asked, kit.ask(*(f"encode {a}" for a in asked)), strict=True):
         (frame,) = map(bytes.fromhex, answer)
         (found,) = Decoder().feed(frame)
-        assert not isinstance(found.said, Discarded), line
+        assert not isinstance(found.content, Discarded), line
         assert plain(frame) == line
 
 
 PAYLOADS = st.sampled_from(list(Kind)).flatmap(
-    lambda kind: st.tuples(st.just(kind), wire_values(DERIVED[kind]))
+    lambda kind: st.tuples(st.just(kind), wire_values(COMPILED[kind]))
 )
 
 
@@ -244,7 +243,7 @@ PAYLOADS = st.sampled_from(list(Kind)).flatmap(
 def test_random_payloads_are_read_by_both_or_refused_by_both(
     kit: Kit, payloads: list[tuple[Kind, bytes]]
 ) -> None:
-    frames = [framed(bytes((1, kind)) + payload) for kind, payload in payloads]
+    frames = [frame_body(bytes((1, kind)) + payload) for kind, payload in payloads]
     answers = kit.ask(*(f"decode {frame.hex()}" for frame in frames))
     for (kind, payload), frame, answer in zip(payloads, frames, answers, strict=True):
         values = by_fast_path(kind, payload)
@@ -267,7 +266,7 @@ def damaged(frame: bytes) -> Iterator[bytes]:
 @pytest.mark.parametrize("keyed", [False, True], ids=["open", "keyed"])
 def test_damage_costs_c_that_frame_alone_as_it_does_here(kit: Kit, keyed: bool) -> None:
     for example in EXAMPLES:
-        body = unwrapped(example.frame[1:-1])[:-4]
+        body = unwrap(example.frame[1:-1])[:-4]
         by_host = body[1] >= FIRST_OF_HOST
         lock = bytes((1, Kind.LOCK if by_host else Kind.CUTTING_CARD)) + (
             b"" if by_host else bytes((1, *[0] * 15))
@@ -275,9 +274,9 @@ def test_damage_costs_c_that_frame_alone_as_it_does_here(kit: Kit, keyed: bool) 
         bodies = [lock, body, lock]
         who = "host" if by_host else "shoe"
         if keyed:
-            ends = Agreed.by_host(TRANSCRIPT, KEY), Agreed.by_shoe(TRANSCRIPT, KEY)
-            bodies = [ends[not by_host].sealer.seal(b) or b"" for b in bodies]
-        before, frame, behind = map(framed, bodies)
+            ends = SessionKeys.by_host(TRANSCRIPT, KEY), SessionKeys.by_shoe(TRANSCRIPT, KEY)
+            bodies = [ends[not by_host].signer.sign(b) or b"" for b in bodies]
+        before, frame, behind = map(frame_body, bodies)
         lines = [(before + spoilt + behind).hex() for spoilt in damaged(frame)]
         if keyed:  # each stream starts from the first counter
             asked = [part for line in lines for part in (AGREE, f"open {who} {line}")]
@@ -305,7 +304,7 @@ def test_streams_that_are_noise_are_told_apart_in_the_same_way(kit: Kit, seed: i
     for stream, answer in zip(
         streams, kit.ask(*(f"decode {s.hex()}" for s in streams)), strict=True
     ):
-        found = [f for f in Decoder().feed(stream) if not isinstance(f.said, Discarded)]
+        found = [f for f in Decoder().feed(stream) if not isinstance(f.content, Discarded)]
         heard = [a for a in answer if not a.startswith(("refused", "discarded"))]
         assert heard == [plain(b"\0" + f.raw.strip(b"\0") + b"\0") for f in found]
 
@@ -328,8 +327,8 @@ def test_the_figures_by_which_firmware_checks_itself_are_right(kit: Kit) -> None
 
 
 def test_what_the_page_on_firmware_asks_for_is_there_and_works(kit: Kit) -> None:
-    page = (ROOT / "docs/bench-engineer/firmware.md").read_text("utf-8")
+    page = (ROOT / "docs/guides/firmware.md").read_text("utf-8")
     for path in SOURCES.glob("*.c"):
         assert f"kit/{path.name}" in page
-    (asked,) = re.findall(r'echo "([^"]+)" \| \./shoe_try', page)
+    (asked,) = re.findall(r'echo "([^"]+)" \| \./host_harness', page)
     assert kit.ask(asked) == [[str(int(Kind.HELLO_REQUEST))]]

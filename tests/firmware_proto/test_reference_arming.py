@@ -6,13 +6,8 @@ Must not know: the shoe's end.
 
 from __future__ import annotations
 
-from firmware_proto.events import (
-    Acknowledged,
-    Armed,
-    Locked,
-    Reply,
-    ShoeLoaded,
-)
+from firmware_proto.commands import Acknowledge, Armed, Locked
+from firmware_proto.events import Reply, ShoeLoaded
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.session import Resume
 from tests.firmware_proto.reference_host_frames import (
@@ -28,20 +23,20 @@ from tests.firmware_proto.reference_host_frames import (
 
 def test_a_state_is_said_once_everything_before_hello_is_stored() -> None:
     session = ReferenceHost(Resume("SH-1", 0))
-    session.desire(Locked())
+    session.set_desired_state(Locked())
     session.receive(hello(3, oldest=1) + card(1) + card(2), 1.0)
     assert Locked() not in sent(session)
     session.stored(1)
-    assert sent(session) == [Acknowledged(1)]
+    assert sent(session) == [Acknowledge(1)]
     session.stored(2)
-    assert sent(session) == [Acknowledged(2), Locked()]
+    assert sent(session) == [Acknowledge(2), Locked()]
 
 
 def test_a_state_is_said_again_until_a_status_shows_it() -> None:
     session = met()
     session.receive(status(1), 2.0)
     arm = Armed(4, "banker", 2)
-    session.desire(arm)
+    session.set_desired_state(arm)
     said = []
     for tenth in range(21):
         session.tick(3.0 + tenth / 10)
@@ -58,7 +53,7 @@ def test_a_state_is_said_again_until_a_status_shows_it() -> None:
 def test_a_draw_that_is_out_is_not_armed_again() -> None:
     session = met()
     session.receive(status(1), 2.0)
-    session.desire(Armed(4, "banker", 2))
+    session.set_desired_state(Armed(4, "banker", 2))
     assert sent(session) == [Armed(4, "banker", 2)]
     session.receive(card(1) + status(2, drawn=4), 2.1)
     session.tick(2.2)
@@ -69,7 +64,7 @@ def test_a_draw_that_is_out_is_not_armed_again() -> None:
 def test_a_reply_to_an_earlier_command_does_not_stop_the_present_one() -> None:
     session = met()
     session.receive(status(1), 2.0)
-    session.desire(Armed(5, "player", 1))
+    session.set_desired_state(Armed(5, "player", 1))
     late = Reply(accepted=False, reason="already drawn", number=4)
     assert given_by(session, frame(late, 1)) == [(late, None)]
     assert sent(session) == [Armed(5, "player", 1)]
@@ -78,7 +73,7 @@ def test_a_reply_to_an_earlier_command_does_not_stop_the_present_one() -> None:
 def test_a_loaded_set_makes_a_refused_state_be_said_again() -> None:
     session = met()
     session.receive(status(1), 2.0)
-    session.desire(Armed(1, "burn", 1))
+    session.set_desired_state(Armed(1, "burn", 1))
     session.outgoing()
     session.receive(frame(Reply(accepted=False, reason="empty", number=1), 1), 2.1)
     session.tick(9.0)
@@ -90,7 +85,7 @@ def test_a_loaded_set_makes_a_refused_state_be_said_again() -> None:
 def test_a_shoe_that_cannot_be_armed_is_told_nothing() -> None:
     session = ReferenceHost(None)
     assert session.capabilities.arm
-    session.desire(Locked())
+    session.set_desired_state(Locked())
     session.receive(hello(1, arm=False), 1.0)
     session.stored(0)
     assert Locked() not in sent(session)

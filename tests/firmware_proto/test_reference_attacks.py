@@ -12,29 +12,34 @@ from dataclasses import replace
 import pytest
 
 from firmware_proto.cards import FRENCH52
+from firmware_proto.commands import Acknowledge, Armed, Challenge, HelloRequest, Locked
 from firmware_proto.events import (
-    Acknowledged,
-    Armed,
+    CANNOT_AUTHENTICATE,
+    HOST_WITHOUT_KEY,
+    NO_KEY,
+    WRONG_PROOF,
     Authenticated,
     AuthenticationFailed,
     CardDrawn,
-    Challenge,
     ChallengeAnswered,
     Challenged,
     Discarded,
     Hello,
-    HelloAsked,
-    Locked,
     Repeated,
     ShoeEvent,
     Status,
 )
-from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
 from firmware_proto.reference.codec import Decoder, Message, body_of, encode
-from firmware_proto.reference.framing import framed
-from firmware_proto.reference.keys import HostKeys, ShoeKeys
-from firmware_proto.reference.layouts import SEALED
-from firmware_proto.reference.seal import BAD_MAC, NO_SESSION, SENT_BEFORE, Sealer
+from firmware_proto.reference.framing import frame_body
+from firmware_proto.reference.mac import (
+    BAD_MAC,
+    NO_SESSION,
+    SENT_BEFORE,
+    HostKeys,
+    MacSigner,
+    ShoeKeys,
+)
+from firmware_proto.reference.packing import VERSION_WITH_MAC
 from tests.firmware_proto.reference_ends import KEY, Ends, Host, Shoe, keyed, nonces
 
 OTHER_KEY = bytes(32)
@@ -61,7 +66,7 @@ def given(ends: Ends, data: bytes) -> list[ShoeEvent]:
 def test_ends_with_the_same_key_agree_and_everything_comes_through() -> None:
     ends = agreed()
     ends.shoe.draw(ends.t)
-    ends.host.session.desire(Armed(2, "banker", 1))
+    ends.host.session.set_desired_state(Armed(2, "banker", 1))
     ends.run(0.5)
     assert [h.event.type for h in ends.host.given] == [
         "challenged", "authenticated", "hello", "status", "card_drawn", "status", "status",
@@ -72,30 +77,30 @@ def test_ends_with_the_same_key_agree_and_everything_comes_through() -> None:
 
 def test_a_forged_card_without_a_mac_is_refused() -> None:
     ends = agreed()
-    forged = encode(Message(said=FORGED, seq=1, boot_id=1, t_us=1))
+    forged = encode(Message(content=FORGED, seq=1, boot_id=1, t_us=1))
     assert given(ends, forged) == [Discarded(reason="card_drawn without a MAC")]
 
 
 @pytest.mark.parametrize("key", [OTHER_KEY, KEY], ids=["another key", "the shared key itself"])
 def test_a_forged_card_with_a_mac_of_another_key_is_refused(key: bytes) -> None:
     ends = agreed()
-    body = body_of(Message(said=FORGED, seq=1, boot_id=1, t_us=1))
-    sealed = Sealer(key).seal(body)
+    body = body_of(Message(content=FORGED, seq=1, boot_id=1, t_us=1))
+    sealed = MacSigner(key).sign(body)
     assert sealed is not None
-    assert given(ends, framed(sealed)) == [Discarded(reason=BAD_MAC)]
+    assert given(ends, frame_body(sealed)) == [Discarded(reason=BAD_MAC)]
 
 
 def test_any_altered_byte_is_refused_even_if_the_crc_is_made_to_fit() -> None:
     ends = agreed()
     ends.shoe.draw(ends.t)
-    from cobs import cobs  # type: ignore[import-untyped]
+    from cobs import cobs
 
     body = cobs.decode(frames([ends.shoe.session.outgoing()])[0].strip(b"\0"))[:-4]
-    assert body[0] == SEALED
+    assert body[0] == VERSION_WITH_MAC
     for at in range(1, len(body)):
         altered = body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :]
-        assert given(ends, framed(altered)) == [Discarded(reason=BAD_MAC)]
-    assert [e.type for e in given(ends, framed(body))] == ["card_drawn"]
+        assert given(ends, frame_body(altered)) == [Discarded(reason=BAD_MAC)]
+    assert [e.type for e in given(ends, frame_body(body))] == ["card_drawn"]
 
 
 def test_a_frame_of_this_connection_sent_again_is_refused() -> None:
@@ -118,7 +123,7 @@ def test_frames_of_an_earlier_connection_are_refused_by_both() -> None:
     ends = agreed()
     ends.shoe.draw(ends.t)
     old_card = frames([ends.shoe.session.outgoing()])[0]
-    ends.host.session.desire(Armed(2, "player", 2))
+    ends.host.session.set_desired_state(Armed(2, "player", 2))
     ends.run(0.04)
     old_arm = frames(ends.from_host)[-1]
     ends.connect()
@@ -145,17 +150,17 @@ def test_a_frame_sent_back_to_its_sender_is_refused_by_both() -> None:
     ends = agreed()
     ends.shoe.draw(ends.t)
     [card, *_] = frames([ends.shoe.session.outgoing()])
-    ends.host.session.desire(Armed(2, "banker", 1))
+    ends.host.session.set_desired_state(Armed(2, "banker", 1))
     arms = frames([ends.host.session.outgoing()])
     assert arms
     assert ends.shoe.session.receive(card, ends.t) == [Discarded(reason=BAD_MAC)]
     assert {e.reason for e in given(ends, b"".join(arms)) if isinstance(e, Discarded)} == {BAD_MAC}
 
 
-@pytest.mark.parametrize("said", [Armed(1, "player", 1), Locked(), Acknowledged(1)], ids=repr)
+@pytest.mark.parametrize("said", [Armed(1, "player", 1), Locked(), Acknowledge(1)], ids=repr)
 def test_a_command_of_a_host_without_the_key_is_refused(said: Armed | Locked) -> None:
     ends = agreed()
-    [refused] = ends.shoe.session.receive(encode(Message(said=said)), ends.t)
+    [refused] = ends.shoe.session.receive(encode(Message(content=said)), ends.t)
     assert isinstance(refused, Discarded)
     assert refused.reason.endswith("without a MAC")
     assert ends.shoe.armed is None
@@ -178,7 +183,7 @@ def test_a_host_with_a_wrong_key_gets_nothing_from_the_shoe_and_says_so_once() -
     [
         ({1: KEY}, {}, NO_KEY),
         ({1: KEY}, {"SH-2": {1: KEY}}, NO_KEY),
-        (None, {"SH-1": {1: KEY}}, NO_PROOF),
+        (None, {"SH-1": {1: KEY}}, CANNOT_AUTHENTICATE),
         ({7: KEY}, {"SH-1": {1: KEY}}, "the shoe has no key 1"),
     ],
 )
@@ -207,7 +212,7 @@ def test_a_host_without_a_key_is_told_that_the_shoe_wants_one() -> None:
     ends.shoe.draw(ends.t)
     ends.run(3.0)
     told = {h.event for h in ends.host.given if not isinstance(h.event, Repeated)}
-    assert told == {AuthenticationFailed(reason=KEYLESS, device_id="SH-1")}
+    assert told == {AuthenticationFailed(reason=HOST_WITHOUT_KEY, device_id="SH-1")}
     assert not ends.host.session.capabilities.authenticated
 
 
@@ -215,10 +220,12 @@ def test_an_introduction_says_nothing_of_the_cards() -> None:
     ends = keyed()
     ends.shoe.draw(ends.t)
     ends.connect()
-    ends.shoe.receive(encode(Message(said=HelloAsked())), ends.t)
+    ends.shoe.receive(encode(Message(content=HelloRequest())), ends.t)
     session = Host().session
     heard = session.receive(ends.shoe.session.outgoing(), 1.0)
-    assert [h.event for h in heard] == [AuthenticationFailed(reason=KEYLESS, device_id="SH-1")]
+    assert [h.event for h in heard] == [
+        AuthenticationFailed(reason=HOST_WITHOUT_KEY, device_id="SH-1")
+    ]
 
 
 def test_a_challenge_is_answered_under_number_1_before_the_proof_and_after_it() -> None:
@@ -235,17 +242,17 @@ def test_a_challenge_is_answered_under_number_1_before_the_proof_and_after_it() 
         session.outgoing()
         session.receive(challenges(ends), ends.t)
         [found] = Decoder().feed(session.outgoing())
-        assert isinstance(found.said, Message)
-        assert isinstance(found.said.said, ChallengeAnswered)
-        assert (found.said.seq, found.said.boot_id) == (1, ends.shoe.boot_id)
+        assert isinstance(found.content, Message)
+        assert isinstance(found.content.content, ChallengeAnswered)
+        assert (found.content.seq, found.content.boot_id) == (1, ends.shoe.boot_id)
 
 
 def challenges(ends: Ends) -> bytes:
-    return encode(Message(said=Challenge(1, "77" * 16)))
+    return encode(Message(content=Challenge(1, "77" * 16)))
 
 
 def hellos(ends: Ends) -> bytes:
-    return encode(Message(said=HelloAsked()))
+    return encode(Message(content=HelloRequest()))
 
 
 @pytest.mark.parametrize("inject", [challenges, hellos])
@@ -254,7 +261,7 @@ def test_whoever_asks_a_shoe_without_the_key_ends_nothing(inject: Callable[[Ends
     for _ in range(3):
         ends.shoe.receive(inject(ends), ends.t)
         ends.shoe.draw(ends.t)
-        ends.host.session.desire(Armed(ends.shoe.drawn + 1, "player", 1))
+        ends.host.session.set_desired_state(Armed(ends.shoe.drawn + 1, "player", 1))
         ends.run(0.5)
         assert ends.shoe.armed == ends.shoe.drawn + 1
     assert [seq for seq, _ in ends.host.stored] == [1, 2, 3]
@@ -266,13 +273,13 @@ def test_whoever_names_himself_to_a_host_ends_nothing(boot: int) -> None:
     ends = agreed()
     hello = Hello(device_id="SH-1", firmware="1", boot_id=boot, deck="french52", authenticates=True)
     for _ in range(3):
-        forged = encode(Message(said=hello, seq=1, boot_id=boot, t_us=1))
+        forged = encode(Message(content=hello, seq=1, boot_id=boot, t_us=1))
         assert {e.type for e in given(ends, forged)} <= {"challenged", "repeated"}
         ends.shoe.draw(ends.t)
         ends.run(0.5)
     assert [seq for seq, _ in ends.host.stored] == [1, 2, 3]
     hello = replace(hello, device_id="SH-9")
-    forged = encode(Message(said=hello, seq=1, boot_id=1, t_us=1))
+    forged = encode(Message(content=hello, seq=1, boot_id=1, t_us=1))
     assert given(ends, forged) == [AuthenticationFailed(reason=NO_KEY, device_id="SH-9")]
     ends.shoe.draw(ends.t)
     ends.run(0.5)
@@ -310,7 +317,7 @@ def test_an_older_key_is_used_where_the_shoe_has_not_the_newer_one() -> None:
 def test_a_status_in_the_open_does_not_count_as_the_shoe_s() -> None:
     ends = agreed()
     status = Status(armed=None, drawn=0, unacknowledged=0)
-    forged = encode(Message(said=status, seq=9, boot_id=1, t_us=1))
+    forged = encode(Message(content=status, seq=9, boot_id=1, t_us=1))
     assert given(ends, forged) == [Discarded(reason="status without a MAC")]
 
 

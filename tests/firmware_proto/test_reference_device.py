@@ -10,21 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     Armed,
-    CuttingCard,
-    Discarded,
-    Gap,
-    Hello,
-    HelloAsked,
-    HostSaid,
+    HelloRequest,
+    HostMessage,
     Locked,
-    ReplayAsked,
-    Reply,
-    Standby,
-    Status,
+    ReplayRequest,
 )
+from firmware_proto.events import CuttingCard, Discarded, Gap, Hello, Reply, Standby, Status
 from firmware_proto.reference.codec import Decoder, Message, encode
 from firmware_proto.reference.device import SEND_AGAIN_S, WINDOW, ReferenceDevice
 from tests.firmware_proto.reference_ends import card_event
@@ -33,14 +27,14 @@ from tests.firmware_proto.reference_spec import EXAMPLES
 HELLO = Hello(device_id="SH-1", firmware="1", boot_id=4, deck="french52")
 
 
-def told(session: ReferenceDevice, *said: HostSaid, t: float = 1.0) -> list[HostSaid]:
-    return session.receive(b"".join(encode(Message(said=s)) for s in said), t)
+def told(session: ReferenceDevice, *said: HostMessage, t: float = 1.0) -> list[HostMessage]:
+    return session.receive(b"".join(encode(Message(content=s)) for s in said), t)
 
 
 def sent(session: ReferenceDevice) -> list[Message]:
     found = Decoder().feed(session.outgoing())
-    assert all(isinstance(f.said, Message) for f in found)
-    return [f.said for f in found if isinstance(f.said, Message)]
+    assert all(isinstance(f.content, Message) for f in found)
+    return [f.content for f in found if isinstance(f.content, Message)]
 
 
 def numbers(session: ReferenceDevice) -> list[int | None]:
@@ -49,40 +43,40 @@ def numbers(session: ReferenceDevice) -> list[int | None]:
 
 def greeted(next_seq: int = 1) -> ReferenceDevice:
     session = ReferenceDevice()
-    session.say(HELLO, seq=next_seq, t_us=1)
+    session.send(HELLO, seq=next_seq, t_us=1)
     session.outgoing()
     return session
 
 
 def draw(session: ReferenceDevice, *seqs: int) -> None:
     for seq in seqs:
-        session.say(card_event(seq), seq=seq, t_us=seq)
+        session.send(card_event(seq), seq=seq, t_us=seq)
 
 
 def test_a_hello_request_is_the_owner_s_to_answer() -> None:
     session = ReferenceDevice()
-    assert told(session, HelloAsked()) == [HelloAsked()]
+    assert told(session, HelloRequest()) == [HelloRequest()]
     assert session.outgoing() == b""
 
 
 def test_before_hello_nothing_else_is_sent_and_nothing_else_is_heeded() -> None:
     session = ReferenceDevice()
     draw(session, 1)
-    session.say(Status(armed=None, drawn=1, unacknowledged=1), seq=2, t_us=1)
+    session.send(Status(armed=None, drawn=1, unacknowledged=1), seq=2, t_us=1)
     assert session.outgoing() == b""
     assert session.next_deadline is None
-    for said in (Acknowledged(0), Armed(1, "player", 1), Locked()):
+    for said in (Acknowledge(0), Armed(1, "player", 1), Locked()):
         [answer] = told(session, said)
         assert isinstance(answer, Discarded)
 
 
 def test_hello_goes_first_and_names_the_oldest_event_said_after_it() -> None:
     session = ReferenceDevice()
-    session.say(HELLO, seq=9, t_us=1)
+    session.send(HELLO, seq=9, t_us=1)
     draw(session, 7, 8)
     hello, first, second = sent(session)
-    assert isinstance(hello.said, Hello)
-    assert (hello.seq, hello.boot_id, hello.said.oldest_seq) == (9, 4, 7)
+    assert isinstance(hello.content, Hello)
+    assert (hello.seq, hello.boot_id, hello.content.oldest_seq) == (9, 4, 7)
     assert (first.seq, second.seq) == (7, 8)
     assert first.boot_id == 4
 
@@ -90,15 +84,15 @@ def test_hello_goes_first_and_names_the_oldest_event_said_after_it() -> None:
 def test_an_oldest_event_that_the_owner_names_stands() -> None:
     session = ReferenceDevice()
     named = Hello(device_id="S", firmware="1", boot_id=4, deck="element65", oldest_seq=9)
-    session.say(named, seq=9, t_us=1)
+    session.send(named, seq=9, t_us=1)
     [hello] = sent(session)
-    assert isinstance(hello.said, Hello)
-    assert hello.said.oldest_seq == 9
+    assert isinstance(hello.content, Hello)
+    assert hello.content.oldest_seq == 9
 
 
 def test_an_event_may_be_of_an_earlier_boot() -> None:
     session = greeted(2)
-    session.say(CuttingCard(), seq=1, t_us=77, boot_id=3)
+    session.send(CuttingCard(), seq=1, t_us=77, boot_id=3)
     [message] = sent(session)
     assert (message.boot_id, message.t_us) == (3, 77)
 
@@ -110,7 +104,7 @@ def test_what_is_not_acknowledged_is_sent_again_from_the_oldest_on() -> None:
     assert session.next_deadline == 0.0
     session.tick(10.0)
     assert session.next_deadline == 10.0 + SEND_AGAIN_S
-    told(session, Acknowledged(1), t=10.1)
+    told(session, Acknowledge(1), t=10.1)
     assert session.outgoing() == b""
     session.tick(10.1 + SEND_AGAIN_S)
     assert numbers(session) == [2, 3]
@@ -132,7 +126,7 @@ def test_when_all_is_acknowledged_nothing_is_waited_for() -> None:
     session = greeted()
     draw(session, 1, 2)
     session.outgoing()
-    assert told(session, Acknowledged(2)) == [Acknowledged(2)]
+    assert told(session, Acknowledge(2)) == [Acknowledge(2)]
     assert session.next_deadline is None
     session.tick(99.0)
     assert session.outgoing() == b""
@@ -142,7 +136,7 @@ def test_no_more_than_a_window_is_on_its_way() -> None:
     session = greeted()
     draw(session, *range(1, 2 * WINDOW + 1))
     assert numbers(session) == list(range(1, WINDOW + 1))
-    told(session, Acknowledged(3))
+    told(session, Acknowledge(3))
     assert numbers(session) == [WINDOW + 1, WINDOW + 2, WINDOW + 3]
     session.tick(5.0)
     session.tick(5.0 + SEND_AGAIN_S)
@@ -153,7 +147,7 @@ def test_an_acknowledge_of_what_never_was_is_refused_and_forgets_nothing() -> No
     session = greeted()
     draw(session, 1, 2)
     session.outgoing()
-    [refused] = told(session, Acknowledged(3))
+    [refused] = told(session, Acknowledge(3))
     assert refused == Discarded(reason="acknowledge of 3, which never was")
     session.tick(5.0)
     session.tick(5.0 + SEND_AGAIN_S)
@@ -164,16 +158,16 @@ def test_a_host_that_missed_one_gets_it_and_all_behind_it_at_once() -> None:
     session = greeted()
     draw(session, 1, 2, 3, 4)
     session.outgoing()
-    assert told(session, ReplayAsked(3)) == []
+    assert told(session, ReplayRequest(3)) == []
     assert numbers(session) == [3, 4]
 
 
 def test_what_the_session_no_longer_has_is_the_owner_s_to_say_again() -> None:
     session = greeted()
     draw(session, 1, 2, 3)
-    told(session, Acknowledged(2))
+    told(session, Acknowledge(2))
     session.outgoing()
-    assert told(session, ReplayAsked(2)) == [ReplayAsked(2)]
+    assert told(session, ReplayRequest(2)) == [ReplayRequest(2)]
     draw(session, 2, 3)
     assert numbers(session) == [2, 3]
 
@@ -182,27 +176,27 @@ def test_a_replay_leaves_the_window_where_it_is() -> None:
     session = greeted()
     draw(session, *range(1, 41))
     assert numbers(session) == list(range(1, 33))
-    told(session, ReplayAsked(5))
+    told(session, ReplayRequest(5))
     assert numbers(session) == list(range(5, 33))  # 33 has no room before 1 is acknowledged
     for first in (33, 35, 40):
-        told(session, ReplayAsked(first))
+        told(session, ReplayRequest(first))
         assert numbers(session) == []
-    told(session, Acknowledged(4), ReplayAsked(6))
+    told(session, Acknowledge(4), ReplayRequest(6))
     assert numbers(session) == [*range(33, 37), *range(6, 37)]
 
 
 def test_a_replay_of_what_was_acknowledged_moves_the_window_back_to_it() -> None:
     session = greeted()
     draw(session, *range(1, 41))
-    told(session, Acknowledged(32), Acknowledged(40))
+    told(session, Acknowledge(32), Acknowledge(40))
     session.outgoing()
-    assert told(session, ReplayAsked(3)) == [ReplayAsked(3)]
+    assert told(session, ReplayRequest(3)) == [ReplayRequest(3)]
     draw(session, *range(3, 41))  # as the owner says them again
     assert numbers(session) == list(range(3, 35))
     session.tick(10.0)
     session.tick(10.0 + SEND_AGAIN_S)
     assert numbers(session) == list(range(3, 35))
-    told(session, Acknowledged(10))
+    told(session, Acknowledge(10))
     assert numbers(session) == list(range(35, 41))
 
 
@@ -210,42 +204,42 @@ def test_a_replay_of_what_never_was_is_refused_and_one_of_nothing_says_nothing()
     session = greeted()
     draw(session, 1)
     session.outgoing()
-    assert told(session, ReplayAsked(3)) == [Discarded(reason="replay from 3, which never was")]
-    assert told(session, ReplayAsked(2)) == []
+    assert told(session, ReplayRequest(3)) == [Discarded(reason="replay from 3, which never was")]
+    assert told(session, ReplayRequest(2)) == []
     assert session.outgoing() == b""
 
 
 def test_a_gap_is_kept_until_its_last_number_is_acknowledged() -> None:
     session = greeted()
     draw(session, 1)
-    session.say(Gap(first=2, last=4), seq=2, t_us=1)
+    session.send(Gap(first=2, last=4), seq=2, t_us=1)
     draw(session, 5)
     assert numbers(session) == [1, 2, 5]
-    told(session, Acknowledged(4), ReplayAsked(5))
+    told(session, Acknowledge(4), ReplayRequest(5))
     assert numbers(session) == [5]
-    told(session, ReplayAsked(5))
+    told(session, ReplayRequest(5))
     assert numbers(session) == [5]
 
 
 def test_history_up_to_hello_s_number_may_be_acknowledged() -> None:
-    assert told(greeted(9), Acknowledged(8)) == [Acknowledged(8)]
+    assert told(greeted(9), Acknowledge(8)) == [Acknowledge(8)]
 
 
 def test_hello_starts_over_and_the_owner_says_again_what_it_keeps() -> None:
     session = greeted()
     draw(session, 1, 2)
     session.outgoing()
-    session.say(HELLO, seq=3, t_us=1)
+    session.send(HELLO, seq=3, t_us=1)
     draw(session, 1, 2)
     assert numbers(session) == [3, 1, 2]
 
 
 def test_frames_keep_the_order_in_which_they_were_said() -> None:
     session = greeted()
-    session.say(Status(armed=1, drawn=0, unacknowledged=0), seq=1, t_us=1)
+    session.send(Status(armed=1, drawn=0, unacknowledged=0), seq=1, t_us=1)
     draw(session, 1)
-    session.say(Status(armed=None, drawn=1, unacknowledged=1), seq=2, t_us=1)
-    assert [type(m.said).__name__ for m in sent(session)] == ["Status", "CardDrawn", "Status"]
+    session.send(Status(armed=None, drawn=1, unacknowledged=1), seq=2, t_us=1)
+    assert [type(m.content).__name__ for m in sent(session)] == ["Status", "CardDrawn", "Status"]
 
 
 @pytest.mark.parametrize(
@@ -260,9 +254,9 @@ def test_frames_keep_the_order_in_which_they_were_said() -> None:
 def test_a_reply_names_the_draw_that_the_last_command_named(reply: Reply, wanted: Reply) -> None:
     session = greeted()
     told(session, Armed(6, "player", 1))
-    session.say(reply, seq=1, t_us=1)
+    session.send(reply, seq=1, t_us=1)
     [message] = sent(session)
-    assert message.said == wanted
+    assert message.content == wanted
 
 
 def test_what_only_a_shoe_says_is_refused() -> None:
@@ -279,9 +273,9 @@ def test_the_owner_is_told_at_once_of_what_cannot_be_said() -> None:
     with pytest.raises(ValueError, match="event 4 after event 4"):
         draw(session, 4)
     with pytest.raises(ValueError, match="no frame"):
-        session.say(Standby(), seq=5, t_us=1)
+        session.send(Standby(), seq=5, t_us=1)
     with pytest.raises(ValueError, match="device_id"):
-        session.say(
+        session.send(
             Hello(device_id="x" * 37, firmware="1", boot_id=1, deck="french52"), seq=5, t_us=1
         )
 

@@ -11,28 +11,27 @@ from collections.abc import Callable
 import pytest
 
 from firmware_proto.cards import CARDS
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     Armed,
     Challenge,
-    HelloAsked,
-    HostSaid,
+    HelloRequest,
+    HostMessage,
     Locked,
     Query,
-    ReplayAsked,
+    ReplayRequest,
     Reset,
     RotateKey,
     SetTime,
-    ShoeEvent,
     Show,
     TestSelf,
-    from_plain,
-    to_plain,
 )
+from firmware_proto.events import ShoeEvent, from_plain, to_plain
 from firmware_proto.reference.codec import Decoder, Listener, Message, encode
-from firmware_proto.reference.codes import CARD_CODES
-from firmware_proto.reference.derived import DERIVED
-from firmware_proto.reference.layouts import FIRST_OF_HOST, MAX_BODY_BYTES, Kind
+from firmware_proto.reference.compiled_layouts import COMPILED
+from firmware_proto.reference.fields import CARD_CODES
+from firmware_proto.reference.framing import MAX_BODY_BYTES
+from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
 from tests.firmware_proto.reference_spec import (
     EXAMPLES,
     SPEC,
@@ -44,12 +43,12 @@ from tests.firmware_proto.reference_spec import (
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
 
 
-COMMANDS: dict[str, Callable[..., HostSaid]] = {
-    "hello_request": HelloAsked,
-    "acknowledge": Acknowledged,
+COMMANDS: dict[str, Callable[..., HostMessage]] = {
+    "hello_request": HelloRequest,
+    "acknowledge": Acknowledge,
     "arm": Armed,
     "lock": Locked,
-    "replay_from": ReplayAsked,
+    "replay_from": ReplayRequest,
     "challenge": Challenge,
     "show": Show,
     "reset": Reset,
@@ -64,7 +63,7 @@ def told(example: Example) -> Message:
     """The message that an example describes."""
     plain = dict(example.plain["said"])
     command = plain.get("command")
-    said: ShoeEvent | HostSaid
+    said: ShoeEvent | HostMessage
     if command is None:
         said = from_plain(plain)
     else:
@@ -73,7 +72,7 @@ def told(example: Example) -> Message:
             carried["key"] = bytes(range(32))  # which no recording shows
         said = COMMANDS[command](**carried)
     seq, boot_id, t_us = (example.plain.get(name) for name in ("seq", "boot_id", "t_us"))
-    return Message(said=said, seq=seq, boot_id=boot_id, t_us=t_us)
+    return Message(content=said, seq=seq, boot_id=boot_id, t_us=t_us)
 
 
 def test_there_is_an_example_of_every_kind() -> None:
@@ -83,10 +82,10 @@ def test_there_is_an_example_of_every_kind() -> None:
 @every_example
 def test_the_frame_says_what_the_spec_says_of_it(example: Example) -> None:
     [found] = Decoder().feed(example.frame)
-    assert found.said == told(example)
+    assert found.content == told(example)
     assert (found.raw, found.first, found.last) == (example.frame, 0, len(example.frame))
-    assert isinstance(found.said, Message)
-    assert found.said.raw == example.frame
+    assert isinstance(found.content, Message)
+    assert found.content.raw == example.frame
 
 
 @every_example
@@ -115,11 +114,11 @@ def test_the_spec_gives_the_kind_and_its_exact_length(kind: Kind) -> None:
     section = text[text.index(f"**{kind.name.lower()}** `{kind:02X}`") :]
     length = re.search(r"\*\*(\d+)\*\*", section)
     assert length
-    assert int(length[1]) == DERIVED[kind].frame.size <= MAX_BODY_BYTES
+    assert int(length[1]) == COMPILED[kind].frame.size <= MAX_BODY_BYTES
 
 
 def test_the_longest_frame_leaves_room_for_a_mac() -> None:
-    assert max(d.frame.size for d in DERIVED.values()) + 16 <= MAX_BODY_BYTES
+    assert max(d.frame.size for d in COMPILED.values()) + 16 <= MAX_BODY_BYTES
 
 
 def test_every_card_of_both_decks_has_a_code_of_its_own() -> None:

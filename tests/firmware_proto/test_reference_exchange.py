@@ -7,23 +7,13 @@ Must not know: how a line spoils frames.
 from __future__ import annotations
 
 from firmware_proto.cards import card
-from firmware_proto.events import (
-    Armed,
-    Authenticated,
-    CardDrawn,
-    Challenged,
-    Hello,
-    HelloAsked,
-    RotateKey,
-    Status,
-    to_plain,
-)
+from firmware_proto.commands import Armed, HelloRequest, RotateKey
+from firmware_proto.events import Authenticated, CardDrawn, Challenged, Hello, Status, to_plain
+from firmware_proto.reference.authentication import KeyAuthenticator, ShoeAuthenticator
 from firmware_proto.reference.codec import Listener
 from firmware_proto.reference.device import ReferenceDevice
-from firmware_proto.reference.guard import KeyGuard
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.reference.keys import HostKeys, ShoeKeys
-from firmware_proto.reference.shoe_guard import ShoeGuard
+from firmware_proto.reference.mac import HostKeys, ShoeKeys
 from firmware_proto.session import Resume
 from tests.firmware_proto.reference_spec import (
     EXAMPLES,
@@ -76,12 +66,12 @@ def test_both_ends_say_what_the_spec_shows() -> None:
     shoe_keys = ShoeKeys({1: bytes(32), 2: KEY}, lambda: SHOE_NONCE)
     host = ReferenceHost(
         Resume("SH-0042", 813),
-        guard=KeyGuard(HostKeys({"SH-0042": {2: KEY}}, lambda: HOST_NONCE)),
+        auth=KeyAuthenticator(HostKeys({"SH-0042": {2: KEY}}, lambda: HOST_NONCE)),
     )
-    shoe = ReferenceDevice(ShoeGuard(shoe_keys))
-    host.desire(Armed(58, "banker", 2))
-    assert shoe.receive(host.outgoing(), 1.0) == [HelloAsked()]
-    shoe.say(full_hello(), seq=814, t_us=2_500_000)
+    shoe = ReferenceDevice(ShoeAuthenticator(shoe_keys))
+    host.set_desired_state(Armed(58, "banker", 2))
+    assert shoe.receive(host.outgoing(), 1.0) == [HelloRequest()]
+    shoe.send(full_hello(), seq=814, t_us=2_500_000)
     introduction = shoe.outgoing()
     assert introduction == FRAMES["hello, an introduction"]
     [challenged] = host.receive(introduction, 1.0)
@@ -98,10 +88,10 @@ def test_both_ends_say_what_the_spec_shows() -> None:
     assert isinstance(authenticated.event, Authenticated)
     assert authenticated.event.shoe_nonce == SHOE_NONCE.hex()
     assert host.outgoing() == SEALED_EXAMPLES[0].frame
-    assert shoe.receive(SEALED_EXAMPLES[0].frame, 1.1) == [HelloAsked()]
+    assert shoe.receive(SEALED_EXAMPLES[0].frame, 1.1) == [HelloRequest()]
     assert shoe_keys.keys == {2: KEY}
-    shoe.say(full_hello(), seq=814, t_us=2_501_000)
-    shoe.say(Status(armed=None, drawn=57, unacknowledged=0), seq=814, t_us=2_502_000)
+    shoe.send(full_hello(), seq=814, t_us=2_501_000)
+    shoe.send(Status(armed=None, drawn=57, unacknowledged=0), seq=814, t_us=2_502_000)
     said = shoe.outgoing()
     assert said == SEALED_EXAMPLES[1].frame + SEALED_EXAMPLES[2].frame
     hello, _ = host.receive(said, 1.2)
@@ -109,7 +99,7 @@ def test_both_ends_say_what_the_spec_shows() -> None:
     assert host.outgoing() == SEALED_EXAMPLES[3].frame + SEALED_EXAMPLES[4].frame
     shoe.receive(SEALED_EXAMPLES[3].frame + SEALED_EXAMPLES[4].frame, 1.2)
     drawn = CardDrawn(card=card("8S"), number=58, armed=True, confidence=99)
-    shoe.say(drawn, seq=814, t_us=5_123_456)
+    shoe.send(drawn, seq=814, t_us=5_123_456)
     sealed_card = shoe.outgoing()
     assert sealed_card == SEALED_EXAMPLES[5].frame
     [heard] = host.receive(sealed_card, 1.3)

@@ -13,24 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_proto.cards import ELEMENT65, FRENCH52
-from firmware_proto.events import (
-    Button,
-    CardDrawn,
-    CuttingCard,
-    Gap,
-    Hello,
-    ShoeEvent,
-    Status,
-)
-from firmware_proto.reference.codec import Message, body_of
-from firmware_proto.reference.express import next_card
-from firmware_proto.reference.framing import Splitter, framed
-from firmware_proto.reference.guard import KeyGuard
+from firmware_proto.events import Button, CardDrawn, CuttingCard, Gap, Hello, ShoeEvent, Status
+from firmware_proto.reference.authentication import KeyAuthenticator
+from firmware_proto.reference.codec import Message, body_of, next_card
+from firmware_proto.reference.framing import Splitter, frame_body
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.reference.keys import HostKeys
-from firmware_proto.reference.layouts import Kind
-from firmware_proto.reference.seal import Agreed, Transcript
-from firmware_proto.session import Heard
+from firmware_proto.reference.mac import HostKeys, SessionKeys, Transcript
+from firmware_proto.reference.packing import Kind
+from firmware_proto.session import ReceivedEvent
 
 KEY = bytes(range(32))
 TRANSCRIPT = Transcript(1, bytes(16), bytes(range(16)), 7, "SH-1")
@@ -90,19 +80,19 @@ class Line:
     """A shoe's frames and two hosts: one that gets each whole, one that gets it in two feeds."""
 
     def __init__(self, *, keyed: bool) -> None:
-        self._sealer = Agreed.by_shoe(TRANSCRIPT, KEY).sealer if keyed else None
-        self.whole, self.halved = (ReferenceHost(None, guard=_guard(keyed)) for _ in range(2))
+        self._signer = SessionKeys.by_shoe(TRANSCRIPT, KEY).signer if keyed else None
+        self.whole, self.halved = (ReferenceHost(None, auth=_auth(keyed)) for _ in range(2))
         self._next = 1
-        self.heard: list[Heard] = []
+        self.heard: list[ReceivedEvent] = []
         hello = Hello(device_id="SH-1", firmware="1", boot_id=BOOT, deck="french52")
-        self.put(self._frame(body_of(Message(said=hello, seq=1, boot_id=BOOT, t_us=1))))
+        self.put(self._frame(body_of(Message(content=hello, seq=1, boot_id=BOOT, t_us=1))))
 
     def send(self, sent: Sent) -> None:
         seq = max(1, self._next + sent.ahead)
         event = sent.event
         if isinstance(event, Gap):
             event = Gap(first=seq, last=seq)
-        body = bytearray(body_of(Message(said=event, seq=seq, boot_id=sent.boot, t_us=9)))
+        body = bytearray(body_of(Message(content=event, seq=seq, boot_id=sent.boot, t_us=9)))
         if sent.field is not None and sent.field[0] < len(body):
             body[sent.field[0]] = sent.field[1]
         for _ in range(sent.skipped):
@@ -124,25 +114,29 @@ class Line:
         assert heard == self.halved.receive(data[:half], 1.0) + self.halved.receive(
             data[half:], 1.0
         )
-        assert [type(h) for h in heard] == [Heard] * len(heard)
+        assert [type(h) for h in heard] == [ReceivedEvent] * len(heard)
         self.heard += heard
 
     def _frame(self, body: bytes) -> bytes:
-        return framed(body if self._sealer is None else self._sealer.seal(body) or b"")
+        return frame_body(body if self._signer is None else self._signer.sign(body) or b"")
 
 
-def _guard(keyed: bool) -> KeyGuard | None:
+def _auth(keyed: bool) -> KeyAuthenticator | None:
     if not keyed:
         return None
-    guard = KeyGuard(HostKeys({"SH-1": {1: KEY}}, bytes))
-    guard._agreed = Agreed.by_host(TRANSCRIPT, KEY)
-    return guard
+    auth = KeyAuthenticator(HostKeys({"SH-1": {1: KEY}}, bytes))
+    auth._session_keys = SessionKeys.by_host(TRANSCRIPT, KEY)
+    return auth
 
 
 def state(session: ReferenceHost) -> tuple[object, ...]:
     """All that the next frame could depend on, and what would be said."""
-    splitter, guard = session._splitter, session._guard
-    last = guard._agreed.opener.last if isinstance(guard, KeyGuard) and guard._agreed else None
+    splitter, auth = session._splitter, session._auth
+    last = (
+        auth._session_keys.verifier.last
+        if isinstance(auth, KeyAuthenticator) and auth._session_keys
+        else None
+    )
     stands = (splitter._rest, splitter._why, splitter.at, splitter.lead, splitter.between_frames)
     return (session._expected, session._heard_t, last, *stands, session.outgoing())
 
@@ -171,37 +165,40 @@ def test_both_ways_hear_the_same_and_then_stand_alike(keyed: bool, frames: list[
 def test_an_ordinary_card_goes_its_own_way(keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     line = Line(keyed=keyed)
     line.send(Sent(CuttingCard()))  # with keys, the first that is heard under the agreement
-    frame = line._frame(body_of(Message(said=DRAWN, seq=2, boot_id=BOOT, t_us=9)))
+    frame = line._frame(body_of(Message(content=DRAWN, seq=2, boot_id=BOOT, t_us=9)))
     monkeypatch.delattr(Splitter, "feed")
     [heard] = line.whole.receive(frame, 2.0)
     assert (heard.event, heard.seq) == (DRAWN, 2)
 
 
 def test_every_flipped_bit_of_a_card_with_a_mac_is_left_untaken() -> None:
-    sealer, opener = Agreed.by_shoe(TRANSCRIPT, KEY).sealer, Agreed.by_host(TRANSCRIPT, KEY).opener
-    body = sealer.seal(body_of(Message(said=DRAWN, seq=1, boot_id=BOOT, t_us=9))) or b""
+    signer, verifier = (
+        SessionKeys.by_shoe(TRANSCRIPT, KEY).signer,
+        SessionKeys.by_host(TRANSCRIPT, KEY).verifier,
+    )
+    body = signer.sign(body_of(Message(content=DRAWN, seq=1, boot_id=BOOT, t_us=9))) or b""
     splitter = Splitter()
     splitter.feed(b"\0")
     for bit in range(8 * len(body)):
         damaged = bytearray(body)
         damaged[bit // 8] ^= 1 << bit % 8
         # A new CRC each time: it is the MAC, or the field itself, that has to refuse it.
-        assert next_card(framed(bytes(damaged)), splitter, opener, 1, BOOT) is None
-        assert (opener.last, splitter.at) == (0, 1)
-    taken = next_card(framed(body), splitter, opener, 1, BOOT)
+        assert next_card(frame_body(bytes(damaged)), splitter, verifier, 1, BOOT) is None
+        assert (verifier.last, splitter.at) == (0, 1)
+    taken = next_card(frame_body(body), splitter, verifier, 1, BOOT)
     assert taken is not None and taken.event == DRAWN
-    assert opener.last == 1
-    assert next_card(framed(body), splitter, opener, 1, BOOT) is None  # sent before
+    assert verifier.last == 1
+    assert next_card(frame_body(body), splitter, verifier, 1, BOOT) is None  # sent before
 
 
 def test_a_card_in_the_wrong_wrapping_is_left_untaken() -> None:
-    body = body_of(Message(said=DRAWN, seq=1, boot_id=BOOT, t_us=9))
-    opener = Agreed.by_host(TRANSCRIPT, KEY).opener
+    body = body_of(Message(content=DRAWN, seq=1, boot_id=BOOT, t_us=9))
+    verifier = SessionKeys.by_host(TRANSCRIPT, KEY).verifier
     splitter = Splitter()
     splitter.feed(b"\0")
     for version in (0, 2, 0x81):
-        assert next_card(framed(bytes((version,)) + body[1:]), splitter, None, 1, BOOT) is None
+        assert next_card(frame_body(bytes((version,)) + body[1:]), splitter, None, 1, BOOT) is None
     other_kind = bytes((body[0], Kind.CUTTING_CARD)) + body[2:]
-    assert next_card(framed(other_kind), splitter, None, 1, BOOT) is None
-    assert next_card(framed(body), splitter, opener, 1, BOOT) is None
-    assert next_card(framed(body), splitter, None, 1, BOOT) is not None
+    assert next_card(frame_body(other_kind), splitter, None, 1, BOOT) is None
+    assert next_card(frame_body(body), splitter, verifier, 1, BOOT) is None
+    assert next_card(frame_body(body), splitter, None, 1, BOOT) is not None

@@ -10,22 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import (
-    Acknowledged,
-    Armed,
-    CuttingCard,
-    Discarded,
-    Gap,
-    Hello,
-    HelloAsked,
-    Repeated,
-    ReplayAsked,
-    Reply,
-)
+from firmware_proto.commands import Acknowledge, Armed, HelloRequest, ReplayRequest
+from firmware_proto.events import CuttingCard, Discarded, Gap, Hello, Repeated, Reply
 from firmware_proto.profiles import profile
 from firmware_proto.reference.codec import Decoder, Message
 from firmware_proto.reference.host import ASK_AGAIN_S, SILENCE_S, ReferenceHost
-from firmware_proto.session import Heard, Resume
+from firmware_proto.session import ReceivedEvent, Resume
 from tests.firmware_proto.reference_ends import card_event
 from tests.firmware_proto.reference_host_frames import (
     card,
@@ -44,8 +34,8 @@ def test_the_first_bytes_are_a_delimiter_and_a_hello_request_in_delimiters() -> 
     out = ReferenceHost(None).outgoing()
     assert out[:2] == b"\0\0"
     [found] = Decoder().feed(out)
-    assert isinstance(found.said, Message)
-    assert found.said.said == HelloAsked()
+    assert isinstance(found.content, Message)
+    assert found.content.content == HelloRequest()
 
 
 def test_hello_is_asked_for_again_every_second_until_it_comes() -> None:
@@ -59,7 +49,7 @@ def test_hello_is_asked_for_again_every_second_until_it_comes() -> None:
         if t >= deadline:
             session.tick(t)
         asked += sent(session)
-    assert asked == [HelloAsked()] * 3
+    assert asked == [HelloRequest()] * 3
     session.receive(hello(1) + status(1), 54.0)
     session.tick(54.0 + 2 * ASK_AGAIN_S)
     assert sent(session) == []
@@ -70,7 +60,7 @@ def test_after_a_hello_that_nothing_follows_hello_is_asked_for() -> None:
     session.receive(hello(1, boot=2), 10.0)
     session.tick(10.0)
     session.tick(10.0 + ASK_AGAIN_S)
-    assert HelloAsked() in sent(session)
+    assert HelloRequest() in sent(session)
 
 
 def test_a_silent_line_makes_the_host_ask_who_is_there() -> None:
@@ -81,7 +71,7 @@ def test_a_silent_line_makes_the_host_ask_who_is_there() -> None:
     session.tick(10.0 + SILENCE_S - 0.1)
     assert sent(session) == []
     session.tick(10.0 + SILENCE_S)
-    assert sent(session) == [HelloAsked()]
+    assert sent(session) == [HelloRequest()]
 
 
 def test_a_shoe_not_known_starts_at_its_current_number_and_its_memory_is_history() -> None:
@@ -102,9 +92,9 @@ def test_a_shoe_not_known_starts_at_its_current_number_and_its_memory_is_history
 def test_history_is_acknowledged_once_hello_is_stored() -> None:
     session = ReferenceHost(None)
     session.receive(hello(8, oldest=6), 1.0)
-    assert Acknowledged(7) not in sent(session)
+    assert Acknowledge(7) not in sent(session)
     session.stored(7)
-    assert sent(session) == [Acknowledged(7)]
+    assert sent(session) == [Acknowledge(7)]
 
 
 def test_a_known_shoe_goes_on_behind_the_last_number_stored() -> None:
@@ -116,7 +106,7 @@ def test_a_known_shoe_goes_on_behind_the_last_number_stored() -> None:
         ("card_drawn", 6),
         ("card_drawn", 7),
     ]
-    assert sent(session) == [Acknowledged(5)]
+    assert sent(session) == [Acknowledge(5)]
 
 
 def test_what_a_known_shoe_no_longer_keeps_is_a_gap_and_is_stored_like_an_event() -> None:
@@ -125,7 +115,7 @@ def test_what_a_known_shoe_no_longer_keeps_is_a_gap_and_is_stored_like_an_event(
     assert [e.type for e, _ in got] == ["hello", "gap", "card_drawn"]
     assert got[1] == (Gap(first=6, last=8), 8)
     session.stored(8)
-    assert Acknowledged(8) in sent(session)
+    assert Acknowledge(8) in sent(session)
 
 
 def test_a_known_shoe_that_keeps_nothing_of_what_is_missing_shows_it_all_as_a_gap() -> None:
@@ -140,14 +130,14 @@ def test_a_hello_that_does_not_say_what_is_kept_makes_no_gap() -> None:
 
 def test_of_such_a_shoe_what_is_lost_is_asked_for_for_ever_and_it_is_not_armed() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    session.desire(Armed(1, "player", 1))
+    session.set_desired_state(Armed(1, "player", 1))
     assert names(session, hello(12), card(9), card(10), card(11)) == ["hello", *["discarded"] * 3]
-    assert [said for said in sent(session) if not isinstance(said, HelloAsked)] == [
-        Acknowledged(5),
-        ReplayAsked(6),
+    assert [said for said in sent(session) if not isinstance(said, HelloRequest)] == [
+        Acknowledge(5),
+        ReplayRequest(6),
     ]
     named = ReferenceHost(Resume("SH-1", 5))
-    named.desire(Armed(1, "player", 1))
+    named.set_desired_state(Armed(1, "player", 1))
     for _, seq in given_by(named, hello(12, oldest=9), card(9), card(10), card(11)):
         if seq is not None:
             named.stored(seq)
@@ -185,20 +175,20 @@ def test_an_event_ahead_of_its_turn_waits_to_be_sent_again() -> None:
 def test_what_was_passed_over_is_asked_for_at_once_and_once() -> None:
     session = met()
     session.receive(card(1) + card(3) + card(4), 2.0)
-    assert sent(session) == [ReplayAsked(2)]
+    assert sent(session) == [ReplayRequest(2)]
     session.receive(card(5), 2.1)
     assert sent(session) == []
     session.receive(card(2) + card(4), 2.2)
-    assert sent(session) == [ReplayAsked(3)]
+    assert sent(session) == [ReplayRequest(3)]
 
 
 def test_what_the_shoe_takes_for_heard_is_asked_for() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
     session.receive(hello(9, oldest=2) + status(9, unheard=3), 2.0)
-    assert ReplayAsked(6) not in sent(session)
+    assert ReplayRequest(6) not in sent(session)
     session = ReferenceHost(Resume("SH-1", 5))
     session.receive(hello(9, oldest=2) + status(9, unheard=2), 2.0)
-    assert ReplayAsked(6) in sent(session)
+    assert ReplayRequest(6) in sent(session)
     assert names(session, card(6), card(7), card(8)) == ["card_drawn"] * 3
 
 
@@ -212,7 +202,7 @@ def test_a_gap_in_the_shoe_s_memory_is_given_once_and_stored_like_an_event() -> 
     ]
     assert given_by(session, lost) == [(Repeated(of="gap"), None)]
     session.stored(4)
-    assert sent(session) == [Acknowledged(4)]
+    assert sent(session) == [Acknowledge(4)]
 
 
 def test_of_a_gap_that_is_partly_known_the_rest_is_given() -> None:
@@ -227,11 +217,11 @@ def test_a_repeat_is_named_and_acknowledged_again_if_it_is_stored() -> None:
     session = met()
     session.receive(card(1) + card(2), 2.0)
     session.stored(1)
-    assert sent(session) == [Acknowledged(1)]
+    assert sent(session) == [Acknowledge(1)]
     assert given_by(session, card(2)) == [(Repeated(of="card_drawn"), None)]
     assert sent(session) == []
     assert given_by(session, card(1)) == [(Repeated(of="card_drawn"), None)]
-    assert sent(session) == [Acknowledged(1)]
+    assert sent(session) == [Acknowledge(1)]
 
 
 def test_only_what_was_given_can_be_acknowledged_and_only_the_last_is_said() -> None:
@@ -243,7 +233,7 @@ def test_only_what_was_given_can_be_acknowledged_and_only_the_last_is_said() -> 
     session.stored(1)
     session.stored(2)
     session.stored(1)
-    assert sent(session) == [Acknowledged(2)]
+    assert sent(session) == [Acknowledge(2)]
 
 
 def test_a_second_hello_of_the_same_boot_is_a_repeat_and_changes_nothing() -> None:
@@ -272,7 +262,7 @@ def test_a_restart_whose_hello_was_lost_is_noticed_and_nothing_is_given_until_he
 ) -> None:
     session = met()
     assert names(session, first, card(1, boot=2), card(1)) == ["discarded"] * 3
-    assert sent(session) == [HelloAsked()]
+    assert sent(session) == [HelloRequest()]
     assert names(session, hello(2, boot=2, oldest=1), card(1)) == ["hello", "card_drawn"]
 
 
@@ -287,7 +277,7 @@ def test_another_shoe_on_the_same_connection_starts_at_its_own_number() -> None:
     assert sent(session) == []
     session.stored(1)
     session.stored(2)
-    assert sent(session) == [Acknowledged(2)]
+    assert sent(session) == [Acknowledge(2)]
 
 
 def test_what_only_a_host_says_is_discarded_so_an_echo_does_nothing() -> None:
@@ -305,7 +295,7 @@ def test_two_statuses_ahead_of_a_standing_host_make_it_ask() -> None:
     session.receive(status(3) + card(1) + status(3), 2.0)
     assert sent(session) == []
     session.receive(status(3), 4.0)
-    assert sent(session) == [HelloAsked()]
+    assert sent(session) == [HelloRequest()]
 
 
 def test_places_are_those_of_the_frames_in_the_connection() -> None:
@@ -332,7 +322,7 @@ def test_what_is_given_depends_on_the_bytes_alone(stream: bytes, data: st.DataOb
     resume = data.draw(st.sampled_from([None, Resume("SH-1", 1), Resume("SH-2", 4)]))
     whole = ReferenceHost(resume).receive(stream, 1.0)
     session, t, at = ReferenceHost(resume), 1.0, 0
-    got: list[Heard] = []
+    got: list[ReceivedEvent] = []
     while at < len(stream):
         size = data.draw(st.integers(1, 90))
         got += session.receive(stream[at : at + size], t)
@@ -343,7 +333,7 @@ def test_what_is_given_depends_on_the_bytes_alone(stream: bytes, data: st.DataOb
         if data.draw(st.booleans()) and got:
             session.stored(got[-1].seq if got[-1].seq is not None else 1)
         if data.draw(st.booleans()):
-            session.desire(Armed(1, "player", 1))
+            session.set_desired_state(Armed(1, "player", 1))
             session.outgoing()
     assert got == whole
 

@@ -13,19 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import (
-    Acknowledged,
-    Armed,
-    Discarded,
-    Gap,
-    Hello,
-    Locked,
-    Repeated,
-)
+from firmware_proto.commands import Acknowledge, Armed, Locked
+from firmware_proto.events import Discarded, Gap, Hello, Repeated
+from firmware_proto.reference.authentication import KeyAuthenticator, RecordedAuthenticator
 from firmware_proto.reference.device import WINDOW
-from firmware_proto.reference.guard import KeyGuard, RecordedGuard
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.reference.keys import HostKeys
+from firmware_proto.reference.mac import HostKeys
 from tests.firmware_proto.reference_ends import KEY, Ends, Line, card_event, keyed, nonces
 
 DRAWS = 40
@@ -76,8 +69,8 @@ def test_a_recorded_connection_gives_the_same_again_without_time_store_or_key(
     assert len(ends.host.connections) > 1
     for resume, stream, heard in ends.host.connections:
         verdicts = {h.first: h.event for h in heard}
-        guard = RecordedGuard(verdicts.get) if with_keys else None
-        again = ReferenceHost(resume, guard=guard)
+        auth = RecordedAuthenticator(verdicts.get) if with_keys else None
+        again = ReferenceHost(resume, auth=auth)
         got = []
         while stream:
             size = random.randrange(1, 60)
@@ -114,7 +107,7 @@ def test_a_clean_line_discards_and_repeats_nothing(with_keys: bool) -> None:
     odd = [h for h in ends.host.given if isinstance(h.event, Discarded | Repeated)]
     # Storing late makes the shoe send again; apart from that nothing is said twice.
     assert not [h for h in odd if isinstance(h.event, Discarded)]
-    assert not [said for said in ends.shoe.said if isinstance(said, Discarded)]
+    assert not [said for said in ends.shoe.received if isinstance(said, Discarded)]
 
 
 def test_a_long_memory_gets_through_a_window_at_a_time_without_repeats() -> None:
@@ -134,14 +127,14 @@ def test_what_the_shoe_is_told_to_be_arrives_over_a_bad_line() -> None:
     ends = Ends(line=Line(Random(5), 0.3))
     ends.connect()
     for number in range(1, 30):
-        ends.host.session.desire(Armed(number, "player", 1))
+        ends.host.session.set_desired_state(Armed(number, "player", 1))
         for _ in range(500):
             if ends.shoe.armed == number:
                 break
             ends.step()
         assert ends.shoe.armed == number
         ends.shoe.draw(ends.t)
-    ends.host.session.desire(Locked())
+    ends.host.session.set_desired_state(Locked())
     ends.shoe.armed = 30
     ends.run(10.0)
     assert ends.shoe.armed is None
@@ -150,16 +143,18 @@ def test_what_the_shoe_is_told_to_be_arrives_over_a_bad_line() -> None:
 def test_once_the_shoe_shows_it_a_state_is_not_said_again() -> None:
     ends = Ends()
     ends.connect()
-    ends.host.session.desire(Armed(1, "player", 1))
+    ends.host.session.set_desired_state(Armed(1, "player", 1))
     ends.run(60.0)
-    assert [said for said in ends.shoe.said if isinstance(said, Armed)] == [Armed(1, "player", 1)]
+    assert [said for said in ends.shoe.received if isinstance(said, Armed)] == [
+        Armed(1, "player", 1)
+    ]
 
 
 def test_a_refused_state_rests_until_something_about_the_shoe_changes() -> None:
     ends = Ends()
     ends.shoe.locked_by_key = True
     ends.connect()
-    ends.host.session.desire(Armed(1, "player", 1))
+    ends.host.session.set_desired_state(Armed(1, "player", 1))
     ends.run(60.0)
     refused = [h.event for h in ends.host.given if h.event.type == "reply"]
     assert 1 <= len(refused) <= 2
@@ -171,7 +166,7 @@ def test_a_refused_state_rests_until_something_about_the_shoe_changes() -> None:
 def test_a_shoe_that_restarts_is_heard_of_and_armed_again() -> None:
     ends = Ends()
     ends.connect()
-    ends.host.session.desire(Armed(1, "player", 1))
+    ends.host.session.set_desired_state(Armed(1, "player", 1))
     ends.run(1.0)
     ends.shoe.reboot(ends.t)
     ends.run(3.0)
@@ -191,7 +186,7 @@ def test_a_host_that_knows_the_shoe_gets_what_happened_while_it_was_away() -> No
     ends.run(0.5)
     assert [seq for seq, _ in ends.host.stored] == [1, 2]
     assert [h.event.resumed for h in ends.host.given if type(h.event) is Hello] == [False, True]
-    assert Acknowledged(2) in ends.shoe.said
+    assert Acknowledge(2) in ends.shoe.received
     assert not ends.shoe.kept
 
 
@@ -204,8 +199,8 @@ def test_any_split_of_a_keyed_connection_gives_the_same(data: st.DataObject) -> 
             ends.shoe.draw(ends.t)
         ends.step()
     [(resume, stream, _)] = ends.host.connections
-    guards = (KeyGuard(HostKeys({"SH-1": {1: KEY}}, nonces(2))) for _ in range(2))
-    whole, session = (ReferenceHost(resume, guard=guard) for guard in guards)
+    auths = (KeyAuthenticator(HostKeys({"SH-1": {1: KEY}}, nonces(2))) for _ in range(2))
+    whole, session = (ReferenceHost(resume, auth=auth) for auth in auths)
     wanted = whole.receive(bytes(stream), 1.0)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=30)))
     edges = [0, *cuts, len(stream)]

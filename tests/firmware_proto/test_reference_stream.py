@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.cards import FRENCH52
-from firmware_proto.events import Acknowledged, CardDrawn, Discarded, Overheard, Repeated, Status
+from firmware_proto.commands import Acknowledge
+from firmware_proto.events import CardDrawn, Discarded, HostTraffic, Repeated, Status
 from firmware_proto.reference.codec import Decoded, Decoder, Listener, Message, encode
-from firmware_proto.reference.framing import MAX_STUFFED_BYTES, framed
-from firmware_proto.session import Heard
+from firmware_proto.reference.framing import MAX_STUFFED_BYTES, frame_body
+from firmware_proto.session import ReceivedEvent
 from tests.firmware_proto.reference_spec import EXAMPLES, Example, framed_by_the_book
 
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
@@ -24,8 +25,10 @@ every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
 frames = st.sampled_from([e.frame for e in EXAMPLES])
 garbage = st.binary(max_size=40) | st.binary(min_size=200, max_size=900)
 streams = st.lists(frames | garbage, max_size=8).map(b"".join)
-BEFORE = encode(Message(said=CardDrawn(card=FRENCH52.cards[0], number=1), seq=1, boot_id=1, t_us=1))
-BEHIND = encode(Message(said=Acknowledged(77)))
+BEFORE = encode(
+    Message(content=CardDrawn(card=FRENCH52.cards[0], number=1), seq=1, boot_id=1, t_us=1)
+)
+BEHIND = encode(Message(content=Acknowledge(77)))
 
 
 def decoded(*chunks: bytes) -> list[Decoded]:
@@ -34,7 +37,7 @@ def decoded(*chunks: bytes) -> list[Decoded]:
 
 
 def messages(found: list[Decoded]) -> list[bytes]:
-    return [f.raw.strip(b"\0") for f in found if isinstance(f.said, Message)]
+    return [f.raw.strip(b"\0") for f in found if isinstance(f.content, Message)]
 
 
 @every_example
@@ -45,7 +48,7 @@ def test_no_flipped_bit_is_taken_for_a_message_nor_costs_a_neighbour(example: Ex
         flipped[bit // 8] ^= 1 << bit % 8
         found = decoded(BEFORE + bytes(flipped) + BEHIND)
         assert messages(found) == wanted
-        assert any(isinstance(f.said, Discarded) for f in found)
+        assert any(isinstance(f.content, Discarded) for f in found)
 
 
 @every_example
@@ -116,16 +119,16 @@ def test_a_delimiter_on_its_own_is_not_counted_twice() -> None:
 def test_what_precedes_the_first_delimiter_is_discarded_even_if_it_is_a_frame() -> None:
     frame = EXAMPLES[0].frame
     cut, whole = decoded(frame[1:] + frame)
-    assert cut.said == Discarded(reason="before the first delimiter")
+    assert cut.content == Discarded(reason="before the first delimiter")
     assert (cut.first, cut.last) == (0, len(frame) - 1)
-    assert isinstance(whole.said, Message)
+    assert isinstance(whole.content, Message)
 
 
 def test_a_line_without_delimiters_is_discarded_piece_by_piece_and_not_kept() -> None:
     decoder = Decoder()
     flood = b"\x55" * 100_000
     found = decoder.feed(b"\0" + flood) + decoder.feed(b"\0" + BEHIND) + decoder.end()
-    assert {f.said for f in found[:-1]} == {Discarded(reason="longer than any frame")}
+    assert {f.content for f in found[:-1]} == {Discarded(reason="longer than any frame")}
     assert max(len(f.raw) for f in found) <= MAX_STUFFED_BYTES + 1
     assert sum(len(f.raw) for f in found[:-1]) == len(flood) + 2
     assert messages(found) == [BEHIND.strip(b"\0")]
@@ -133,14 +136,14 @@ def test_a_line_without_delimiters_is_discarded_piece_by_piece_and_not_kept() ->
 
 def test_a_flood_before_the_first_delimiter_is_discarded_as_such() -> None:
     found = decoded(b"\x55" * 1000 + b"\0" + BEHIND)
-    assert {f.said for f in found[:-1]} == {Discarded(reason="before the first delimiter")}
+    assert {f.content for f in found[:-1]} == {Discarded(reason="before the first delimiter")}
     assert messages(found) == [BEHIND.strip(b"\0")]
 
 
 def test_the_longest_run_that_may_be_a_frame_is_looked_at_and_one_byte_more_is_not() -> None:
     for size, reason in ((MAX_STUFFED_BYTES, "stuffing"), (MAX_STUFFED_BYTES + 1, "longer than")):
         found = decoded(b"\0" + b"\xf3" * size + b"\0")
-        first = found[0].said
+        first = found[0].content
         assert isinstance(first, Discarded)
         assert first.reason.startswith(reason)
 
@@ -166,29 +169,31 @@ def test_a_sound_frame_that_this_version_has_not_is_discarded_and_named(
     body: bytes, reason: str
 ) -> None:
     [found] = decoded(framed_by_the_book(body))
-    assert found.said == Discarded(reason=reason)
+    assert found.content == Discarded(reason=reason)
 
 
 def test_a_body_that_no_frame_can_hold_is_refused_by_the_sender() -> None:
     with pytest.raises(ValueError, match="240"):
-        framed(bytes(237))
+        frame_body(bytes(237))
 
 
 def test_what_the_profile_has_no_frame_for_is_refused_by_the_sender() -> None:
     for said in (Repeated(of="status"), Discarded(reason="?")):
         with pytest.raises(ValueError, match="no frame"):
-            encode(Message(said=said, seq=1, boot_id=1, t_us=1))
+            encode(Message(content=said, seq=1, boot_id=1, t_us=1))
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        Message(said=Acknowledged(2**32)),
-        Message(said=Acknowledged(-1)),
-        Message(said=CardDrawn(card=None, confidence=101), seq=1, boot_id=1, t_us=1),
-        Message(said=CardDrawn(card=None), seq=0, boot_id=1, t_us=1),
-        Message(said=CardDrawn(card=None), boot_id=1, t_us=1),
-        Message(said=Status(armed=None, drawn=70_000, unacknowledged=0), seq=1, boot_id=1, t_us=1),
+        Message(content=Acknowledge(2**32)),
+        Message(content=Acknowledge(-1)),
+        Message(content=CardDrawn(card=None, confidence=101), seq=1, boot_id=1, t_us=1),
+        Message(content=CardDrawn(card=None), seq=0, boot_id=1, t_us=1),
+        Message(content=CardDrawn(card=None), boot_id=1, t_us=1),
+        Message(
+            content=Status(armed=None, drawn=70_000, unacknowledged=0), seq=1, boot_id=1, t_us=1
+        ),
     ],
     ids=repr,
 )
@@ -197,14 +202,14 @@ def test_a_value_that_does_not_fit_its_field_is_refused_by_the_sender(message: M
         encode(message)
 
 
-def heard(*chunks: bytes) -> list[Heard]:
+def heard(*chunks: bytes) -> list[ReceivedEvent]:
     listener = Listener()
     return [h for chunk in chunks for h in listener.feed(chunk)] + listener.end()
 
 
 def card_frame(seq: int, boot_id: int = 1, number: int = 1) -> bytes:
     said = CardDrawn(card=FRENCH52.cards[0], number=number)
-    return encode(Message(said=said, seq=seq, boot_id=boot_id, t_us=1))
+    return encode(Message(content=said, seq=seq, boot_id=boot_id, t_us=1))
 
 
 def test_a_listener_shows_an_event_sent_again_as_a_repeat_in_any_order() -> None:
@@ -225,8 +230,10 @@ def test_a_listener_takes_no_event_of_another_shoe_for_a_repeat() -> None:
 
 def test_a_listener_hears_both_directions_and_says_what_was_left_unfinished() -> None:
     command, rest = heard(BEHIND + BEFORE[:9])
-    assert command == Heard(Overheard(command="acknowledge", through=77), None, 0, len(BEHIND))
-    assert rest == Heard(Discarded(reason="unfinished"), None, len(BEHIND), len(BEHIND) + 9)
+    assert command == ReceivedEvent(
+        HostTraffic(command="acknowledge", through=77), None, 0, len(BEHIND)
+    )
+    assert rest == ReceivedEvent(Discarded(reason="unfinished"), None, len(BEHIND), len(BEHIND) + 9)
 
 
 @given(streams)

@@ -13,7 +13,7 @@ import pytest
 from firmware_proto.angel_eye.settings import HostSettings, Redesignation, host_settings
 from firmware_proto.profiles import profile
 
-PAGES = Path(__file__).parents[2] / "docs" / "integrator"
+PAGES = Path(__file__).parents[2] / "docs" / "guides"
 VENDORS = {"angel_eye": "angel-eye.md", "bee_tek": "bee-tek.md"}
 
 

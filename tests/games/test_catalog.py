@@ -10,7 +10,7 @@ import pytest
 
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
-from shoe_ctl.games.clauses import CLAUSES, METHOD_CLAUSES
+from shoe_ctl.games.game_file import CLAUSES, METHOD_CLAUSES
 from shoe_ctl.games.irregularity_ends import ENDS
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}

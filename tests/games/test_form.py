@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import GameFileError, InputRefused
-from shoe_ctl.games.form import parse
+from shoe_ctl.games.game_file import parse
 
 GOOD = Path(__file__).with_name("lucky_eight.toml").read_text()
 
@@ -50,6 +50,13 @@ def refusal(source: str | bytes) -> str:
         ('area = "any"', 'area = "vip"', "methods.B.area: expected hlga or any, found 'vip'"),
         ('clauses = "none"\n\n[lay', "clauses = {}\n\n[lay", "methods.B.clauses.announcements: "),
         ('windows = "none"', "windows = {}", "windows.cutting_card: expected a table, but the key"),
+        (
+            'windows = "none"',
+            "windows = {cutting_card = {rule = 'none', opened = 'of_right', scope = 'any', "
+            "area = 'any', wager_anew = true}, double_draw = 'none', double_draw_ordered = 'none', "
+            "device_reset = 'none', power_failure = 'none'}",
+            "windows.cutting_card.wager_anew: expected false: bets open again only in device_reset",
+        ),
         # layouts
         ('"tie", "lucky_eight"', '"tei", "lucky_eight"', "layouts.A.wagers[2]: expected player, "),
         (', "perfect_pair"]', "]", "layouts: expected some layout that offers perfect_pair"),

@@ -17,8 +17,8 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.odds import WagerOdds, odds
-from shoe_ctl.games.pay import Wager
 from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.wagers import Wager
 from tests.games import tiny
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}

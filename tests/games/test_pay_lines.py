@@ -9,7 +9,8 @@ import pytest
 from firmware_proto.cards import card
 from shoe_ctl.games import catalog
 from shoe_ctl.games.conditions import features
-from shoe_ctl.games.game import Game, Settlement
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.wagers import Settlement
 from tests.games.paid import PAID
 
 ROUNDS = [(game, cards, paid) for game, rounds in PAID.items() for cards, paid in rounds]

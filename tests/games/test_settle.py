@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from firmware_proto.cards import Card, card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
-from shoe_ctl.games.game import Game, Settlement
-from shoe_ctl.games.judge import judge
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.settle import judge
 from shoe_ctl.games.table_of_play import natural, next_hand, total
+from shoe_ctl.games.wagers import Settlement
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}
 TIGER = GAMES["tiger"]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
 
 import pytest
 
-from firmware_proto.cards import Card, card
+from firmware_proto.cards import DECKS, Card, card
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.games.table_of_play import natural, next_hand, total
+from shoe_ctl.games.conditions import CORE, core_features, reachable
+from shoe_ctl.games.table_of_play import (
+    End,
+    ThirdCards,
+    natural,
+    next_hand,
+    possible_ends,
+    total,
+)
 
 # One row for each two-card total of Banker, one letter for each of Player's third card's points
 # 0 to 9, and after the bar: what Banker does where Player stood.
@@ -103,3 +112,81 @@ def test_only_two_cards_of_eight_or_nine_are_a_natural() -> None:
     for first, second in product(POINTS.values(), repeat=2):
         assert natural((first, second)) == ((first.points + second.points) % 10 in {8, 9})
     assert not natural((POINTS[2], POINTS[3], POINTS[4]))
+
+
+def third_cards_by_hand(player: int, banker: int) -> Iterator[tuple[str, ...]]:
+    """Every course after the first four cards, by the copy above: who draws, and which points."""
+    if player >= 8 or banker >= 8:
+        yield ()
+    elif PLAYER[player] == "S":
+        yield from ([("banker", n) for n in "0123456789"] if BANKER[banker][-1] == "D" else [()])
+    else:
+        for third in "0123456789":
+            if BANKER[banker][int(third)] == "D":
+                yield from (("player", third, "banker", last) for last in "0123456789")
+            else:
+                yield "player", third
+
+
+def end_by_hand(player: int, banker: int, course: tuple[str, ...]) -> End:
+    """The totals and the numbers of cards after this course."""
+    drawn = dict(zip(course[::2], map(int, course[1::2]), strict=True))
+    return (
+        (player + drawn.get("player", 0)) % 10,
+        2 + ("player" in drawn),
+        (banker + drawn.get("banker", 0)) % 10,
+        2 + ("banker" in drawn),
+    )
+
+
+def test_every_round_of_every_two_hands_is_dealt_by_the_copy() -> None:
+    pairs = list(combinations_with_replacement(POINTS.values(), 2))
+    for first, second in product(pairs, repeat=2):
+        for course in third_cards_by_hand(total(first), total(second)):
+            hands: dict[str, tuple[Card, ...]] = {"player": first, "banker": second}
+            for due, points in zip(course[::2], course[1::2], strict=True):
+                assert next_hand(hands["player"], hands["banker"]) == due
+                hands[due] += (POINTS[int(points)],)
+            assert next_hand(hands["player"], hands["banker"]) is None
+
+
+def test_every_end_and_every_way_to_it_are_those_of_the_copy() -> None:
+    for player, banker in product(range(10), repeat=2):
+        courses = list(third_cards_by_hand(player, banker))
+        nothing_seen = possible_ends(player, banker)
+        ways = [(end, points) for end, found in nothing_seen.items() for points in found]
+        assert sorted(ways) == sorted(
+            (end_by_hand(player, banker, course), tuple(map(int, course[1::2])))
+            for course in courses
+        )
+        points = (None, *range(10))
+        one_dealt = [ThirdCards(1, fifth, None) for fifth in points]
+        two_dealt = [ThirdCards(2, *both) for both in product(points, repeat=2)]
+        for seen in (*one_dealt, *two_dealt):
+            shown = (seen.fifth, seen.sixth)[: seen.dealt]
+            fitting = [
+                course
+                for course in courses
+                if len(course[1::2]) >= seen.dealt
+                and all(
+                    wanted in (None, int(points))
+                    for wanted, points in zip(shown, course[1::2], strict=False)
+                )
+            ]
+            assert possible_ends(player, banker, seen).keys() == {
+                end_by_hand(player, banker, course) for course in fitting
+            }
+
+
+def test_conditions_reach_exactly_the_ends_of_the_copy() -> None:
+    ends = {
+        end_by_hand(player, banker, course)
+        for player, banker in product(range(10), repeat=2)
+        for course in third_cards_by_hand(player, banker)
+    }
+    reached = {tuple(seen.items()) for seen in reachable(CORE, DECKS["french52"], 8)}
+    assert reached == {tuple(core_features(*end).items()) for end in ends}
+    for end in ends:
+        seen = core_features(*end)
+        assert seen["player_natural"] == (end[1] == 2 and end[0] >= 8)
+        assert seen["banker_natural"] == (end[3] == 2 and end[2] >= 8)

@@ -9,10 +9,10 @@ import pytest
 from firmware_proto.cards import card
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
-from shoe_ctl.games.form import parse
+from shoe_ctl.games.game_file import parse
 
 FILE = Path(__file__).with_name("lucky_eight.toml")
-PAGE = Path(__file__).parents[2] / "docs" / "integrator" / "adding-a-game.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "add-a-game.md"
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ from firmware_proto.cards import FRENCH52, Card, Deck, card
 from shoe_ctl.games import catalog
 from shoe_ctl.games.conditions import CORE, Condition, Features, Value, features, initial_values
 from shoe_ctl.games.game import DeckRange, Game
-from shoe_ctl.games.pay import PayLine, Wager
-from shoe_ctl.games.settlement import WagerResult
 from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.wagers import PayLine, Wager, WagerResult
 
 TINY = [("A3T", "SH", 2), ("4TJ", "SH", 2), ("27T", "SH", 1), ("2368TJ", "S", 1), ("4J", "SHD", 2)]
 """Ranks, suits, decks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,37 @@ def test_storeys_are_the_longest_way_down_and_a_circle_is_one_of_them() -> None:
     assert house.storeys({"a": (), "b": ()}) == 1
     assert house.storeys({"a": ("b", "c"), "b": ("c",), "c": ()}) == 3
     assert house.storeys({"a": ("b",), "b": ("a", "c"), "c": ("d",), "d": ()}) == 3
+
+
+def test_every_line_is_of_one_kind() -> None:
+    for name, path in house.core(ROOT).items():
+        text = path.read_text("utf-8")
+        assert house.kinds_of_lines(name, text).total() == text.count("\n"), name
+    written = '''"""A module."""
+
+X = 1  # code
+"""What it is."""
+
+# A comment.
+def f():
+    """Do nothing.
+
+    At all.
+    """
+    return """a text
+
+in a string"""
+'''
+    assert house.kinds_of_lines("m", written) == {
+        "code_lines": 5, "docstring_lines": 6, "comment_lines": 1, "blank_lines": 2,
+    }  # fmt: skip
+    assert house.kinds_of_lines(house.TEXTS[0], "TEXTS = {}\n")["text_lines"] == 1
+
+
+def test_the_rooms_make_up_the_core() -> None:
+    whole = sum(house.rooms(ROOT).values(), Counter[str]())
+    assert whole["lines"] == house.read(ROOT)["lines"]
+    assert whole["lines"] == sum(whole[kind] for kind in house.LINE_KINDS)
 
 
 def test_imports_are_found_however_they_are_written(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ def foreign(text: str) -> list[str]:
     return [what for what, pattern in FOREIGN.items() if pattern.search(without_hashes)]
 
 
-def test_the_four_locks_are_there() -> None:
-    assert [path.stem for path in LOCKS] == ["bench", "build", "run", "test"]
+def test_the_five_locks_are_there() -> None:
+    assert [path.stem for path in LOCKS] == ["bench", "build", "release", "run", "test"]
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lock_name)
@@ -86,7 +86,8 @@ def test_the_locks_hold_what_the_project_asks_for() -> None:
     assert run <= pins("run").keys()
     assert run | wanted(extras["test"]) | wanted(extras["check"]) <= pins("test").keys()
     assert run | wanted(extras["bench"]) <= pins("bench").keys()
-    assert wanted((FOLDER / "build.in").read_text("utf-8").splitlines()) <= pins("build").keys()
+    for path in FOLDER.glob("*.in"):
+        assert wanted(path.read_text("utf-8").splitlines()) <= pins(path.stem).keys()
 
 
 @pytest.mark.parametrize("package", ["bellows", "pymodbus"])

@@ -1,6 +1,7 @@
 """The contributor's pages that name modules: where to look, and the rooms of the table.
 
-In: docs/contributor/where.md, architecture.md, the import contract. Out: what they name wrongly.
+In: docs/contributing/where.md, docs/architecture/overview.md, the import contract.
+Out: what they name wrongly.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from pathlib import Path
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs" / "contributor"
+PAGES = ROOT / "docs"
 COVERED = ("table", "daemon", "history", "replay", "config")
 
 ROW = re.compile(r"^\| (?P<question>[^|]*\?) \| (?P<answer>[^|]*) \|$", re.MULTILINE)
 ANSWER = re.compile(r"`(?P<module>[a-z_/]+\.py)`(?:: (?P<names>`[A-Za-z_]+`(?:, `[A-Za-z_]+`)*))?")
 
-WHERE = (PAGES / "where.md").read_text("utf-8")
+WHERE = (PAGES / "contributing/where.md").read_text("utf-8")
 ROWS = ROW.findall(WHERE)
-ARCHITECTURE = (PAGES / "architecture.md").read_text("utf-8")
+ARCHITECTURE = (PAGES / "architecture/overview.md").read_text("utf-8")
 
 NODE = re.compile(r'(\w+)\["([^"]+)"\]')
 

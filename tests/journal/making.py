@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from shoe_ctl.journal.group import CommitResult, Group
+from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
@@ -20,9 +20,9 @@ from shoe_ctl.records import Audience, Record
 T_US = 1_700_000_000_000_000
 
 
-def dealt(number: int, table: str = "bac-07") -> Group:
+def dealt(number: int, table: str = "bac-07") -> Batch:
     """An input with one event for each audience: four records, and a device's number."""
-    group = Group()
+    group = Batch()
     hello = {"type": "hello", "device_id": "SH-0042"}
     said = {"input": "shoe", "t_us": T_US + number, "number": number, "event": hello}
     body = json.dumps({**said, "seq": number}, separators=(",", ":"))
@@ -67,7 +67,7 @@ def opened(path: Path, vfs: str | None = None) -> Iterator[Store]:
         store.close()
 
 
-def stored(path: Path, groups: Sequence[Group]) -> list[CommitResult]:
+def stored(path: Path, groups: Sequence[Batch]) -> list[CommitResult]:
     """Opens, stores each group with a commit of its own, closes."""
     with opened(path) as store:
         return [store.commit([group])[0] for group in groups]

@@ -21,10 +21,15 @@ from cryptography.hazmat.primitives.serialization import (
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError, UsageError
 from shoe_ctl.journal import signing
-from shoe_ctl.journal.chain import GENESIS, link
-from shoe_ctl.journal.checkpoint import Checkpoint, SignedHead, read
-from shoe_ctl.journal.diagnosis import BadRecord
-from shoe_ctl.journal.place import head_of
+from shoe_ctl.journal.chain import (
+    GENESIS,
+    BadRecord,
+    Checkpoint,
+    SignedHead,
+    chain_hash,
+    read_checkpoint,
+)
+from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.signing import Signer, key_path, public_key, signer
 from shoe_ctl.journal.verify import Verification
 from tests.journal.making import T_US, dealt, opened, records, spoil, verified
@@ -65,7 +70,9 @@ def rewrite(path: Path, changed: dict[int, bytes], *, without: Sequence[int] = (
         if record.n in without:
             continue
         n, body = len(rows) + 1, changed.get(record.n, record.body)
-        end = link(ends.get(record.table, (0, GENESIS))[1], n, record.table, record.kind, body)
+        end = chain_hash(
+            ends.get(record.table, (0, GENESIS))[1], n, record.table, record.kind, body
+        )
         ends[record.table] = (n, end)
         rows.append((n, record.table, record.kind, body, end))
     counted = [
@@ -85,7 +92,7 @@ def rewrite(path: Path, changed: dict[int, bytes], *, without: Sequence[int] = (
         *(() if "" in ends else ("DELETE FROM head WHERE \"table\" = ''",)),
         *_noted(rows),
     )
-    head_of(path).unlink(missing_ok=True)
+    head_path(path).unlink(missing_ok=True)
 
 
 def _noted(rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -206,7 +213,7 @@ def signed_anew(path: Path, key: Signer) -> None:
     """Every checkpoint signed by another key, over what stands there now."""
     for at in SIGNED_AT:
         ends = {r.table: r for r in records(path)[: at - 1]}
-        said = read(records(path)[at - 1].body)
+        said = read_checkpoint(records(path)[at - 1].body)
         again = Checkpoint(
             number=said.number,
             t_us=said.t_us,
@@ -234,7 +241,7 @@ def test_another_journal_in_its_place_is_found_by_who_has_the_key(path: Path) ->
         store.commit([dealt(1)])
         store.checkpoint(other_key(path), T_US)
     replaced.rename(path)
-    head_of(replaced).rename(head_of(path))
+    head_path(replaced).rename(head_path(path))
     assert verified(path).ok
     assert not verified(path, frozenset({key})).ok
 
@@ -257,7 +264,7 @@ def test_a_checkpoint_put_in_a_second_time_is_found(path: Path) -> None:
 
 def test_a_table_put_in_before_a_checkpoint_is_found(path: Path) -> None:
     found = records(path)
-    fake = link(GENESIS, 1, "c", "input", b"{}")
+    fake = chain_hash(GENESIS, 1, "c", "input", b"{}")
     rewrite(path, {})
     spoil(
         path,

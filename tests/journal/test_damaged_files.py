@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
-from shoe_ctl.journal.bodies import Kind
-from shoe_ctl.journal.diagnosis import BadRecord
+from shoe_ctl.journal.chain import BadRecord
+from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.journal.store import Store

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import log
+from shoe_ctl.journal import wal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from tests.journal.disk import FAULTS, WRITES, Call, Do, Failing, Fault, Listing, disk
@@ -31,7 +31,7 @@ SINK = "jsonl:-"
 @pytest.fixture(autouse=True)
 def _tidied_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The log is written back every few commits, so that these calls are among those tried."""
-    monkeypatch.setattr(log, "PAGES", 6)
+    monkeypatch.setattr(wal, "PAGES", 6)
 
 
 @pytest.fixture
@@ -229,15 +229,15 @@ class Killed(Work):
 def test_a_last_write_torn_at_any_byte_leaves_all_that_was_said(
     folder: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "PAGES", 100)
+    monkeypatch.setattr(wal, "PAGES", 100)
     path = made(folder)
     listing = Listing()
     with disk(listing) as layer:
         store = Store.open(path, vfs=layer.name)
         try:
             store.commit([dealt(0)])
-            wal = path.with_name("journal.db-wal")
-            before, first = wal.read_bytes(), len(listing.calls)
+            log = path.with_name("journal.db-wal")
+            before, first = log.read_bytes(), len(listing.calls)
             store.commit([dealt(1)])
             writes = [
                 call
@@ -254,7 +254,7 @@ def test_a_last_write_torn_at_any_byte_leaves_all_that_was_said(
             done[call.offset :] = call.data[:at]
             (folder / "left").mkdir()
             (folder / "left" / path.name).write_bytes(whole)
-            (folder / "left" / wal.name).write_bytes(done)
+            (folder / "left" / log.name).write_bytes(done)
             found_after_the_cut(folder / "left", [0])
 
 

@@ -7,17 +7,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from shoe_ctl.journal.bodies import Direction, Kind, Meta
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Direction, Kind, Meta
 from shoe_ctl.journal.signing import Signer, is_signed, signer
 from shoe_ctl.records import Audience
 from tests.journal.making import T_US, opened
 
-PAGE = (Path(__file__).parents[2] / "docs/auditor/journal.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/journal-format.md").read_text("utf-8")
 
 
 def journal(path: Path) -> Signer:
-    group = Group()
+    group = Batch()
     group.meta("bac-07", Meta(game=b"x", settings={}, software="0.1.0", t_us=T_US))
     group.wire(
         "bac-07", connection=1, direction=Direction.TO_SHOE, offset=0, t_us=T_US, data=b"\x05\xff"

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.cursors import SinkFeed
-from shoe_ctl.journal.group import CommitResult, Group
-from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.journal import Journal, SinkFeed
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
@@ -31,7 +30,7 @@ class Held(Store):
     began: asyncio.Event
     loop: asyncio.AbstractEventLoop
 
-    def commit(self, groups: Sequence[Group]) -> list[CommitResult]:
+    def commit(self, groups: Sequence[Batch]) -> list[CommitResult]:
         self.batches.append(len(groups))
         self.loop.call_soon_threadsafe(self.began.set)
         self.gate.wait()
@@ -114,7 +113,7 @@ async def test_listeners_hear_of_each_commit_that_stored_something(
     heard: list[str] = []
     journal.on_commit(lambda: heard.append("news"))
     held.gate.set()
-    await journal.commit(Group())
+    await journal.commit(Batch())
     assert heard == []
     await journal.commit(dealt(0))
     assert heard == ["news"]

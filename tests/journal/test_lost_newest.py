@@ -17,12 +17,12 @@ import msgspec
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import head_file, log
-from shoe_ctl.journal.bodies import GoneOn, Kind, Meta, Ruling
+from shoe_ctl.journal import head_file, wal
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Kind, LossRuling, Meta, Ruling
 from shoe_ctl.journal.evidence import DoubtfulJournal, Given, was_replaced
-from shoe_ctl.journal.group import Group
-from shoe_ctl.journal.place import head_of, log_of
-from shoe_ctl.journal.recovery import epoch_of, rulings
+from shoe_ctl.journal.files import head_path, log_path
+from shoe_ctl.journal.recovery import current_epoch, rulings
 from shoe_ctl.journal.store import Accepted, Store
 from shoe_ctl.records import Audience, source_of
 from tests.journal.making import T_US, dealt, opened, records, verified
@@ -36,7 +36,7 @@ Image = dict[str, bytes]
 
 def image_of(path: Path) -> Image:
     """What a killed writer leaves: all that it wrote, whether it was synced or not."""
-    beside = (path, log_of(path), head_of(path))
+    beside = (path, log_path(path), head_path(path))
     return {file.name: file.read_bytes() for file in beside if file.exists()}
 
 
@@ -54,7 +54,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> list[Image]:
     """A journal after each of its commits, its log written back now and then."""
     folder = tmp_path_factory.mktemp("images")
     path, found = folder / "journal.db", []
-    before, log.PAGES = log.PAGES, 40
+    before, wal.PAGES = wal.PAGES, 40
     try:
         with opened(path) as store:
             for number in range(COMMITS):
@@ -63,7 +63,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> list[Image]:
                     store.move_cursor(SINK, store.last_n)
                 found.append(image_of(path))
     finally:
-        log.PAGES = before
+        wal.PAGES = before
     return found
 
 
@@ -278,7 +278,7 @@ def test_what_was_torn_once_is_not_taken_for_damage_at_a_later_start(
     torn = torn[:at] + bytes(FRAME_BYTES) + torn[at + FRAME_BYTES :]
     path = laid(tmp_path / "left", before | {"journal.db-wal": torn})
     with opened(path) as store:
-        assert log_of(path).stat().st_size == at
+        assert log_path(path).stat().st_size == at
         store.move_cursor(SINK, store.last_n)
         again = image_of(path)
     with opened(laid(tmp_path / "again", again)) as store:
@@ -335,7 +335,7 @@ def begun(path: Path, *epochs: str) -> None:
     """A journal whose table ``a`` told something under each of these epochs."""
     with opened(path) as store:
         for number, epoch in enumerate(epochs):
-            group = Group(epoch)
+            group = Batch(epoch)
             group.meta("a", Meta(game=b"", settings={}, software="1", t_us=T_US, epoch=epoch))
             group.event(
                 "a", Audience.PUBLIC, "round.card_dealt", t_us=T_US + number, subject=None, data={}
@@ -362,7 +362,7 @@ def test_a_sink_that_ends_in_an_unknown_epoch_shows_that_a_ruling_was_lost(
     Store.open(path, given=lambda: [before]).close()
     # What a person ruled on is not asked about again, where the sink was given nothing since.
     lost = tuple(doubt.what for doubt in doubtful.value.doubts)
-    gone_on = GoneOn(epoch="0c0c0c0c", t_us=T_US, lost=lost, ruling=RULED)
+    gone_on = LossRuling(epoch="0c0c0c0c", t_us=T_US, lost=lost, ruling=RULED)
     accepted = Accepted(doubtful.value.doubts, gone_on)
     Store.open(path, given=lambda: [last], accepted=accepted).close()
     Store.open(path, given=lambda: [last]).close()
@@ -381,7 +381,7 @@ def test_a_missing_head_file_is_a_doubt_where_it_is_needed(
     images: list[Image], tmp_path: Path
 ) -> None:
     path = laid(tmp_path / "left", images[-1])
-    head_of(path).unlink()
+    head_path(path).unlink()
     with pytest.raises(DoubtfulJournal, match=r"head file journal\.db-head is missing"):
         Store.open(path, head_needed=True)
     with opened(path) as store:
@@ -413,13 +413,13 @@ def test_a_ruling_is_the_first_record_of_a_new_epoch(images: list[Image], tmp_pa
     with pytest.raises(DoubtfulJournal) as doubtful:
         Store.open(path)
     lost = tuple(doubt.what for doubt in doubtful.value.doubts)
-    gone_on = GoneOn(epoch="0a1b2c3d", t_us=T_US, lost=lost, ruling=RULED)
+    gone_on = LossRuling(epoch="0a1b2c3d", t_us=T_US, lost=lost, ruling=RULED)
     store = Store.open(path, accepted=Accepted(doubtful.value.doubts, gone_on))
     with closing(store):
         left = store.last_n - 1
         assert left < 4 * COMMITS
         with store.reader() as reader:
-            assert epoch_of(reader, "a") == "0a1b2c3d"
+            assert current_epoch(reader, "a") == "0a1b2c3d"
             assert [(r.n, said) for r, said in rulings(reader)] == [(left + 1, gone_on)]
             assert all(n <= left for _, n in reader.moment().cursors)
         store.commit([dealt(99)])
@@ -436,11 +436,11 @@ def test_a_ruling_on_other_doubts_than_there_are_changes_nothing(
     images: list[Image], tmp_path: Path
 ) -> None:
     path = laid(tmp_path / "left", images[-1])
-    head_of(path).unlink()
+    head_path(path).unlink()
     with pytest.raises(DoubtfulJournal) as doubtful:
         Store.open(path, head_needed=True)
-    head_of(path).write_bytes(images[-1]["journal.db-head"])
-    gone_on = GoneOn(epoch="0a1b2c3d", t_us=T_US, lost=(), ruling=RULED)
+    head_path(path).write_bytes(images[-1]["journal.db-head"])
+    gone_on = LossRuling(epoch="0a1b2c3d", t_us=T_US, lost=(), ruling=RULED)
     with pytest.raises(DoubtfulJournal):
         Store.open(path, accepted=Accepted(doubtful.value.doubts, gone_on))
     assert image_of(path) == images[-1]

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.bodies import Connection
-from shoe_ctl.journal.group import Group
-from shoe_ctl.journal.place import head_of, log_of
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Connection
+from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.store import Store
 from tests.journal.making import T_US, dealt, opened, spoil, verified
 
@@ -20,15 +20,15 @@ CARD = b'{"input":"shoe","t_us":%d,"event":{"type":"card_drawn","card":"2D"},"se
 STATUS = b'{"input":"shoe","t_us":%d,"event":{"type":"status"},"seq":null}'
 
 
-def connected(number: int) -> Group:
-    group = Group()
+def connected(number: int) -> Batch:
+    group = Batch()
     opened_so = Connection(number=number, profile="reference", settings={}, resume=(), t_us=T_US)
     group.connection("a", opened_so)
     return group
 
 
-def said(body: bytes, t_us: int, *stored: tuple[str, int]) -> Group:
-    group = Group()
+def said(body: bytes, t_us: int, *stored: tuple[str, int]) -> Batch:
+    group = Batch()
     group.input("a", body, t_us)
     for device, seq in stored:
         group.device_seq("a", device, seq)
@@ -114,7 +114,7 @@ def test_verify_says_what_the_head_file_and_the_log_show(path: Path, tmp_path: P
     with opened(path) as store:
         for number in range(2, 9):
             store.commit([dealt(number, "b")])
-        log, head = log_of(path).read_bytes(), head_of(path).read_bytes()
+        log, head = log_path(path).read_bytes(), head_path(path).read_bytes()
         main = path.read_bytes()
     left = tmp_path / "left" / "journal.db"
     left.parent.mkdir()
@@ -123,13 +123,13 @@ def test_verify_says_what_the_head_file_and_the_log_show(path: Path, tmp_path: P
         spoilt = bytearray(log[:cut])
         if flip is not None:
             spoilt[flip] ^= 1
-        log_of(left).write_bytes(spoilt)
-        head_of(left).write_bytes(head)
+        log_path(left).write_bytes(spoilt)
+        head_path(left).write_bytes(head)
         bad = verified(left).first_bad
         assert bad is not None
         assert bad.why.startswith("missing: ")
         assert why in bad.why
-        head_of(left).unlink()
+        head_path(left).unlink()
         shown = CliRunner().invoke(command, [str(left)])
         if cut is None:
             assert shown.exit_code == 1

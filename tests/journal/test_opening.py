@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.place import log_of
+from shoe_ctl.journal.files import log_path
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from tests.journal.making import child, dealt, opened, records, spoil, stored, verified
@@ -212,9 +212,9 @@ except JournalError as error:
         path = Path(name, "journal.db")
         with opened(path) as store:
             store.commit([dealt(1)])
-            log = log_of(path).read_bytes()
-        log_of(path).write_bytes(log)
-        for file in (path, log_of(path)):
+            log = log_path(path).read_bytes()
+        log_path(path).write_bytes(log)
+        for file in (path, log_path(path)):
             file.chmod(0o444)
         path.parent.chmod(0o555)
         with child(program, str(path)) as other:

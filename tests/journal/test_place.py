@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.index import RESERVED
-from shoe_ctl.journal.place import head_of, log_of
+from shoe_ctl.journal.files import RESERVED, head_path, log_path
 from shoe_ctl.journal.store import Store
 from tests.journal.making import dealt, opened, records, stored, verified
 
@@ -36,7 +35,7 @@ def replaced(path: Path) -> None:
         Path.unlink,
         lambda path: path.rename(path.with_name("elsewhere")),
         replaced,
-        lambda path: log_of(path).unlink(),
+        lambda path: log_path(path).unlink(),
         lambda path: path.parent.rename(f"{path.parent}-moved"),
     ],
     ids=["removed", "moved", "replaced", "its log removed", "its folder moved"],
@@ -61,19 +60,19 @@ def test_what_is_written_to_a_file_that_is_gone_is_not_stored(
 def test_a_journal_that_was_lost_is_not_begun_anew_beside_its_log(path: Path) -> None:
     with opened(path) as store:
         store.commit([dealt(1)])
-        log = log_of(path).read_bytes()
+        log = log_path(path).read_bytes()
     for lost in (path.unlink, lambda: path.write_bytes(b"")):
-        log_of(path).write_bytes(log)
+        log_path(path).write_bytes(log)
         lost()
-        both = r"is gone, but its log journal\.db-wal and its head file journal\.db-head are there"
+        both = r"but its log journal\.db-wal and its head file journal\.db-head are there"
         with pytest.raises(JournalError, match=both):
             Store.open(path)
         assert not path.exists() or path.stat().st_size == 0
         path.write_bytes(b"")
-    log_of(path).unlink()
-    with pytest.raises(JournalError, match=r"is gone, but its head file journal\.db-head is there"):
+    log_path(path).unlink()
+    with pytest.raises(JournalError, match=r"but its head file journal\.db-head is there"):
         Store.open(path)
-    head_of(path).unlink()
+    head_path(path).unlink()
     with opened(path) as store:
         assert store.last_n == 0
 
@@ -83,7 +82,7 @@ def test_what_must_be_there_is_not_made(path: Path) -> None:
     Store.open(path, new=False).close()
     assert records(path) == stood
     path.unlink()
-    with pytest.raises(JournalError, match=r"journal\.db is gone"):
+    with pytest.raises(JournalError, match=r"journal\.db not found. Restore it"):
         Store.open(path, new=False)
     assert not path.exists()
 

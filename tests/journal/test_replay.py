@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
-from shoe_ctl.journal.bodies import Meta
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Meta
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import Replay, replay
@@ -60,12 +60,12 @@ def recorded(path: Path, *, change_at: int | None = None) -> None:
     """Two tables' inputs in turn, started again now and then, once under other settings."""
     toys = {table: Toy(META, None) for table in "ab"}
     groups = []
-    first = Group()
+    first = Batch()
     for table in "ab":
         first.meta(table, META)
     groups.append(first)
     for n, happened in enumerate(happenings(20)):
-        group = Group()
+        group = Batch()
         for table, toy in list(toys.items()):
             if n == change_at:
                 other = Meta(game=META.game, settings={"pays": 2}, software="0.1.0", t_us=T_US)
@@ -102,7 +102,7 @@ def test_a_change_of_settings_is_replayed_where_it_was_made(path: Path) -> None:
 def test_events_are_recorded_for_whom_they_are_and_no_other_effect_is(
     path: Path,
 ) -> None:
-    group = Group()
+    group = Batch()
     effects: list[Effect] = [
         WakeAt(1),
         Locked(),

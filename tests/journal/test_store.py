@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_ctl.journal.bodies import Connection, Direction, Kind, Meta, Resume, Wire
-from shoe_ctl.journal.group import CommitResult, Group
+from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.codec import Connection, Direction, Kind, Meta, Resume, Wire
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import chained, recover, started_before
+from shoe_ctl.journal.recovery import checked_records, last_start, recover
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope
 from tests.journal.making import T_US, dealt, opened, records, stored, verified
@@ -43,7 +43,7 @@ def test_an_event_is_a_cloudevent_whose_bytes_do_not_depend_on_the_order_of_keys
         ("a", {"x": 1, "b": {"d": 2, "c": 3}}),
         ("b", {"b": {"c": 3, "d": 2}, "x": 1}),
     ):
-        group = Group()
+        group = Batch()
         group.event("t", Audience.PUBLIC, "round.opened", t_us=T_US, subject="t/1", data=data)
         stored(tmp_path / name, [group])
         bodies.append(records(tmp_path / name)[0].body)
@@ -68,7 +68,7 @@ def test_an_event_is_a_cloudevent_whose_bytes_do_not_depend_on_the_order_of_keys
 
 
 def test_the_restricted_stream_carries_everything_and_richer_copies(path: Path) -> None:
-    group = Group()
+    group = Batch()
     opened_ = group.event("t", Audience.PUBLIC, "a", t_us=T_US, subject=None, data={})
     secret = group.event("t", Audience.RESTRICTED, "b", t_us=T_US, subject=None, data={})
     outcome = group.event(
@@ -92,7 +92,7 @@ def test_the_restricted_stream_carries_everything_and_richer_copies(path: Path) 
 
 
 def test_data_changed_after_it_was_added_is_stored_as_it_was(path: Path) -> None:
-    group, data = Group(), {"hand": "player"}
+    group, data = Batch(), {"hand": "player"}
     group.event("t", Audience.PUBLIC, "a", t_us=T_US, subject=None, data=data)
     data["hand"] = "banker"
     stored(path, [group])
@@ -100,7 +100,7 @@ def test_data_changed_after_it_was_added_is_stored_as_it_was(path: Path) -> None
 
 
 def test_what_a_failing_input_added_is_taken_back_alone(path: Path) -> None:
-    group = Group()
+    group = Batch()
     group.input("t", b"first", T_US)
 
     def failing() -> None:
@@ -120,12 +120,12 @@ def test_what_a_failing_input_added_is_taken_back_alone(path: Path) -> None:
 
 def test_an_event_cannot_be_added_without_an_id() -> None:
     with pytest.raises(ValueError, match="its id in the commit"):
-        Group().add("t", Kind.PUBLIC, b"{}")
+        Batch().add("t", Kind.PUBLIC, b"{}")
 
 
 def test_an_empty_group_stores_nothing(path: Path) -> None:
     with opened(path) as store:
-        assert store.commit([Group()]) == [CommitResult(1, 0, {})]
+        assert store.commit([Batch()]) == [CommitResult(1, 0, {})]
 
 
 @given(
@@ -148,7 +148,7 @@ def test_ids_and_numbers_are_contiguous_whatever_is_stored_and_reopened(
             if position in reopen:
                 store.close()
                 store = Store.open(path)
-            group = Group()
+            group = Batch()
             for table, audience in events:
                 group.event(table, audience, "x", t_us=T_US, subject=None, data={})
             (result,) = store.commit([group])
@@ -194,7 +194,7 @@ def test_a_restart_finds_what_it_needs(path: Path) -> None:
         number=7, profile="reference", settings={"a": 1}, resume=(Resume("SH-1", 3),), t_us=T_US
     )
     assert Connection.from_bytes(connection.to_bytes()) == connection
-    group = Group()
+    group = Batch()
     for table in ("a", "b"):
         group.meta(table, meta)
     group.connection("a", connection)
@@ -216,14 +216,14 @@ def test_a_restart_finds_what_it_needs(path: Path) -> None:
             {"SH-1": 5, "SH-2": 1},
         )
         assert (found.counters.public, found.counters.restricted) == (1, 1)
-        assert started_before(reader, "a", 7) == meta
-        assert started_before(reader, "a", 8) == newer
-        assert started_before(reader, "b", 100) == meta
-        told = [r.body for r in chained(reader, "a") if r.kind == "input"]
+        assert last_start(reader, "a", 7) == meta
+        assert last_start(reader, "a", 8) == newer
+        assert last_start(reader, "b", 100) == meta
+        told = [r.body for r in checked_records(reader, "a") if r.kind == "input"]
         assert told == [b"one", b"two"]
         (seventh,) = reader.records(after=6, upto=7)
-        assert [r.n for r in chained(reader, "a", after=7, end=seventh.hash)] == [8, 9, 10]
+        assert [r.n for r in checked_records(reader, "a", after=7, end=seventh.hash)] == [8, 9, 10]
         new = recover(reader, "c")
         assert (new.connection, new.t_us, new.devices) == (0, 0, {})
-        assert started_before(reader, "c", 100) is None
-        assert list(chained(reader, "c")) == []
+        assert last_start(reader, "c", 100) is None
+        assert list(checked_records(reader, "c")) == []

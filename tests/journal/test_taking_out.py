@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.bodies import JOURNAL
-from shoe_ctl.journal.checkpoint import Begins
+from shoe_ctl.journal.chain import AnchorRecord
+from shoe_ctl.journal.codec import JOURNAL
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.store import Store
 from tests.journal.disk import BROKEN, ONE_ERROR, WRITES, Call, Do, Failing, Listing, disk
@@ -40,9 +40,9 @@ def path(tmp_path: Path, key: Signer) -> Path:
     return path
 
 
-def begins() -> Begins:
+def begins() -> AnchorRecord:
     """From the checkpoint on: tables a and b told 3 and 2 events for each audience before."""
-    return Begins(SIGNED_AT, {"a": (3, 6), "b": (2, 4)})
+    return AnchorRecord(SIGNED_AT, {"a": (3, 6), "b": (2, 4)})
 
 
 def whole(path: Path, key: Signer) -> int:
@@ -74,14 +74,14 @@ def test_what_is_left_begins_at_the_checkpoint_and_is_written_on(path: Path, key
 def test_a_journal_begins_only_at_a_checkpoint(path: Path, key: Signer, n: int) -> None:
     with opened(path) as store:
         with pytest.raises(JournalError, match=f"record {n} is no checkpoint"):
-            store.take_out(Begins(n, {}), key, LATER_US)
+            store.take_out(AnchorRecord(n, {}), key, LATER_US)
         assert store.failure is None
     assert whole(path, key) == 1
 
 
 def test_events_counted_wrongly_before_the_beginning_are_found(path: Path, key: Signer) -> None:
     with opened(path) as store:
-        store.take_out(Begins(SIGNED_AT, {"a": (3, 6), "b": (2, 5)}), key, LATER_US)
+        store.take_out(AnchorRecord(SIGNED_AT, {"a": (3, 6), "b": (2, 5)}), key, LATER_US)
     bad = verified(path).first_bad
     assert bad is not None and bad.why.startswith("the head counts")
 

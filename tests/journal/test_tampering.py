@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import RepresentationPrinter, pretty
 
 from shoe_ctl.cli.verify import verify as command
-from shoe_ctl.journal.chain import GENESIS, link
+from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, signer
 from shoe_ctl.journal.verify import Verification, verify
@@ -64,7 +64,7 @@ class Whole:
         ends: dict[str, tuple[int, bytes]] = {}
         anew: list[Row] = []
         for n, (_, table, kind, body, _) in enumerate(rows, 1):
-            end = link(ends.get(table, (0, GENESIS))[1], n, table, kind, body)
+            end = chain_hash(ends.get(table, (0, GENESIS))[1], n, table, kind, body)
             ends[table] = (n, end)
             anew.append((n, table, kind, body, end))
         heads = [

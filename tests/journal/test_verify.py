@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.chain import GENESIS, link
-from shoe_ctl.journal.checkpoint import Coverage
-from shoe_ctl.journal.diagnosis import BadRecord
+from shoe_ctl.journal.chain import GENESIS, BadRecord, Coverage, chain_hash
 from shoe_ctl.journal.store import Store
 from tests.journal.making import dealt, opened, records, spoil, stored, verified
 
@@ -130,7 +128,7 @@ def test_a_record_put_before_the_first_is_found(path: Path, n: int, why: str) ->
 
 def test_a_record_put_behind_the_last_is_found_even_with_a_fitting_hash(path: Path) -> None:
     end = [record for record in records(path) if record.table == "b"][-1].hash
-    fitting = link(end, LAST + 1, "b", "input", b"{}")
+    fitting = chain_hash(end, LAST + 1, "b", "input", b"{}")
     for digest, why in ((bytes(32), "behind the journal's end"), (fitting, "head is not its last")):
         insert = "INSERT OR REPLACE INTO record VALUES (?, 'b', 'input', x'7b7d', ?)"
         spoil(path, (insert, (LAST + 1, digest)))
@@ -203,21 +201,21 @@ record = st.tuples(
 def test_no_two_different_records_have_the_same_hash(
     first: tuple[int, str, str, bytes, bytes], second: tuple[int, str, str, bytes, bytes]
 ) -> None:
-    hashes = {link(before, n, t, k, body) for n, t, k, body, before in (first, second)}
+    hashes = {chain_hash(before, n, t, k, body) for n, t, k, body, before in (first, second)}
     assert len(hashes) == len({first, second})
 
 
 @given(n=st.integers(1, 99), parts=st.binary(max_size=12).map(lambda b: b.decode("latin-1")))
 def test_moving_a_letter_from_one_field_to_the_next_gives_another_hash(n: int, parts: str) -> None:
     cuts = [(a, b) for a in range(len(parts) + 1) for b in range(a, len(parts) + 1)]
-    hashes = {link(GENESIS, n, parts[:a], parts[a:b], parts[b:].encode()) for a, b in cuts}
+    hashes = {chain_hash(GENESIS, n, parts[:a], parts[a:b], parts[b:].encode()) for a, b in cuts}
     assert len(hashes) == len(cuts)
 
 
 def test_the_hash_is_the_one_that_the_docs_describe() -> None:
     # sha256 of: 32 zeros, n = 1 in 8 bytes, lengths 1 and 5 in 2 bytes, 2 in 8 bytes, t input {}
     assert (
-        link(GENESIS, 1, "t", "input", b"{}").hex()
+        chain_hash(GENESIS, 1, "t", "input", b"{}").hex()
         == "140844ba205d7e8c8ada558a0bae04171d130044ab9cfbafce3504071c017de5"
     )
 

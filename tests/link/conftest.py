@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.link.ports import SerialPort
+from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.transport import Opener
 from tests.link.ends import LineProfile, ShoeEnd
@@ -29,4 +29,4 @@ def executor() -> Iterator[ThreadPoolExecutor]:
 
 @pytest.fixture
 def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
-    return serial_opener(SerialPort(str(shoe.link)), LineProfile.SERIAL, executor)
+    return serial_opener(SerialAddress(str(shoe.link)), LineProfile.SERIAL, executor)

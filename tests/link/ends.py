@@ -8,18 +8,10 @@ import tty
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from firmware_proto.events import (
-    AnyCommand,
-    Armed,
-    DesiredShoeState,
-    Discarded,
-    Error,
-    Query,
-    ShoeEvent,
-    Standby,
-)
+from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Query
+from firmware_proto.events import Discarded, Error, ShoeEvent, Standby
 from firmware_proto.profiles import SerialSettings
-from firmware_proto.session import Capabilities, DeviceSession, Heard, HostSession, Resume
+from firmware_proto.session import Capabilities, DeviceSession, HostSession, ReceivedEvent, Resume
 from shoe_ctl.link.transport import TransportLost
 
 CAPABILITIES = Capabilities(
@@ -152,7 +144,7 @@ class LineSession:
         self._patience_s = patience_s
         self._deadline: float | None = None
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
         if self._patience_s is not None:
             self._deadline = t + self._patience_s
         heard = []
@@ -162,7 +154,7 @@ class LineSession:
                 heard.append(self._say(self._line.rstrip(b"\n")))
         return heard
 
-    def _say(self, line: bytes) -> Heard:
+    def _say(self, line: bytes) -> ReceivedEvent:
         if line == b"!":
             raise ZeroDivisionError("as never happens")
         first, self._offset, self._line = self._offset, self._offset + len(line) + 1, b""
@@ -171,12 +163,12 @@ class LineSession:
             Standby() if line == b"c" else Discarded(reason=repr(line), history=history)
         )
         self._seq += 1
-        return Heard(event, self._seq, first, self._offset)
+        return ReceivedEvent(event, self._seq, first, self._offset)
 
     def stored(self, seq: int | str) -> None:
         self._out += b"+%d\n" % int(seq)
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         self._out += b"*%d\n" % (state.number if isinstance(state, Armed) else 0)
 
     def command(self, command: AnyCommand) -> None:
@@ -184,11 +176,11 @@ class LineSession:
             raise ValueError(f"a shoe of lines has no {type(command).__name__}")
         self._out += f"?{command.command_id} {command.what}\n".encode()
 
-    def tick(self, t: float) -> list[Heard]:  # noqa: ARG002 - as the protocol has it
+    def tick(self, t: float) -> list[ReceivedEvent]:  # noqa: ARG002 - as the protocol has it
         self._deadline = None
-        return [Heard(Error(code="silence"), None, self._offset, self._offset)]
+        return [ReceivedEvent(Error(code="silence"), None, self._offset, self._offset)]
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         return []
 
     @property

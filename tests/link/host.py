@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from firmware_proto.session import Resume
-from shoe_ctl.link.arrivals import Arrivals, nothing_arrives
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.supervisor import Supervisor
+from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
+from shoe_ctl.link.reconnect import Supervisor
 from shoe_ctl.link.transport import Opener
 from tests.link.ends import HandClock, LineProfile
 

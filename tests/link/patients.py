@@ -21,13 +21,11 @@ from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.events import Standby
 from firmware_proto.profiles import profile as profile_named
 from firmware_proto.profiles import with_keys
-from firmware_proto.reference.keys import ShoeKeys
-from shoe_ctl.link.clock import SystemClock
-from shoe_ctl.link.diagnosis import Doctor
-from shoe_ctl.link.inventory import System
-from shoe_ctl.link.ports import parse_port
-from shoe_ctl.link.trial import Target
-from shoe_ctl.link.verdicts import Diagnosis
+from firmware_proto.reference.mac import ShoeKeys
+from shoe_ctl.clock import SystemClock
+from shoe_ctl.link.address import parse_address
+from shoe_ctl.link.discovery import System
+from shoe_ctl.link.doctor import Diagnosis, Doctor, ProbeTarget
 from simulators.faults import CleanLine, Line
 from simulators.ports.port import Port
 from simulators.rig import Rig
@@ -81,13 +79,13 @@ def target(
     *,
     keys: Mapping[str, Mapping[int, bytes]] | None = None,
     settings: Mapping[str, object] | None = None,
-) -> Target:
+) -> ProbeTarget:
     chosen = profile_named(profile)
     serial = chosen.SERIAL
     if keys is not None:
         chosen = with_keys(chosen, keys, lambda: os.urandom(16))
-    return Target(
-        port=parse_port(port),
+    return ProbeTarget(
+        port=parse_address(port),
         name=profile,
         profile=chosen,
         settings=settings or {},
@@ -96,7 +94,7 @@ def target(
 
 
 async def diagnosed(
-    wanted: Target,
+    wanted: ProbeTarget,
     *,
     seconds: float = PATIENTLY_S,
     system: System | None = None,

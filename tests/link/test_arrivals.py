@@ -19,11 +19,10 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.arrivals import Arrivals, arrivals
-from shoe_ctl.link.inotify import Inotify
+from shoe_ctl.link.address import SerialAddress, TcpAddress, UsbAddress
+from shoe_ctl.link.hotplug import Arrivals, Inotify, watch_arrivals
 from shoe_ctl.link.openers import opener
-from shoe_ctl.link.ports import SerialPort, TcpPort, UsbPort
-from shoe_ctl.link.supervisor import LinkState
+from shoe_ctl.link.reconnect import LinkState
 from shoe_ctl.link.transport import Opener, Transport
 from simulators.ports.usb import UsbPort as SimulatedUsb
 from simulators.ports.usb_bus import UsbBus
@@ -47,10 +46,10 @@ def pty() -> Iterator[str]:
 
 
 def opening(path: Path, executor: ThreadPoolExecutor) -> tuple[Opener, Arrivals]:
-    port = SerialPort(str(path))
+    port = SerialAddress(str(path))
     return (
         opener(port, LineProfile.SERIAL, executor, lambda: None),
-        arrivals(port),
+        watch_arrivals(port),
     )
 
 
@@ -178,7 +177,7 @@ async def test_leave_given_late_to_a_node_that_is_there_is_noticed(tmp_path: Pat
             return ScriptedTransport([b"c\n"])
         raise PortError("permission denied")
 
-    host = Host(open_if_allowed, arrivals=arrivals(SerialPort(str(node))))
+    host = Host(open_if_allowed, arrivals=watch_arrivals(SerialAddress(str(node))))
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     node.chmod(0o660)
@@ -187,7 +186,7 @@ async def test_leave_given_late_to_a_node_that_is_there_is_noticed(tmp_path: Pat
 
 
 async def test_what_arrives_under_another_name_is_nothing_to_us(tmp_path: Path) -> None:
-    with arrivals(SerialPort(str(tmp_path / "SH-1")))() as arrived:
+    with watch_arrivals(SerialAddress(str(tmp_path / "SH-1")))() as arrived:
         (tmp_path / "SH-2").touch()
         (tmp_path / "SH-1x").touch()
         with pytest.raises(TimeoutError):
@@ -241,10 +240,10 @@ async def test_the_node_of_a_usb_device_that_returns_is_noticed(
 ) -> None:
     bus = UsbBus()
     shoe = SimulatedUsb(bus, "SH-0042")
-    port = UsbPort("SH-0042")
+    port = UsbAddress("SH-0042")
     host = Host(
         opener(port, LineProfile.SERIAL, executor, lambda: bus),
-        arrivals=arrivals(port, usb_nodes=tmp_path),
+        arrivals=watch_arrivals(port, usb_nodes=tmp_path),
     )
     (tmp_path / "001").mkdir()
     running = asyncio.create_task(host.link.run())
@@ -258,7 +257,7 @@ async def test_the_node_of_a_usb_device_that_returns_is_noticed(
 
 async def test_a_bus_that_comes_up_is_looked_into(tmp_path: Path) -> None:
     nodes = tmp_path / "usb"
-    watch = arrivals(UsbPort("SH-1"), usb_nodes=nodes)
+    watch = watch_arrivals(UsbAddress("SH-1"), usb_nodes=nodes)
     for step in (nodes, nodes / "003", nodes / "003" / "001"):
         with watch() as arrived:
             assert not arrived.is_set()
@@ -297,7 +296,7 @@ async def test_without_a_watch_the_back_off_remains(
 
 
 async def test_of_a_device_server_nothing_is_watched() -> None:
-    with arrivals(TcpPort("127.0.0.1", 4001))() as arrived:
+    with watch_arrivals(TcpAddress("127.0.0.1", 4001))() as arrived:
         assert inotifies() == []
         assert not arrived.is_set()
 

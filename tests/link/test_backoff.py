@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_ctl.link.backoff import Backoff
+from shoe_ctl.link.reconnect import Backoff
 
 
 def delays(backoff: Backoff, until_s: float) -> list[tuple[float, float]]:

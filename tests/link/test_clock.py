@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.clock import SystemClock
 from tests.simulation.clock import WallClock
 from tests.simulation.loop import VirtualLoop
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import Armed, Discarded, Error, Locked, Standby
-from firmware_proto.session import Heard, Resume
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import Discarded, Error, Standby
+from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.link.connection import Connection, OnReception, Reception, Sent
 from shoe_ctl.link.transport import Transport
 from tests.link.ends import HandClock, LineSession, ScriptedTransport, until
@@ -51,7 +52,7 @@ def test_any_chunking_gives_the_same_events(said: bytes, data: st.DataObject) ->
     cuts = sorted(data.draw(st.sets(st.integers(1, len(said) - 1)))) if len(said) > 1 else []
     chunks = [said[a:b] for a, b in zip([0, *cuts], [*cuts, len(said)], strict=True)]
 
-    async def heard(parts: list[bytes]) -> tuple[list[Heard], list[Reception]]:
+    async def heard(parts: list[bytes]) -> tuple[list[ReceivedEvent], list[Reception]]:
         take = Taker()
         await connection(ScriptedTransport(parts), take).run()
         return [h for r in take.taken for h in r.heard], take.taken
@@ -73,14 +74,14 @@ async def test_a_reception_names_its_connection_place_and_time() -> None:
             connection=7,
             offset=0,
             chunk=b"c\nx",
-            heard=(Heard(Standby(), 1, 0, 2),),
+            heard=(ReceivedEvent(Standby(), 1, 0, 2),),
             t_us=t_us,
         ),
         Reception(
             connection=7,
             offset=3,
             chunk=b"\n",
-            heard=(Heard(Discarded(reason="b'x'"), 2, 2, 4),),
+            heard=(ReceivedEvent(Discarded(reason="b'x'"), 2, 2, 4),),
             t_us=t_us,
         ),
     ]
@@ -95,7 +96,7 @@ async def test_nothing_is_read_or_sent_while_a_reception_is_being_stored() -> No
     running = asyncio.create_task(served.run())
     await until(lambda: len(take.taken) == 1)
     served.stored(1)
-    served.desire(Armed(5, "player", 1))
+    served.set_desired_state(Armed(5, "player", 1))
     for _ in range(20):
         await asyncio.sleep(0)
     assert (transport.reads, transport.written, len(take.taken)) == (1, b"?0\n", 1)
@@ -111,7 +112,7 @@ async def test_a_desire_from_outside_is_sent_though_the_shoe_is_silent() -> None
     served = connection(transport, Taker())
     running = asyncio.create_task(served.run())
     await until(lambda: transport.written == b"?0\n")
-    served.desire(Armed(9, "banker", 2))
+    served.set_desired_state(Armed(9, "banker", 2))
     await until(lambda: transport.written == b"?0\n*9\n")
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -136,7 +137,7 @@ async def test_the_sessions_deadline_is_kept_and_its_events_come_with_an_empty_c
         connection=7,
         offset=2,
         chunk=b"",
-        heard=(Heard(Error(code="silence"), None, 2, 2),),
+        heard=(ReceivedEvent(Error(code="silence"), None, 2, 2),),
         t_us=1_001_500_000,
     )
     running.cancel()
@@ -209,7 +210,7 @@ async def test_what_was_sent_is_kept_with_its_place_and_time_until_it_is_taken()
     running = asyncio.create_task(served.run())
     await until(lambda: transport.written == b"?0\n")
     clock.advance(0.5)
-    served.desire(Armed(9, "banker", 2))
+    served.set_desired_state(Armed(9, "banker", 2))
     await until(lambda: transport.written == b"?0\n*9\n")
     at_first, later = 1_000_000_000, 1_000_500_000
     assert served.take_sent() == [Sent(0, b"?0\n", at_first), Sent(3, b"*9\n", later)]
@@ -241,10 +242,12 @@ async def test_what_a_timed_session_was_told_comes_with_what_it_says_next() -> N
         clock=clock,
         on_reception=take,
     )
-    served.desire(Locked())
+    served.set_desired_state(Locked())
     running = asyncio.create_task(served.run())
     await until(lambda: len(take.taken) == 1)
-    served.desire(Armed(1, "player", 1))  # while the first is being stored: after its bytes
+    served.set_desired_state(
+        Armed(1, "player", 1)
+    )  # while the first is being stored: after its bytes
     take.go.set()
     await until(lambda: clock.waiting)
     clock.advance(1.5)
@@ -259,6 +262,6 @@ async def test_what_a_timed_session_was_told_comes_with_what_it_says_next() -> N
 async def test_what_another_session_was_told_is_not_kept() -> None:
     take = Taker()
     served = connection(ScriptedTransport([b"c\n"]), take)
-    served.desire(Locked())
+    served.set_desired_state(Locked())
     await served.run()
     assert [r.calls for r in take.taken] == [()]

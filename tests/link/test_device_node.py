@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.ports import SerialPort
+from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.transport import Opener
 from tests.link.ends import LineProfile, ShoeEnd
@@ -30,7 +30,7 @@ def pty() -> Iterator[Pty]:
 
 
 def opener_of(path: object, executor: ThreadPoolExecutor) -> Opener:
-    return serial_opener(SerialPort(str(path)), LineProfile.SERIAL, executor)
+    return serial_opener(SerialAddress(str(path)), LineProfile.SERIAL, executor)
 
 
 async def opened_and_lost(opener: Opener) -> None:
@@ -74,7 +74,7 @@ async def test_a_pty_that_is_given_out_while_it_is_looked_at_is_let_go_of(
             return really_open(path, flags)
 
         with monkeypatch.context() as patched:
-            patched.setattr("shoe_ctl.link.device_node.os.open", given_out_first)
+            patched.setattr("shoe_ctl.link.serial.os.open", given_out_first)
             assert (await refusal(opener))[0] == "no_such_port"
         assert given[0].untouched
 

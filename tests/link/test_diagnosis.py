@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from firmware_proto.events import Discarded, Overheard
+from firmware_proto.events import Discarded, HostTraffic
 from firmware_proto.profiles import profile as profile_named
 from firmware_proto.reference.codec import Listener
 from simulators.faults import Faults, FaultyLine
@@ -66,7 +66,7 @@ def said_by_host(data: bytes) -> set[str]:
     listener = Listener()
     heard = [h.event for h in (*listener.feed(data), *listener.end())]
     assert not [event for event in heard if isinstance(event, Discarded)]
-    return {event.command for event in heard if isinstance(event, Overheard)}
+    return {event.command for event in heard if isinstance(event, HostTraffic)}
 
 
 @pytest.mark.parametrize("profile", ["angel_eye", "bee_tek"])

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.descriptor import WRITE_LIMIT
-from shoe_ctl.link.transport import TransportLost
+from shoe_ctl.link.transport import WRITE_LIMIT, TransportLost
 from tests.link.ends import until
 from tests.link.wires import KINDS, End, plugged_in, read, readable
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.link import inventory
-from shoe_ctl.link.inventory import Access, Identity, System, serial_ports, usb_candidates
+from shoe_ctl.link import discovery
+from shoe_ctl.link.discovery import Access, Identity, System, find_serial_ports, find_usb_candidates
 from simulators.ports.usb import UsbPort
 from simulators.ports.usb_bus import UsbBus
 from tests.link.patients import Nobody
@@ -76,7 +76,7 @@ def test_an_adapter_is_listed_with_its_names_its_maker_and_its_links(system: Sys
     node = adapter(system, "ttyUSB0", FTDI)
     by_id = linked(system, "serial/by-id", "usb-FTDI_FT232R_USB_UART_A50285BI-if00-port0", node)
     shoe = linked(system, "card-shoe", "SH-0042", node)
-    (found,) = serial_ports(system)
+    (found,) = find_serial_ports(system)
     assert (found.path, found.by_id, found.card_shoe) == (str(node), by_id, shoe)
     assert found.identity == FTDI
     assert found.driver == "ftdi_sio"
@@ -95,7 +95,7 @@ def test_a_built_in_port_is_listed_where_there_is_a_chip_behind_it(system: Syste
         (tty / "type").write_text(f"{kind}\n")
         (tty / "device").symlink_to(device)
     (system.sys / "class" / "tty" / "tty7").mkdir()
-    (found,) = serial_ports(system)
+    (found,) = find_serial_ports(system)
     assert (found.path, found.driver) == (str(system.dev / "ttyS0"), "serial")
     assert found.identity == Identity()
 
@@ -107,26 +107,26 @@ def test_without_sys_adapters_and_links_are_listed_all_the_same(tmp_path: Path) 
     (tmp_path / "pts").touch()
     system = System(dev=dev, sys=tmp_path / "no-sys")
     shoe = linked(system, "card-shoe", "SH-0042", tmp_path / "pts")
-    assert [found.path for found in serial_ports(system)] == [
+    assert [found.path for found in find_serial_ports(system)] == [
         str(dev / "ttyACM0"),
         str(tmp_path / "pts"),
     ]
-    assert serial_ports(system)[1].card_shoe == shoe
+    assert find_serial_ports(system)[1].card_shoe == shoe
 
 
 def test_a_host_without_any_of_it_has_no_ports(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
-    assert serial_ports(System(dev=nowhere, sys=nowhere, udev=nowhere, proc=nowhere)) == []
+    assert find_serial_ports(System(dev=nowhere, sys=nowhere, udev=nowhere, proc=nowhere)) == []
 
 
 def test_a_link_that_leads_nowhere_is_no_port(system: System) -> None:
     linked(system, "card-shoe", "SH-0042", system.dev / "ttyUSB9")
-    assert serial_ports(system) == []
+    assert find_serial_ports(system) == []
 
 
 def test_what_a_device_calls_itself_cannot_move_the_cursor(system: System) -> None:
     adapter(system, "ttyUSB0", Identity(vendor_id="0403", product="Shoe\x1b[2J\u202e"))
-    assert serial_ports(system)[0].identity.product == "Shoe?[2J?"
+    assert find_serial_ports(system)[0].identity.product == "Shoe?[2J?"
 
 
 @pytest.mark.parametrize(("mode", "group"), [(0o660, "kept"), (0o600, None)])
@@ -136,8 +136,8 @@ def test_the_group_that_may_is_named_where_there_is_one(
     node = adapter(system, "ttyUSB0", FTDI)
     node.chmod(mode)
     monkeypatch.setattr(os, "access", lambda *_, **__: False)  # root may all
-    monkeypatch.setattr(inventory, "group_name", lambda _: "kept")
-    assert serial_ports(system)[0].access == Access(may=False, group=group)
+    monkeypatch.setattr(discovery, "group_name", lambda _: "kept")
+    assert find_serial_ports(system)[0].access == Access(may=False, group=group)
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ async def test_a_usb_device_is_listed_with_its_serial_number_and_driver(
     (place / "1-1" / "product").write_text("Card shoe 3\n")
     (place / "1-1:1.0").mkdir()
     driven_by(place / "1-1:1.0", "usbserial_generic")
-    (found,) = usb_candidates(system, bus)
+    (found,) = find_usb_candidates(system, bus)
     assert found.node == "/dev/bus/usb/001/001"
     assert found.identity == Identity(
         vendor_id="1209", product_id="0001", product="Card shoe 3", serial="SH-0042"
@@ -173,7 +173,7 @@ async def test_a_usb_device_that_may_not_be_opened_is_known_from_the_kernel(
     place = system.sys / "bus" / "usb" / "devices" / "1-1"
     place.mkdir(parents=True)
     (place / "serial").write_text("SH-0042\n")
-    (found,) = usb_candidates(system, bus)
+    (found,) = find_usb_candidates(system, bus)
     assert found.identity.serial == "SH-0042"
     assert not found.access.may
     shoe.close()

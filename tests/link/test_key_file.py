@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import ConfigError
-from shoe_ctl.link.key_file import RETIRED, KeyRing, read_keys
+from shoe_ctl.link.keyring import RETIRED, KeyRing, read_keys
 
 KEY, OTHER = "ab" * 32, "cd" * 32
 MADE = "11" * 32

@@ -18,18 +18,17 @@ from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Discarded, Started
 from firmware_proto.profiles import profile
-from shoe_ctl.link.allowance import (
+from shoe_ctl.link.connection import PORTION, Connection, Reception
+from shoe_ctl.link.line_budget import (
     FORGIVEN_A_SECOND,
     KEPT_A_MINUTE,
     NOISY,
     SHORTEST_S,
-    Allowance,
+    LineBudget,
     Suspensions,
 )
-from shoe_ctl.link.connection import PORTION, Connection, Reception
-from shoe_ctl.link.descriptor import READ_SIZE
-from shoe_ctl.link.supervisor import LinkState, Supervisor, Suspension
-from shoe_ctl.link.transport import Transport, TransportLost
+from shoe_ctl.link.reconnect import LinkState, Supervisor, Suspension
+from shoe_ctl.link.transport import READ_SIZE, Transport, TransportLost
 from tests.link.ends import HandClock
 
 LINE_RATE = 12_000
@@ -170,14 +169,14 @@ async def test_a_shoe_that_says_much_is_neither_held_up_nor_suspended() -> None:
 
 
 def test_a_stray_byte_now_and_then_makes_no_line_noisy() -> None:
-    allowance = Allowance()
+    allowance = LineBudget()
     for second in range(0, 3600, 2):
         assert allowance.spend(1, 0, 1, 0.0, float(second)) == 0.0
     assert not (allowance.noisy or allowance.is_spent)
 
 
 def test_single_bytes_without_end_are_left_to_gather_for_seconds() -> None:
-    allowance, now, portions = Allowance(), 0.0, 0
+    allowance, now, portions = LineBudget(), 0.0, 0
     while now < 60:
         now += max(0.1, allowance.spend(1, 0, 1, 0.0, now))
         portions += 1
@@ -185,7 +184,7 @@ def test_single_bytes_without_end_are_left_to_gather_for_seconds() -> None:
 
 
 def test_a_frame_that_comes_in_pieces_costs_nothing() -> None:
-    allowance = Allowance()
+    allowance = LineBudget()
     for second in range(3600):
         for _ in range(9):
             assert allowance.spend(1, 0, 0, 0.0, float(second)) == 0.0
@@ -194,7 +193,7 @@ def test_a_frame_that_comes_in_pieces_costs_nothing() -> None:
 
 
 def test_a_shoe_that_repeats_what_was_read_late_is_soon_read_at_once_again() -> None:
-    allowance, now, pause_s = Allowance(), 0.0, 20.0
+    allowance, now, pause_s = LineBudget(), 0.0, 20.0
     for _ in range(200):  # a frame of 45 bytes, every quarter of a second until it is read
         again = 45 * int(pause_s / 0.25)
         now += pause_s + 0.25
@@ -204,7 +203,7 @@ def test_a_shoe_that_repeats_what_was_read_late_is_soon_read_at_once_again() -> 
 
 
 def test_frames_that_are_repeated_without_end_are_gathered_and_go_over_the_budget() -> None:
-    allowance, now, portions = Allowance(), 0.0, 0
+    allowance, now, portions = LineBudget(), 0.0, 0
     while not allowance.is_spent:
         pause_s = allowance.spend(45, 0, 0, 0.0001, now, repeated=45)
         if allowance.noisy:
@@ -216,7 +215,7 @@ def test_frames_that_are_repeated_without_end_are_gathered_and_go_over_the_budge
 
 
 def test_the_next_connection_of_a_noisy_line_is_read_at_once() -> None:
-    allowance = Allowance()
+    allowance = LineBudget()
     assert [allowance.spend(120, 0, 1, 0.0001, 0.0) for _ in range(20)][-1] > SHORTEST_S
     allowance.begin_connection()
     assert allowance.spend(164, 164, 0, 0.001, 0.0) == 0
@@ -224,13 +223,13 @@ def test_the_next_connection_of_a_noisy_line_is_read_at_once() -> None:
 
 
 def test_what_takes_long_to_decode_is_read_the_more_seldom() -> None:
-    allowance = Allowance()
+    allowance = LineBudget()
     allowance.spend(4096, 0, 1, 0.0, 0.0)
     assert allowance.spend(4096, 0, 1, 0.5, 0.1) == pytest.approx(4.5)
 
 
 def test_a_line_that_takes_more_than_its_share_of_the_time_is_over_its_budget() -> None:
-    allowance = Allowance()
+    allowance = LineBudget()
     for second in range(60):
         allowance.spend(1, 0, 1, 0.1, float(second))
     assert not allowance.is_spent

@@ -7,6 +7,10 @@ import logging
 import pytest
 
 from firmware_proto.events import (
+    CANNOT_AUTHENTICATE,
+    HOST_WITHOUT_KEY,
+    NO_KEY,
+    WRONG_PROOF,
     AuthenticationFailed,
     Gap,
     Hello,
@@ -15,10 +19,9 @@ from firmware_proto.events import (
     Standby,
     UnknownFirmware,
 )
-from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
-from firmware_proto.session import Heard
-from shoe_ctl.link.noted import Noted
-from shoe_ctl.link.refusals import remedy
+from firmware_proto.session import ReceivedEvent
+from shoe_ctl.link.keyring import troubleshooting_hint
+from shoe_ctl.link.reconnect import ShoeLog
 
 
 def hello(who: str, *, resumed: bool = False) -> Hello:
@@ -28,8 +31,8 @@ def hello(who: str, *, resumed: bool = False) -> Hello:
 def said(
     caplog: pytest.LogCaptureFixture, known: str | None, *events: ShoeEvent
 ) -> list[tuple[str, str]]:
-    caplog.set_level(logging.INFO, "shoe_ctl.link.noted")
-    Noted("bac-07", known).heard(Heard(event, None, 0, 1) for event in events)
+    caplog.set_level(logging.INFO, "shoe_ctl.link.reconnect")
+    ShoeLog("bac-07", known).heard(ReceivedEvent(event, None, 0, 1) for event in events)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
@@ -38,8 +41,11 @@ def said(
     [
         (NO_KEY, "no key for this shoe: add a key of SH-2 to the key_file, or is it the wrong"),
         (WRONG_PROOF, "wrong proof: put the key that the shoe has into the key_file"),
-        (NO_PROOF, "the shoe cannot prove who it is: give the shoe a key, or take key_file away"),
-        (KEYLESS, "this host has none: name a key_file with its key"),
+        (
+            CANNOT_AUTHENTICATE,
+            "the shoe cannot prove who it is: give the shoe a key, or take key_file away",
+        ),
+        (HOST_WITHOUT_KEY, "this host has none: name a key_file with its key"),
         ("the shoe has no key 3", "put a key that the shoe has into the key_file"),
     ],
 )
@@ -51,7 +57,7 @@ def test_a_shoe_that_is_not_believed_is_a_warning_that_says_what_to_do(
     assert level == "WARNING"
     assert line.startswith("bac-07: nothing that SH-2 says counts, for ")
     assert step in line
-    assert remedy(failed)[0] in {"no_key", "wrong_key", "unauthenticated"}
+    assert troubleshooting_hint(failed)[0] in {"no_key", "wrong_key", "unauthenticated"}
 
 
 def test_another_shoe_than_before_is_a_warning_with_both_names(

@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from firmware_proto.cards import card
-from firmware_proto.events import Acknowledged, CardDrawn, Hello, HelloAsked, ShoeEvent
+from firmware_proto.commands import Acknowledge, HelloRequest
+from firmware_proto.events import CardDrawn, Hello, ShoeEvent
 from firmware_proto.profiles import profile
 from firmware_proto.session import Resume
-from shoe_ctl.link.clock import SystemClock
+from shoe_ctl.clock import SystemClock
+from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.ports import SerialPort
+from shoe_ctl.link.reconnect import Supervisor
 from shoe_ctl.link.serial import serial_opener
-from shoe_ctl.link.supervisor import Supervisor
 from tests.link.ends import ShoeEnd, until
 
 HELLO = Hello(
@@ -41,7 +42,7 @@ class Shoe:
 
     def draw(self, event: ShoeEvent) -> None:
         self.memory.append((self.next, event))
-        self.session.say(event, seq=self.next, t_us=self.next)
+        self.session.send(event, seq=self.next, t_us=self.next)
         self.next += 1
 
     async def serve(self) -> None:
@@ -51,11 +52,11 @@ class Shoe:
 
     def step(self, t: float) -> None:
         for said in self.session.receive(self.heard(), t):
-            if isinstance(said, HelloAsked):
-                self.session.say(HELLO, seq=self.next, t_us=0)
+            if isinstance(said, HelloRequest):
+                self.session.send(HELLO, seq=self.next, t_us=0)
                 for seq, event in self.memory:
-                    self.session.say(event, seq=seq, t_us=seq)
-            elif isinstance(said, Acknowledged):
+                    self.session.send(event, seq=seq, t_us=seq)
+            elif isinstance(said, Acknowledge):
                 self.memory = [(s, e) for s, e in self.memory if s > said.through]
         self.session.tick(t)
         self.pending += self.session.outgoing()
@@ -107,7 +108,7 @@ async def test_every_card_arrives_once_and_in_order_over_a_line_that_comes_and_g
             name="bac-07",
             profile=reference,
             settings={},
-            opener=serial_opener(SerialPort(str(end.link)), reference.SERIAL, executor),
+            opener=serial_opener(SerialAddress(str(end.link)), reference.SERIAL, executor),
             clock=SystemClock(),
             resume=lambda: stored[-1] if stored else None,
             on_up=on_up,

@@ -16,10 +16,9 @@ import serial  # type: ignore[import-untyped]
 
 from firmware_proto.profiles import SerialSettings
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.descriptor import WRITE_LIMIT
-from shoe_ctl.link.ports import SerialPort
+from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.serial import serial_opener
-from shoe_ctl.link.transport import Opener, Transport, TransportLost
+from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost
 from tests.link.ends import ShoeEnd, until
 
 SETTINGS = SerialSettings(baud=4800)
@@ -27,7 +26,7 @@ SETTINGS = SerialSettings(baud=4800)
 
 @pytest.fixture
 def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
-    return serial_opener(SerialPort(str(shoe.link)), SETTINGS, executor)
+    return serial_opener(SerialAddress(str(shoe.link)), SETTINGS, executor)
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ async def readable(transport: Transport) -> None:
 
 async def refusal(path: str, executor: ThreadPoolExecutor) -> str:
     with pytest.raises(PortError) as refused:
-        await serial_opener(SerialPort(path), SETTINGS, executor)()
+        await serial_opener(SerialAddress(path), SETTINGS, executor)()
     line = str(refused.value)
     assert "\n" not in line
     return line
@@ -142,7 +141,7 @@ async def test_a_port_is_set_as_the_profile_says(
 
     monkeypatch.setattr(serial, "Serial", spy)
     settings = SerialSettings(baud=9600, bits=7, parity="E", stop_bits=2)
-    (await serial_opener(SerialPort(str(shoe.link)), settings, executor)()).close()
+    (await serial_opener(SerialAddress(str(shoe.link)), settings, executor)()).close()
     names = ("baudrate", "bytesize", "parity", "stopbits")
     assert [asked[n] for n in names] == [9600, 7, "E", 2]
 
@@ -198,7 +197,7 @@ async def test_a_link_to_nowhere_says_where_it_leads(
 async def test_a_port_in_a_missing_folder_says_what_to_check(
     executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoe_ctl.link.port_trouble._PLACES", ())
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
     line = await refusal("/dev/no-such-folder/SH-1", executor)
     assert "/dev/no-such-folder does not exist either" in line
 
@@ -206,7 +205,7 @@ async def test_a_port_in_a_missing_folder_says_what_to_check(
 async def test_without_any_adapter_the_cable_is_named(
     executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoe_ctl.link.port_trouble._PLACES", ())
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
     line = await refusal("/dev/ttyUSB99", executor)
     assert line == (
         "no such port: /dev/ttyUSB99 (no serial adapter is plugged in: check cable and power)"

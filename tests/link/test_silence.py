@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from firmware_proto.angel_eye.frames import encode_command, encode_event
-from firmware_proto.events import Armed, Standby
+from firmware_proto.commands import Armed
+from firmware_proto.events import Standby
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from shoe_ctl.link.connection import Connection, Reception
-from shoe_ctl.link.supervisor import LinkState
+from shoe_ctl.link.reconnect import LinkState
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import (
     CAPABILITIES,
@@ -82,7 +83,7 @@ async def test_a_shoe_that_fell_silent_is_listened_for_and_told_only_once_it_spe
         assert host.link.connection is None
     assert host.told == ["up 41", "lost nothing heard for 10 s"]
     await shoe.hear(9)
-    host.link.desire(Armed(4, "banker", 2))
+    host.link.set_desired_state(Armed(4, "banker", 2))
     shoe.say(b"c\n")
     assert await shoe.hear(6) == b"*4\n+1\n"
     assert host.told[2:] == ["up 44", "44@0 b'c\\n'"]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import serial  # type: ignore[import-untyped]
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.supervisor import LinkState, Supervisor
+from shoe_ctl.link.reconnect import LinkState, Supervisor
 from shoe_ctl.link.transport import Opener, Transport
 from tests.link.ends import (
     HandClock,
@@ -91,14 +91,14 @@ async def test_the_desired_state_is_told_to_this_connection_and_to_each_later_on
     shoe: ShoeEnd, opener: Opener
 ) -> None:
     host = Host(opener)
-    host.link.desire(Armed(4, "banker", 2))
+    host.link.set_desired_state(Armed(4, "banker", 2))
     running = asyncio.create_task(host.link.run())
     assert await shoe.hear(6) == b"?0\n*4\n"
-    host.link.desire(Locked())
+    host.link.set_desired_state(Locked())
     assert await shoe.hear(3) == b"*0\n"
     shoe.unplug()
     await until(lambda: host.link.state is LinkState.WAITING)
-    host.link.desire(Armed(5, "player", 3))
+    host.link.set_desired_state(Armed(5, "player", 3))
     shoe.plug_in()
     await host.clock.pass_next()
     assert await shoe.hear(6) == b"?0\n*5\n"

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from firmware_proto.profiles import profile as profile_named
-from shoe_ctl.link.holders import MODEM_MANAGER
-from shoe_ctl.link.inventory import System
+from shoe_ctl.link.address import parse_address
+from shoe_ctl.link.discovery import System
 from shoe_ctl.link.openers import opener
-from shoe_ctl.link.ports import parse_port
+from shoe_ctl.link.port_users import MODEM_MANAGER
 from simulators.ports.pty import PtyPort
 from simulators.ports.usb import UsbPort
 from simulators.ports.usb_bus import UsbBus
@@ -83,7 +83,7 @@ async def test_nobody_is_to_end_the_shell_whose_terminal_was_named(pty: str) -> 
 async def test_where_people_log_in_the_service_is_named_and_not_the_shell(
     pty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoe_ctl.link.device_node.PTY_MAJORS", ())  # as on a line of the host
+    monkeypatch.setattr("shoe_ctl.link.serial.PTY_MAJORS", ())  # as on a line of the host
     with somebody_at(pty) as pid:
         found = await diagnosed(target(pty))
     assert (found.well, found.cause) == (False, "taken")
@@ -207,7 +207,7 @@ async def test_who_has_the_usb_device_is_named(tmp_path: Path) -> None:
     port = UsbPort(bus, "SH-0042")
     as_process(tmp_path, 812, "usbmon", "/dev/bus/usb/001/001")
     with shoe(port), ThreadPoolExecutor(1) as executor:
-        usb = parse_port("usb:SH-0042")
+        usb = parse_address("usb:SH-0042")
         transport = await opener(usb, profile_named("reference").SERIAL, executor, lambda: bus)()
         found = await diagnosed(target("usb:SH-0042"), bus=bus, system=System(proc=tmp_path))
         transport.close()

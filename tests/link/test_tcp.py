@@ -14,7 +14,7 @@ import pytest
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link import tcp
-from shoe_ctl.link.ports import TcpPort
+from shoe_ctl.link.address import TcpAddress
 from shoe_ctl.link.tcp import tcp_opener
 from tests.link.wires import plugged_in, read
 
@@ -24,7 +24,7 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-async def refusal(port: TcpPort, executor: ThreadPoolExecutor) -> str:
+async def refusal(port: TcpAddress, executor: ThreadPoolExecutor) -> str:
     with pytest.raises(PortError) as refused:
         await tcp_opener(port, executor)()
     line = str(refused.value)
@@ -36,7 +36,7 @@ async def test_a_port_that_nobody_listens_at_says_what_to_check(
     executor: ThreadPoolExecutor,
 ) -> None:
     number = free_port()
-    line = await refusal(TcpPort("127.0.0.1", number), executor)
+    line = await refusal(TcpAddress("127.0.0.1", number), executor)
     assert line.startswith(f"refused by tcp://127.0.0.1:{number} (is it in raw TCP server mode")
 
 
@@ -47,12 +47,12 @@ async def test_a_host_that_is_unknown_is_named(
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    line = await refusal(TcpPort("moxa-3.example", 4001), executor)
+    line = await refusal(TcpAddress("moxa-3.example", 4001), executor)
     assert line.startswith("host unknown: moxa-3.example (Name or service not known: check")
 
 
 async def test_a_name_that_cannot_be_one_is_no_traceback(executor: ThreadPoolExecutor) -> None:
-    line = await refusal(TcpPort("x" * 64 + ".example", 4001), executor)
+    line = await refusal(TcpAddress("x" * 64 + ".example", 4001), executor)
     assert line.startswith("host unknown: xxx")
 
 
@@ -62,7 +62,7 @@ async def test_a_name_is_looked_up_off_the_loop_and_each_of_its_addresses_is_tri
     real, asked_in = socket.getaddrinfo, []
 
     async with plugged_in("tcp", tmp_path) as end:
-        assert isinstance(end.name, TcpPort)
+        assert isinstance(end.name, TcpAddress)
 
         def looked_up(host: str, port: int, **how: int) -> list[object]:
             if how.get("flags"):
@@ -72,7 +72,7 @@ async def test_a_name_is_looked_up_off_the_loop_and_each_of_its_addresses_is_tri
             return [*dead, *real("127.0.0.1", port, type=socket.SOCK_STREAM)]
 
         monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-        transport = await tcp_opener(TcpPort("moxa-3.example", end.name.port), executor)()
+        transport = await tcp_opener(TcpAddress("moxa-3.example", end.name.port), executor)()
         end_heard = b"there"
         transport.write(end_heard)
         assert await end.hear(5) == end_heard
@@ -93,7 +93,7 @@ async def test_a_server_that_does_not_answer_is_given_up_soon(
             one.connect_ex(address)
         try:
             async with asyncio.timeout(5):
-                line = await refusal(TcpPort("127.0.0.1", address[1]), executor)
+                line = await refusal(TcpAddress("127.0.0.1", address[1]), executor)
         finally:
             for one in waiting:
                 one.close()
@@ -115,7 +115,7 @@ async def test_what_the_network_refuses_is_told_in_one_line(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", refuse)
-    assert (await refusal(TcpPort("127.0.0.1", 9), executor)).startswith(says)
+    assert (await refusal(TcpAddress("127.0.0.1", 9), executor)).startswith(says)
 
 
 async def test_a_port_that_connects_to_itself_is_a_port_that_nobody_listens_at(
@@ -131,7 +131,7 @@ async def test_a_port_that_connects_to_itself_is_a_port_that_nobody_listens_at(
         await connect(connection, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loop, "sock_connect", from_the_same_port)
-    line = await refusal(TcpPort("127.0.0.1", number), executor)
+    line = await refusal(TcpAddress("127.0.0.1", number), executor)
     assert line.startswith(f"refused by tcp://127.0.0.1:{number}")
 
 

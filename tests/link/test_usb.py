@@ -17,7 +17,7 @@ import usb.core  # type: ignore[import-untyped]
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.transport import TransportLost
-from shoe_ctl.link.usb_devices import claim, devices, libusb
+from shoe_ctl.link.usb_discovery import claim_usb_device, find_usb_devices, libusb
 from simulators.ports.usb import UsbPort
 from simulators.ports.usb_bus import Attached, UsbBus
 from tests.link.ends import until
@@ -122,7 +122,7 @@ async def test_a_device_that_a_kernel_driver_has_is_not_taken_from_it(end: End) 
 
 
 async def test_a_device_in_use_is_taken(end: End) -> None:
-    ours = claim(end.name, end.bus)  # type: ignore[arg-type]
+    ours = claim_usb_device(end.name, end.bus)  # type: ignore[arg-type]
     assert (await refusal(end)).startswith("port taken: usb:SH-0042 is in use by another program")
     ours.owner.release()
     (await end.connect()).close()
@@ -145,7 +145,7 @@ async def test_a_ghost_of_an_unplugged_device_is_passed_over(end: End) -> None:
         assert "no USB device with serial number SH-0042" in await refusal(end)
         end.port.reopen()
     assert len(end.bus.devices) == 4
-    assert [device.serial for device in devices(end.bus)] == ["SH-0042"]
+    assert [device.serial for device in find_usb_devices(end.bus)] == ["SH-0042"]
     (await end.connect()).close()
 
 
@@ -177,7 +177,7 @@ async def test_every_device_that_was_only_looked_at_is_closed_again(
     monkeypatch.setattr(end.bus, "open_device", opens)
     monkeypatch.setattr(end.bus, "close_device", closes)
     with second(end.bus, "SH-0041", end):
-        for device in devices(end.bus):
+        for device in find_usb_devices(end.bus):
             device.release()
         assert opened == []
         transport = await end.connect()
@@ -224,8 +224,8 @@ def test_without_the_libraries_one_line_says_what_to_install(
 
 
 LIST = """
-from shoe_ctl.link.usb_devices import devices, libusb
-for device in devices(libusb()):
+from shoe_ctl.link.usb_discovery import find_usb_devices, libusb
+for device in find_usb_devices(libusb()):
     print(device.name)
     device.release()
 print("done")

@@ -14,7 +14,7 @@ import pytest
 import usb.core  # type: ignore[import-untyped]
 
 from shoe_ctl.link.transport import TransportLost
-from shoe_ctl.link.usb_threads import HAND_OFF_LIMIT
+from shoe_ctl.link.usb import HAND_OFF_LIMIT
 from simulators.ports.usb_bus import HELD, PACKET
 from tests.link.ends import until
 from tests.link.wires import End, plugged_in, read, readable

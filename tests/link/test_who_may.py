@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.link import port_trouble
-from shoe_ctl.link.port_trouble import trouble
+from shoe_ctl.link import serial
+from shoe_ctl.link.serial import port_error
 
 ROOT, ANN, ME = 0, 1001, 1002
 NO_GROUP, DIALOUT, SHOES = 0, 20, 900
@@ -52,7 +52,7 @@ def _this_user(monkeypatch: pytest.MonkeyPatch) -> None:
 def line(monkeypatch: pytest.MonkeyPatch, found: os.stat_result) -> str:
     with monkeypatch.context() as patched:
         patched.setattr(Path, "stat", lambda *_, **__: found)
-        error = trouble("/dev/ttyUSB0", PermissionError(errno.EACCES, "as the system says"))
+        error = port_error("/dev/ttyUSB0", PermissionError(errno.EACCES, "as the system says"))
     said = str(error)
     assert error.cause == "permission"
     assert said.startswith("permission denied: /dev/ttyUSB0 (") and "\n" not in said
@@ -134,7 +134,7 @@ def test_a_folder_that_may_not_be_entered_is_named_with_its_owner(
 
     monkeypatch.setattr(os, "access", access)
     monkeypatch.setattr(Path, "stat", hidden)
-    error = trouble(str(shut / "deeper" / "shoe"), PermissionError(errno.EACCES, "no"))
+    error = port_error(str(shut / "deeper" / "shoe"), PermissionError(errno.EACCES, "no"))
     assert f"folder {shut} is ann's, and shoectl may not enter it" in str(error)
     assert "usermod" not in str(error)
 
@@ -145,7 +145,7 @@ def test_a_link_that_the_kernel_follows_for_its_owner_only_is_told_apart(
     tmp_path.chmod(0o1777)
     link = tmp_path / "shoe"
     link.symlink_to("/dev/pts/none")
-    monkeypatch.setattr(port_trouble, "_owner_of_link", lambda _: ANN)
+    monkeypatch.setattr(serial, "_owner_of_link", lambda _: ANN)
 
     def barred(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
         if self == link and follow_symlinks:
@@ -153,6 +153,6 @@ def test_a_link_that_the_kernel_follows_for_its_owner_only_is_told_apart(
         return os.stat(self, follow_symlinks=follow_symlinks)  # noqa: PTH116
 
     monkeypatch.setattr(Path, "stat", barred)
-    error = trouble(str(link), PermissionError(errno.EACCES, "no"))
+    error = port_error(str(link), PermissionError(errno.EACCES, "no"))
     assert "the link is ann's, in a folder that everybody may write to" in str(error)
     assert "make it in a folder of its own" in str(error)

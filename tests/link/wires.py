@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from firmware_proto.profiles import SerialSettings
+from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.openers import opener
-from shoe_ctl.link.ports import parse_port
 from shoe_ctl.link.transport import Opener, Transport
 from simulators.ports.port import Port
 from simulators.ports.pty import PtyPort
@@ -44,7 +44,7 @@ class End:
         self.connections = 0
         self.connected = False
         self.port.start(self)
-        self.name = parse_port(self.port.address)
+        self.name = parse_address(self.port.address)
         self.open: Opener = opener(self.name, SETTINGS, executor, lambda: self.bus)
 
     def opened(self) -> None:

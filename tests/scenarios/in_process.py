@@ -12,18 +12,10 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import (
-    AnyCommand,
-    ClearError,
-    Hello,
-    Query,
-    Reset,
-    SetTime,
-    Show,
-    TestSelf,
-)
-from firmware_proto.session import Heard, Resume
-from shoe_ctl.api.asked import Command, read
+from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTime, Show, TestSelf
+from firmware_proto.events import Hello
+from firmware_proto.session import ReceivedEvent, Resume
+from shoe_ctl.api.requests import Command, read_request
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.records import Audience
@@ -46,8 +38,8 @@ from simulators.shoe.device import Device
 from simulators.table.bench import Stuck
 from simulators.table.client import CallClient
 from simulators.table.expectation import Told
-from simulators.table.playing import shoe_for
 from simulators.table.scenario import TABLE, Scenario, configured
+from simulators.table.scenario_player import shoe_for
 
 LONGEST_S = 120.0
 """More than any wait of a table takes: what has not come by then never comes."""
@@ -141,7 +133,7 @@ class InProcess:
                 tells=can.tells,
             )
         )
-        session.desire(self.controller.desired)
+        session.set_desired_state(self.controller.desired)
         self._port.plug(session)
         self._port.pump()
 
@@ -183,7 +175,7 @@ class InProcess:
             self._happened(Tick(t_us=self._now_us))
             self._port.pump()
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ReceivedEvent) -> None:
         if isinstance(heard.event, Hello):
             self._device = heard.event.device_id
         self._happened(
@@ -203,7 +195,7 @@ class InProcess:
 
     def _call(self, line: bytes) -> bytes:
         """A command as the socket takes it, answered as the socket answers."""
-        asked = read(line)
+        asked = read_request(line)
         assert isinstance(asked, Command)
         if asked.command_id not in self._answers:
             self._answers[asked.command_id] = self._command(asked)
@@ -230,7 +222,7 @@ class InProcess:
             if isinstance(effect, TableEvent):
                 self._tell(effect)
         if self._port.host is not None:
-            self._port.host.desire(self.controller.desired)
+            self._port.host.set_desired_state(self.controller.desired)
         for effect in effects:
             if isinstance(effect, ShoeCommand):
                 self._tell_shoe(effect)

@@ -9,7 +9,7 @@ from simulators.table.scenario import find, parse, shipped
 from simulators.table.steps import HOST_DOES, NEEDS, SHOE_DOES, VERBS, VERDICTS
 from tests.scenarios.test_in_process import played
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bench-engineer" / "scenarios.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "scenarios.md").read_text("utf-8")
 
 
 async def test_the_example_of_the_page_comes_out_as_it_says() -> None:

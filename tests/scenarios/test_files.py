@@ -13,9 +13,9 @@ from firmware_proto.cards import DECKS
 from simulators.errors import WrongUsage
 from simulators.shoe.model import shuffled
 from simulators.table.fields import Fields, Wrong
-from simulators.table.playing import shoe_for
 from simulators.table.scenario import SHIPPED, Scenario, find, load, parse, shipped
-from simulators.table.setup import ShoeSetup
+from simulators.table.scenario_player import shoe_for
+from simulators.table.shoe_setup import ShoeSetup
 from tests.for_each import for_each
 
 GOOD = """

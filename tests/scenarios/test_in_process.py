@@ -10,8 +10,8 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import from_bytes, to_bytes
 from shoe_ctl.table.turn import Turn
 from simulators.table.bench import Stuck
-from simulators.table.playing import Performance
 from simulators.table.scenario import Scenario, find, shipped
+from simulators.table.scenario_player import ScenarioPlayer
 from tests.scenarios.in_process import InProcess
 from tests.table.reached_ends import Reached, ends_reached
 
@@ -20,7 +20,7 @@ async def played(scenario: Scenario) -> tuple[InProcess, str | None]:
     """The bench after the scenario, and where it got stuck."""
     bench = InProcess(scenario)
     try:
-        await Performance(scenario, bench).play()
+        await ScenarioPlayer(scenario, bench).play()
     except Stuck as stuck:
         return bench, str(stuck)
     await bench.rest()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulators.table.playing import in_words
 from simulators.table.scenario import parse
+from simulators.table.scenario_player import step_words
 from simulators.table.steps import Say
 from tests.scenarios.test_in_process import played
 
@@ -93,6 +93,6 @@ def test_a_step_in_words_says_who_gives_it_why_and_who_consents() -> None:
         reason="it lies open",
         consented_by="lee",
     )
-    assert in_words(step) == (
+    assert step_words(step) == (
         'pit supervisor: decide choice=enter card=5D ("it lies open"), lee consents'
     )

@@ -17,18 +17,18 @@ from pathlib import Path
 import msgspec
 
 from shoe_ctl.cli.demo_scenario import SECOND_PERSONS
+from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import Config, of_plain
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
 from simulators.ports.pty import PtyPort
 from simulators.rig import Rig
 from simulators.table.bench import Stuck
 from simulators.table.client import SocketClient
 from simulators.table.expectation import Told
-from simulators.table.live import LiveBench, Stream
-from simulators.table.playing import Performance, shoe_for
+from simulators.table.live_bench import LiveBench, Stream
 from simulators.table.scenario import Scenario, configured
+from simulators.table.scenario_player import ScenarioPlayer, shoe_for
 
 
 def configuration(scenario: Scenario, folder: Path, port: str) -> Config:
@@ -120,7 +120,7 @@ async def played(scenario: Scenario, folder: Path) -> tuple[list[Told], list[Tol
     stuck: str | None = None
     async with bench_of(scenario, folder) as bench:
         try:
-            await Performance(scenario, bench).play()
+            await ScenarioPlayer(scenario, bench).play()
         except Stuck as error:
             stuck = str(error)
     streams = [Stream(folder / f"{name}.jsonl") for name in ("public", "restricted")]

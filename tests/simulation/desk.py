@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.asked import Caller, read
-from shoe_ctl.api.socket import Handler
+from shoe_ctl.api.requests import Caller, read_request
+from shoe_ctl.api.unix_socket import Handler
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
@@ -71,6 +71,6 @@ class Desk:
 
 async def _answer(handler: Handler, asked: Mapping[str, Any]) -> Answer:
     try:
-        return await handler(CALLER, read(msgspec.json.encode(asked)))
+        return await handler(CALLER, read_request(msgspec.json.encode(asked)))
     except ShoeCtlError as error:
         return {"accepted": False, "failed": str(error)}

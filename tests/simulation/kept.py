@@ -12,14 +12,14 @@ from typing import Any
 
 from firmware_proto.events import Gap, Hello, ShoeEvent
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.bodies import Kind
+from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes
-from simulators.shoe.memory import RESERVE, EventMemory, Stored
+from simulators.shoe.event_log import RESERVE, EventLog, Stored
 from tests.simulation.broken import Broken
 from tests.simulation.delivered import Delivered
 from tests.simulation.disk import Image
@@ -28,7 +28,7 @@ JOURNAL = "journal.db"
 LINES = "public.jsonl"
 
 
-class WatchedMemory(EventMemory):
+class WatchedMemory(EventLog):
     """The shoe's memory, and every event that ever went into it."""
 
     def __init__(self, capacity: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simulators.shoe.memory import CAPACITY
+from simulators.shoe.event_log import CAPACITY
 
 SHORTEST_S, LONGEST_S = 15.0, 60.0
 MOST_FAULTS = 25

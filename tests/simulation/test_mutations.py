@@ -18,7 +18,7 @@ import pytest
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal import schema
-from shoe_ctl.journal.cursors import SinkFeed
+from shoe_ctl.journal.journal import SinkFeed
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.table import status, undelivered
 from tests.simulation.plan import Plan

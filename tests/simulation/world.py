@@ -19,21 +19,21 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import DECKS
+from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import Config, of_plain
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.daemon.host import Environment
 from shoe_ctl.daemon.outage import marker_for
 from shoe_ctl.games import catalog
-from shoe_ctl.link.clock import SystemClock
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import CardOnTable
 from simulators.rig import Rig
 from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Lamp
+from simulators.shoe.ground_truth import GroundTruth
 from simulators.shoe.model import Refused
-from simulators.shoe.truth import Truth
 from simulators.table.dealer import Supply, dealer_for
 from tests.simulation.broken import Broken
 from tests.simulation.cable import Cable, HostEnd
@@ -120,7 +120,7 @@ class World:
             decks=DECKS_IN_SHOE,
             seed=seeds.getrandbits(32),
             device_id=DEVICE,
-            truth=Truth(self._seen),
+            truth=GroundTruth(self._seen),
             memory=self.memory,
         )
         self._supply = Supply(DECKS[deck], DECKS_IN_SHOE, seeds.getrandbits(32), MOST_SETS)

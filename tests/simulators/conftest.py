@@ -12,25 +12,22 @@ from collections.abc import Callable
 import pytest
 
 from firmware_proto.cards import DECKS
-from firmware_proto.events import (
-    Acknowledged,
+from firmware_proto.commands import (
+    Acknowledge,
     Armed,
-    CommandAsked,
     DesiredShoeState,
-    Discarded,
-    HelloAsked,
-    HostSaid,
+    HelloRequest,
+    HostMessage,
     Locked,
-    ShoeEvent,
-    from_plain,
-    to_plain,
+    VendorCommand,
 )
-from firmware_proto.session import Capabilities, Heard, Resume
+from firmware_proto.events import Discarded, ShoeEvent, from_plain, to_plain
+from firmware_proto.session import Capabilities, ReceivedEvent, Resume
 from simulators.shoe.angel_eye import AngelEyeDevice
-from simulators.shoe.memory import EventMemory
+from simulators.shoe.event_log import EventLog
+from simulators.shoe.ground_truth import GroundTruth
 from simulators.shoe.model import Shoe
 from simulators.shoe.reference import ReferenceDevice
-from simulators.shoe.truth import Truth
 
 
 class TextDeviceSession:
@@ -42,11 +39,11 @@ class TextDeviceSession:
         self._out = bytearray()
         self._in = b""
 
-    def receive(self, data: bytes, t: float) -> list[HostSaid]:  # noqa: ARG002
+    def receive(self, data: bytes, t: float) -> list[HostMessage]:  # noqa: ARG002
         *lines, self._in = (self._in + data).split(b"\n")
         return [self._understood(line.decode().split()) for line in lines]
 
-    def say(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
+    def send(self, event: ShoeEvent, *, seq: int, t_us: int, boot_id: int | None = None) -> None:
         line = json.dumps({"seq": seq, "boot_id": boot_id, "t_us": t_us, "event": to_plain(event)})
         self._out += line.encode() + b"\n"
 
@@ -57,18 +54,18 @@ class TextDeviceSession:
         self._out.clear()
         return out
 
-    def _understood(self, words: list[str]) -> HostSaid:
+    def _understood(self, words: list[str]) -> HostMessage:
         match words:
             case ["hello"]:
-                return HelloAsked()
+                return HelloRequest()
             case ["ack", through]:
-                return Acknowledged(int(through))
+                return Acknowledge(int(through))
             case ["arm", number, hand, index]:
                 return Armed(int(number), hand, int(index))
             case ["lock"]:
                 return Locked()
             case ["command", operation, kind, data]:
-                return CommandAsked(operation, kind, data)
+                return VendorCommand(operation, kind, data)
             case _:
                 return Discarded(reason=" ".join(words))
 
@@ -86,20 +83,20 @@ class TextHostSession:
         self._in = b""
         self._first = 0
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:  # noqa: ARG002
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:  # noqa: ARG002
         *lines, self._in = (self._in + data).split(b"\n")
         return [self._heard(line) for line in lines]
 
     def stored(self, seq: int | str) -> None:
         self._out += f"ack {seq}\n".encode()
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         if isinstance(state, Armed):
             self._out += f"arm {state.number} {state.hand} {state.index}\n".encode()
         else:
             self._out += b"lock\n"
 
-    def tick(self, t: float) -> list[Heard]:  # noqa: ARG002
+    def tick(self, t: float) -> list[ReceivedEvent]:  # noqa: ARG002
         return []
 
     def outgoing(self) -> bytes:
@@ -107,11 +104,13 @@ class TextHostSession:
         self._out.clear()
         return out
 
-    def _heard(self, line: bytes) -> Heard:
+    def _heard(self, line: bytes) -> ReceivedEvent:
         said = json.loads(line)
         first, self._first = self._first, self._first + len(line) + 1
         event = from_plain(said["event"])
-        return Heard(event, None if event.type == "hello" else said["seq"], first, self._first)
+        return ReceivedEvent(
+            event, None if event.type == "hello" else said["seq"], first, self._first
+        )
 
 
 @pytest.fixture
@@ -129,11 +128,11 @@ def reference_shoe() -> Callable[..., ReferenceDevice]:
         seed: int = 1,
         decks: int = 1,
         deck: str = "french52",
-        memory: EventMemory | None = None,
+        memory: EventLog | None = None,
         unreadable: frozenset[int] = frozenset(),
     ) -> ReferenceDevice:
         shoe = Shoe("SIM-TEST", unreadable=unreadable)
-        device = ReferenceDevice(shoe, Truth(), session=TextDeviceSession, memory=memory)
+        device = ReferenceDevice(shoe, GroundTruth(), session=TextDeviceSession, memory=memory)
         device.load(DECKS[deck], decks, seed, 0.0)
         device.boot(0.0)
         return device
@@ -149,7 +148,7 @@ def angel_eye_shoe() -> Callable[..., AngelEyeDevice]:
         *, seed: int = 1, decks: int = 1, unreadable: frozenset[int] = frozenset()
     ) -> AngelEyeDevice:
         shoe = Shoe("SIM-TEST", unreadable=unreadable)
-        device = AngelEyeDevice(shoe, Truth(), session=TextDeviceSession)
+        device = AngelEyeDevice(shoe, GroundTruth(), session=TextDeviceSession)
         device.load(DECKS["french52"], decks, seed, 0.0)
         return device
 

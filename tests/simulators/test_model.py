@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from firmware_proto.cards import ELEMENT65, FRENCH52, Deck
 from firmware_proto.events import CuttingCard
-from simulators.shoe.memory import EventMemory
+from simulators.shoe.event_log import EventLog
 from simulators.shoe.model import CardOut, CuttingCardOut, Refused, Shoe, shuffled
 
 
@@ -148,7 +148,7 @@ def test_the_sensor_misses_the_cards_it_is_told_to_miss() -> None:
 
 
 def test_memory_keeps_what_was_not_acknowledged_in_order() -> None:
-    memory = EventMemory()
+    memory = EventLog()
     for t_us in range(5):
         memory.store(CuttingCard(), boot_id=1, t_us=t_us)
     memory.acknowledge(2)
@@ -157,14 +157,14 @@ def test_memory_keeps_what_was_not_acknowledged_in_order() -> None:
 
 
 def test_an_acknowledgement_of_the_future_is_ignored() -> None:
-    memory = EventMemory()
+    memory = EventLog()
     memory.store(CuttingCard(), boot_id=1, t_us=0)
     memory.acknowledge(2)
     assert memory.unacknowledged == 1
 
 
 def test_an_old_acknowledgement_takes_nothing_back() -> None:
-    memory = EventMemory()
+    memory = EventLog()
     for _ in range(3):
         memory.store(CuttingCard(), boot_id=1, t_us=0)
     memory.acknowledge(3)
@@ -174,7 +174,7 @@ def test_an_old_acknowledgement_takes_nothing_back() -> None:
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 40)), max_size=60))
 def test_memory_never_overwrites_and_accounts_for_every_number(steps: list[int | None]) -> None:
-    memory = EventMemory(capacity=8, reserve=2)
+    memory = EventLog(capacity=8, reserve=2)
     acknowledged = given_out = 0
     kept: list[int] = []  # the last number of each place
     losing = False
@@ -210,4 +210,4 @@ def test_memory_never_overwrites_and_accounts_for_every_number(steps: list[int |
 
 def test_a_memory_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="does not fit"):
-        EventMemory(capacity=4, reserve=4)
+        EventLog(capacity=4, reserve=4)

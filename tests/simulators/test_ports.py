@@ -21,7 +21,7 @@ from simulators.ports.port import PtyAt, TcpAt, parse
 from simulators.ports.pty import PtyPort
 from simulators.ports.stream import LIMIT
 from simulators.ports.tcp import TcpPort
-from simulators.serving import port_at
+from simulators.server import port_at
 from tests.link.ptys import Pty, another_with_the_number_of
 
 

@@ -21,7 +21,7 @@ from firmware_proto.events import (
     Started,
 )
 from firmware_proto.profiles import profile
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from simulators.errors import WrongUsage
 from simulators.faults import Faults, FaultyLine
 from simulators.ports.memory import MemoryPort
@@ -113,7 +113,7 @@ def heard_from_angel_eye(
     device = simulated_shoe("angel_eye", seed=seed, settings=settings)
     heard: list[ShoeEvent] = []
 
-    def keep(what: Heard) -> None:
+    def keep(what: ReceivedEvent) -> None:
         if what.event.type != "repeated":
             heard.append(what.event)
 

@@ -11,20 +11,12 @@ from collections.abc import Callable
 import pytest
 
 from firmware_proto.cards import DECKS
-from firmware_proto.events import (
-    CardDrawn,
-    Gap,
-    Hello,
-    Reply,
-    ShoeEvent,
-    ShoeLoaded,
-    Status,
-)
+from firmware_proto.events import CardDrawn, Gap, Hello, Reply, ShoeEvent, ShoeLoaded, Status
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from simulators.faults import Faults, FaultyLine
 from simulators.shoe.device import Lamp
-from simulators.shoe.memory import EventMemory
+from simulators.shoe.event_log import EventLog
 from simulators.shoe.model import Refused
 from simulators.shoe.reference import STATUS_EVERY_S, ReferenceDevice
 from simulators.table.dealer import LampDealer, Supply
@@ -168,7 +160,7 @@ def test_the_lamp_shows_what_is_armed_and_goes_dark_with_the_card(reference_shoe
 
 
 def test_a_full_memory_locks_the_shoe_until_the_host_has_stored(reference_shoe: Shoes) -> None:
-    device = reference_shoe(memory=EventMemory(capacity=4, reserve=2))
+    device = reference_shoe(memory=EventLog(capacity=4, reserve=2))
     device.host_opened()
     device.receive(b"hello\narm 1 player 1\n", 1.0)
     device.draw(1.0)
@@ -182,7 +174,7 @@ def test_a_full_memory_locks_the_shoe_until_the_host_has_stored(reference_shoe: 
 def test_what_a_full_memory_lost_is_said_as_a_gap_when_there_is_room(
     reference_shoe: Shoes, said: Said
 ) -> None:
-    device = reference_shoe(memory=EventMemory(capacity=4, reserve=2))
+    device = reference_shoe(memory=EventLog(capacity=4, reserve=2))
     device.host_opened()
     device.receive(b"hello\n", 1.0)
     for _ in range(6):

@@ -17,7 +17,7 @@ import pytest
 
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import profile
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from simulators.faults import Faults, FaultyLine
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
@@ -35,7 +35,9 @@ def reference_host(resume: Resume | None) -> HostSession:
 class Host:
     """A host on a descriptor: reads, ticks and writes until told to stop or hung up on."""
 
-    def __init__(self, fd: int, session: HostSession, heard: Callable[[Heard], None]) -> None:
+    def __init__(
+        self, fd: int, session: HostSession, heard: Callable[[ReceivedEvent], None]
+    ) -> None:
         self._fd = fd
         self._session = session
         self._heard = heard
@@ -196,7 +198,7 @@ async def test_an_angel_eye_shoe_over_a_pty(seed: int, tmp_path: Path) -> None:
     kinds: list[str] = []
     drawn: list[str] = []
 
-    def heard(what: Heard) -> None:
+    def heard(what: ReceivedEvent) -> None:
         kinds.append(what.event.type)
         code = getattr(getattr(what.event, "card", None), "code", None)
         drawn.extend([code] if code is not None else [])

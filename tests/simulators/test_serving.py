@@ -26,7 +26,7 @@ import pytest
 from firmware_proto.angel_eye.codec import Listener
 from firmware_proto.events import Discarded
 from firmware_proto.profiles import profile
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from tests.simulators.toy_table import Table
 
 SERVE = [sys.executable, "-c", "from simulators.cli import main; main()", "serve"]
@@ -156,7 +156,7 @@ def test_a_bad_cable_is_served_and_what_it_did_is_told_at_the_end(
     process = start([*SERVE, *options, "--seed", "3", "--fault", "flip=1,split=1"])
     fd = os.open(first_line(process), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     listener = Listener()
-    heard: list[Heard] = []
+    heard: list[ReceivedEvent] = []
     try:
         while sum(isinstance(each.event, Discarded) for each in heard) < 10:
             assert select.select([fd], [], [], 30)[0]

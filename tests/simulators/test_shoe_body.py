@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from firmware_proto.cards import DECKS
+from firmware_proto.commands import Query, Reset, SetTime, ShoeCommand, Show, TestSelf
 from firmware_proto.events import (
     Button,
     CardPushedBack,
@@ -20,33 +21,27 @@ from firmware_proto.events import (
     Lid,
     PowerLow,
     PowerRestored,
-    Query,
     QueryAnswered,
     Reply,
-    Reset,
     ResetDone,
     SelfTested,
-    SetTime,
-    ShoeCommand,
     ShoeEmpty,
     ShoeEvent,
-    Show,
     Status,
     Tamper,
-    TestSelf,
 )
 from firmware_proto.reference.device import ReferenceDevice as Wire
 from firmware_proto.reference.host import ReferenceHost
+from simulators.shoe.ground_truth import GroundTruth
 from simulators.shoe.model import Refused, Shoe
 from simulators.shoe.reference import ReferenceDevice
-from simulators.shoe.truth import Truth
 
 
 class Bench:
     """A shoe and a host that stores at once; ``turn`` lets bytes go both ways."""
 
     def __init__(self, wire: Callable[[], Wire], host: ReferenceHost, decks: int = 1) -> None:
-        self.device = ReferenceDevice(Shoe("SIM-TEST"), Truth(), session=wire)
+        self.device = ReferenceDevice(Shoe("SIM-TEST"), GroundTruth(), session=wire)
         self.device.load(DECKS["french52"], decks, 1, 0.0)
         self.device.boot(0.0)
         self.device.host_opened()
@@ -153,9 +148,9 @@ def test_what_happens_to_the_body_is_said_and_kept_until_it_is_heard(bench: Benc
 
 def test_a_shoe_in_error_mode_cannot_be_armed(bench: Bench) -> None:
     bench.device.happen(Error(code="jam", in_error_mode=True), bench.t)
-    from firmware_proto.events import Armed
+    from firmware_proto.commands import Armed
 
-    bench.host.desire(Armed(1, "player", 1))
+    bench.host.set_desired_state(Armed(1, "player", 1))
     assert Reply(accepted=False, reason="busy", number=1) in bench.turn()
     bench.device.happen(ErrorCleared(code="jam"), bench.t)
     bench.turn(1.0)

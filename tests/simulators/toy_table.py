@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import (
-    Armed,
     CardDrawn,
     CuttingCard,
     Discarded,
     Hello,
-    Locked,
     Repeated,
     Reply,
     ShoeEvent,
     ShoeLoaded,
     Status,
 )
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from simulators.faults import Line
 from simulators.ports.memory import MemoryPort
 from simulators.shoe.device import Device
@@ -67,13 +66,13 @@ class Table:
         self.port.plug(self.new_host(resume))
         self.port.pump()
 
-    def heard(self, heard: Heard) -> None:
+    def heard(self, heard: ReceivedEvent) -> None:
         """As the port's owner: with the host that is plugged in there."""
         assert self.port is not None
         assert self.port.host is not None
         self.take(heard, self.port.host)
 
-    def take(self, heard: Heard, host: HostSession) -> None:
+    def take(self, heard: ReceivedEvent, host: HostSession) -> None:
         """Stores it once, and says what is desired now."""
         if isinstance(heard.event, Hello):
             if self.device_id is None and isinstance(heard.seq, int):
@@ -81,7 +80,7 @@ class Table:
             self.device_id = heard.event.device_id
             if heard.seq is not None:
                 host.stored(heard.seq)
-            host.desire(self.wish())
+            host.set_desired_state(self.wish())
             return
         if isinstance(heard.event, Repeated):
             self.repeats += 1
@@ -96,7 +95,7 @@ class Table:
             self.last_seq = heard.seq
             self.store(heard.event)
         host.stored(self.last_seq)
-        host.desire(self.wish())
+        host.set_desired_state(self.wish())
 
     def store(self, event: ShoeEvent) -> None:
         self.events.append(event)

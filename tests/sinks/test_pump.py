@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.cursors import SinkFeed
-from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.journal import Journal, SinkFeed
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump as pump_module

@@ -10,15 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from firmware_proto.cards import Card, card
-from firmware_proto.events import (
-    Armed,
-    CardDrawn,
-    Hello,
-    Locked,
-    Result,
-    ShoeEvent,
-    ShoeLoaded,
-)
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, Hello, Result, ShoeEvent, ShoeLoaded
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import next_hand, total

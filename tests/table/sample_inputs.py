@@ -25,10 +25,10 @@ from firmware_proto.events import (
     ErrorCleared,
     Gap,
     Hello,
+    HostTraffic,
     KeyRotated,
     Lid,
     Lock,
-    Overheard,
     PowerLow,
     PowerRestored,
     PresetChanged,
@@ -129,7 +129,7 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     AuthenticationFailed(reason="wrong proof", device_id=DEVICE, key_id=1),
     *(UnknownFirmware(firmware="1", refused=refused) for refused in (True, False)),
     Warned(code="W0x01"), CommandUnanswered(command_id=1, reason="no reply"),
-    Overheard(command="arm"),  # said by a host, heard in recordings only: no row names it
+    HostTraffic(command="arm"),  # said by a host, heard in recordings only: no row names it
 )  # fmt: skip
 CHOICES = (
     *dict.fromkeys(c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices),

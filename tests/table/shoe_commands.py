@@ -7,15 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from firmware_proto.bee_tek.session import CAPABILITIES as BEE_TEK
-from firmware_proto.events import (
-    KeyRotated,
-    QueryAnswered,
-    Reply,
-    ResetDone,
-    SelfTested,
-)
-from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
+from firmware_proto.bee_tek.profile import CAPABILITIES as BEE_TEK
+from firmware_proto.events import KeyRotated, QueryAnswered, Reply, ResetDone, SelfTested
+from firmware_proto.reference.settings import CAPABILITIES as REFERENCE
 from firmware_proto.session import Capabilities
 from shoe_ctl.table.effects import ShoeCommand
 from tests.table.harness import Playing

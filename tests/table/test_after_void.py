@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
-from firmware_proto.events import CuttingCard
+from firmware_proto.cards import card
+from firmware_proto.events import CardsDrawn, CuttingCard, ShoeLoaded
 from shoe_ctl.games import catalog
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.shoe import card_set
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
 from tests.table.harness import Playing
+from tests.table.sessions import WAYS
 from tests.table.test_procedures import declares
 from tests.table.wager_table import bets, betting
 
@@ -100,6 +104,80 @@ def test_changing_the_shoe_or_showing_another_answers_too() -> None:
     assert (table.now.state, answers(table)[-1]["how"]) == ("shoe_change", "cards_replaced")
     table = voided()
     table.load("set-2")
+    assert (table.now.state, answers(table)[-1]["how"]) == ("idle", "cards_replaced")
+
+
+def implied(table: Playing) -> Playing:
+    """The table where announcements are inferred from the cards."""
+    return Playing(**WAYS[1], state=table.now)
+
+
+@pytest.mark.parametrize(
+    "comes",
+    [
+        lambda table: table.draw("9C"),
+        bets,
+        lambda table: table.says(CardsDrawn(cards=(card("9C"), card("2D")), order_known=True)),
+    ],
+    ids=["card", "wager", "pull"],
+)
+def test_what_opens_the_next_round_by_itself_answers_too(comes: Callable[[Playing], Any]) -> None:
+    table = implied(voided())
+    comes(table)
+    assert table.now.round is not None
+    assert answers(table)[0]["how"] == "cards_kept"
+
+
+def to_shoe_change(table: Playing) -> Playing:
+    """Another irregularity led to the change, with the question still open."""
+    table.does("declare", key="unshuffled", reason="seen by the dealer")
+    table.rules("earlier_stand")
+    assert table.now.state == "shoe_change"
+    return table
+
+
+def to_no_shoe(table: Playing) -> Playing:
+    """The table was started again with other cards configured."""
+    gone = msgspec.structs.replace(table.now, state="no_shoe", shoe=None)
+    return Playing(**FACE_DOWN, state=gone)
+
+
+@pytest.mark.parametrize("leaves", [lambda table: table, to_shoe_change, to_no_shoe])
+@pytest.mark.parametrize(
+    ("comes", "state"),
+    [
+        (lambda table: table.load("set-2"), "idle"),
+        (lambda table: table.load("set-2", decks=4), "no_shoe"),
+        (lambda table: table.says(ShoeLoaded(set_id=None, decks=0)), "no_shoe"),
+    ],
+    ids=["admitted", "refused", "empty"],
+)
+def test_another_set_or_none_answers_wherever_the_question_is_open(
+    leaves: Callable[[Playing], Playing], comes: Callable[[Playing], Any], state: str
+) -> None:
+    table = leaves(voided())
+    assert asked(table) is not None
+    comes(table)
+    assert (table.now.state, asked(table)) == (state, None)
+    assert answers(table)[-1]["how"] == "cards_replaced"
+    assert (table.now.shoe is None) is (state == "no_shoe")
+    assert table.now.pending_set is None
+
+
+@pytest.mark.parametrize("leaves", [lambda table: table, to_shoe_change])
+def test_a_shoe_that_was_emptied_answers_too(leaves: Callable[[Playing], Playing]) -> None:
+    table = leaves(voided())
+    table.hello(set_id=None, decks=0, drawn=0)
+    assert (table.now.state, asked(table), table.now.shoe) == ("no_shoe", None, None)
+    assert answers(table)[-1]["how"] == "cards_replaced"
+
+
+def test_a_new_shoe_that_is_declared_answers_too() -> None:
+    table = to_shoe_change(voided())
+    table = Playing(**FACE_DOWN, bee_tek=True, state=table.now)
+    table.disconnect()
+    table.connect()
+    table.does("declare_new_shoe")
     assert (table.now.state, answers(table)[-1]["how"]) == ("idle", "cards_replaced")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardDrawn
+from firmware_proto.commands import Armed
+from firmware_proto.events import CardDrawn
 from tests.table.harness import Playing, balanced
 
 

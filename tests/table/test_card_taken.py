@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.harness import SHIFT, Playing, balanced

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from tests.table.harness import Playing, balanced
 from tests.table.methods.method_tables import BOTH_DRAW, dealt, refused
 from tests.table.sessions import WAYS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import CardsDrawn, Locked
+from firmware_proto.commands import Locked
+from firmware_proto.events import CardsDrawn
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.harness import Playing, balanced, cards, game

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from firmware_proto.cards import FRENCH52, card
-from firmware_proto.events import Armed, CardDrawn, CuttingCard, Locked, Started
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, CardOutsideGame, CuttingCard, Started
 from shoe_ctl.records import Audience
+from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
 from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
@@ -246,8 +249,8 @@ def test_burned_cards_are_counted_and_never_played() -> None:
 # No cards left.
 
 
-def nearly_empty(left: int, name: str = "tiger") -> Playing:
-    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0})
+def nearly_empty(left: int, name: str = "tiger", **given: Any) -> Playing:
+    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0, **given})
     table.connect()
     deck = "french52" if name == "tiger" else "element65"
     whole = 8 * (52 if deck == "french52" else 65)
@@ -269,6 +272,108 @@ def test_a_shoe_that_runs_empty_with_a_card_due_voids_the_round(
     ]
     assert (table.now.state, table.now.round) == ("shoe_change", None)
     assert table.told("round.outcome") == []
+
+
+@pytest.mark.parametrize("state", ["idle", "betting", "closed"])
+def test_the_last_card_that_leaves_without_a_slot_leaves_no_round_to_deal(state: str) -> None:
+    table = nearly_empty(1, announcements="explicit")
+    for command in {"idle": (), "betting": ("place_your_bets",)}.get(
+        state, ("place_your_bets", "no_more_bets")
+    ):
+        table.does(command)
+    assert table.now.state == state
+    table.says(CardOutsideGame(card=card("2D"), mode="standby"))
+    if state != "idle":
+        table.rules("play_on")
+    voids = [] if state == "idle" else ["5.3"]
+    assert [void["rule"] for void in table.told("round.void")] == voids
+    assert (table.now.state, table.now.round) == ("shoe_change", None)
+    assert isinstance(table.desired, Locked)
+    assert len(table.told("shoe.change_due")) == 1
+
+
+def test_a_change_of_the_shoe_that_is_called_for_is_announced_and_no_card_opens_a_round() -> None:
+    table = shoe(way=0)
+    table.draw("2D")
+    table.rules("first_card")
+    assert len(table.now.opening) == 1
+    table.does("change_shoe")
+    assert table.told("shoe.change_due") == [{"shoe_id": "bac-07-s1"}]
+    assert table.told("irregularity.step")[-1]["step"] == "set_aside_no_further_round"
+    assert (table.now.state, table.now.opening) == ("shoe_change", ())
+
+
+def test_a_shoe_that_runs_empty_after_a_void_round_answers_whether_its_cards_are_replaced() -> None:
+    table = nearly_empty(2, announcements="explicit")
+    table.open_round()
+    table.draw("2D")
+    table.does("declare", key="other", reason="seen by the dealer")
+    table.rules("void")
+    assert [opened.key for opened in table.now.pending_irregularities] == ["after_void"]
+    table.says(CardOutsideGame(card=card("3D"), mode="standby"))
+    assert (table.now.state, table.now.pending_irregularities) == ("shoe_change", ())
+
+
+@pytest.mark.parametrize("choice", ["first_card", "set_aside"])
+def test_the_last_card_drawn_early_opens_no_round(choice: str) -> None:
+    table = nearly_empty(1, announcements="explicit")
+    table.does("place_your_bets")
+    table.draw("2D")
+    table.rules(choice)
+    assert [void["rule"] for void in table.told("round.void")] == ["5.3"]
+    assert (table.now.state, table.now.opening) == ("shoe_change", ())
+
+
+@pytest.mark.parametrize("state", ["idle", "betting"])
+def test_the_last_card_of_the_shoe_that_takes_its_slot_after_a_pause_opens_no_round(
+    state: str,
+) -> None:
+    table = nearly_empty(1)
+    if state == "betting":
+        table.does("place_your_bets")
+    table.does("pause")
+    table.draw("2D", armed=True)
+    assert table.now.pending is not None
+    table.does("resume")
+    assert len(table.told("round.card_dealt")) == 1
+    assert [void["rule"] for void in table.told("round.void")] == ["5.3"]
+    assert (table.now.state, table.now.round) == ("shoe_change", None)
+
+
+def test_a_differential_is_not_measured_in_a_round_that_no_card_can_open() -> None:
+    table = nearly_empty(1, announcements="explicit", limits=TableLimits(differential=500))
+    table.does("place_your_bets")
+    for player, seat, wager in (("ann", 3, "player"), ("ben", 4, "banker")):
+        table.does("place_wager", player=player, seat=seat, wager=wager, amount=900)
+    table.does("no_more_bets")
+    table.disconnect()
+    table.connect()
+    table.hello(boot=8)
+    table.says(CardOutsideGame(card=card("2D"), mode="standby"))
+    table.does("decide", choice="offer_withdrawal")
+    table.does("decide", choice="withdraw_all", player="ben")
+    table.does("decide", choice="close_window")
+    table.does("decide", choice="play_on")
+    assert "table_differential" not in [d["key"] for d in table.told("irregularity.raised")]
+    assert [void["rule"] for void in table.told("round.void")] == ["5.3"]
+    assert table.now.state == "shoe_change"
+
+
+def test_the_last_card_of_a_round_that_was_missed_makes_a_change_due() -> None:
+    table = Playing(angel_eye=True).open_shoe()
+    assert not table.now.link.aligned
+    out = 8 * 52 - 1
+    shoe = msgspec.structs.replace(table.now.shoe, drawn=out, unknown=out)
+    table = Playing(angel_eye=True, state=msgspec.structs.replace(table.now, shoe=shoe))
+    table.says(CardDrawn(card=card("2D"), hand="banker", index=2))
+    assert (table.now.state, table.now.shoe.drawn) == ("shoe_change", out + 1)
+
+
+@pytest.mark.parametrize("hand", ["burn", "first_card"])
+def test_the_last_card_burned_between_rounds_makes_a_change_due(hand: str) -> None:
+    table = nearly_empty(1)
+    table.says(CardDrawn(card=card("2D"), number=table.now.shoe.drawn + 1, hand=hand))
+    assert table.now.state == "shoe_change"
 
 
 @pytest.mark.parametrize(("left", "outcomes"), [(4, 0), (5, 0), (6, 1)])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, Locked, ResetDone, Started
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import ResetDone, Started
+from shoe_ctl.games import catalog
 from tests.table.harness import Playing
 from tests.table.sessions import WAYS
 from tests.table.test_procedures import declares
@@ -177,3 +180,26 @@ def test_under_another_irregularity_the_table_resumes_in_betting() -> None:
     assert (table.key, table.now.halt.resume_state) == ("other", "betting")
     table.rules("play_on")
     assert table.now.state == "betting"
+
+
+def test_a_game_may_let_nobody_wager_anew_after_the_reset(tmp_path: Path) -> None:
+    file = tmp_path / "tiger.toml"
+    shipped = catalog.source("tiger")
+    file.write_bytes(shipped.replace(b"wager_anew = true", b"wager_anew = false"))
+    table = reset(name=str(file))
+    ready(table)
+    assert table.now.state == "betting"
+    refused = table.asks("place_wager", player="cy", seat=5, wager="banker", amount=300)
+    assert (refused.accepted, refused.error) == (False, refused_late())
+    table.does("no_more_bets")
+    assert [(w.player, w.wager) for w in table.now.wagers.standing] == [("ann", "player")]
+    assert table.desired == Armed(1, "player", 1)
+
+
+def refused_late() -> str:
+    """What a wager is refused with that comes after *no more bets*."""
+    late = betting(**WAYS[0])
+    late.does("no_more_bets")
+    error = late.asks("place_wager", player="cy", seat=5, wager="banker", amount=300).error
+    assert error is not None
+    return error

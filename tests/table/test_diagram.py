@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,9 @@ from shoe_ctl.table import diagram, situations, transitions
 from shoe_ctl.table.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "contributor" / "state-diagram.md"
-STAFF = ROOT / "docs" / "table-staff" / "round.md"
+OVERVIEW = ROOT / "docs" / "architecture" / "overview.md"
+PAGE = ROOT / "docs" / "architecture" / "state-diagram.md"
+STAFF = ROOT / "docs" / "staff" / "en" / "round.md"
 
 
 def test_the_committed_page_is_the_generated_one() -> None:
@@ -34,6 +36,20 @@ def test_every_change_of_state_in_the_round_is_an_edge_of_the_diagram() -> None:
     edges = {(state, named.get(to, to)) for state, _, to, *_ in transitions.ROUND if state != to}
     assert drawn.count(" --> ") == len(edges) + 1
     assert all(f"    {a} --> {b} : " in drawn for a, b in edges)
+
+
+def test_every_edge_of_the_ordinary_round_is_one_of_the_diagram() -> None:
+    section = OVERVIEW.read_text("utf-8").partition("## The ordinary round")[2]
+    edges = re.findall(r"^    (\w+) --> (\w+) : (.+)$", section.partition("\n## ")[0], re.MULTILINE)
+    assert len(edges) == 9
+    drawn = {
+        (source, to, label)
+        for source, to, labels in re.findall(
+            r"^    (\w+) --> (\w+) : (.+)$", diagram.diagram(), re.MULTILINE
+        )
+        for label in labels.split(", ")
+    }
+    assert set(edges) <= drawn
 
 
 def test_all_that_halts_a_table_stands_beside_the_diagram() -> None:

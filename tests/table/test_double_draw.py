@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, CardsDrawn
+from firmware_proto.commands import Armed
+from firmware_proto.events import CardsDrawn
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from tests.table.harness import ROUNDS, Playing, balanced, cards

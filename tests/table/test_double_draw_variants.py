@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import Armed, CardsDrawn
+from firmware_proto.commands import Armed
+from firmware_proto.events import CardsDrawn
 from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.harness import Playing, balanced, cards
 from tests.table.sessions import WAYS

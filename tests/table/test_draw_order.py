@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, Error
+from firmware_proto.commands import Armed
+from firmware_proto.events import Error
 from shoe_ctl.table.procedures import stack
 from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS

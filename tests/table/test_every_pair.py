@@ -119,7 +119,7 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "card.fourth": {"dealing"},
         "pull.opens_round": {"idle", "betting"},
         "cards_placed": {"idle", "betting", "closed", "dealing", "drawing"},
-        "deal.ran_out": {"dealing"},
+        "deal.ran_out": {"betting", "closed", "dealing"},
         "third_card_due": {"revealing"},
         "third_card.early": {"revealing"},
         "third_card.aside": {"revealing"},

@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Authenticated, AuthenticationFailed, Challenged
-from firmware_proto.link_events import KEYLESS, NO_KEY, NO_PROOF, WRONG_PROOF
+from firmware_proto.events import (
+    CANNOT_AUTHENTICATE,
+    HOST_WITHOUT_KEY,
+    NO_KEY,
+    WRONG_PROOF,
+    Authenticated,
+    AuthenticationFailed,
+    Challenged,
+)
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.table.status import status
@@ -110,9 +117,9 @@ def test_a_restart_tells_the_loss_only_of_a_shoe_that_was_connected() -> None:
 @pytest.mark.parametrize(
     ("why", "code"),
     [
-        (KEYLESS, "no_key"),
+        (HOST_WITHOUT_KEY, "no_key"),
         (NO_KEY, "no_key"),
-        (NO_PROOF, "unauthenticated"),
+        (CANNOT_AUTHENTICATE, "unauthenticated"),
         (WRONG_PROOF, "wrong_key"),
         ("the shoe has no key 1", "wrong_key"),
     ],

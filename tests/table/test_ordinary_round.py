@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardDrawn, Locked
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import Locked
+from firmware_proto.commands import Locked
 from shoe_ctl.table.inputs import Restarted, StorageRestored, from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
 from tests.table.harness import Playing

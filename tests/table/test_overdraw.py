@@ -6,11 +6,8 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import (
-    Armed,
-    CuttingCard,
-    Locked,
-)
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CuttingCard
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english

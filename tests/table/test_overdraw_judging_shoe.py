@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import (
-    CardDrawn,
-    CardOutsideGame,
-    Error,
-    Redesignated,
-)
+from firmware_proto.events import CardDrawn, CardOutsideGame, Error, Redesignated
 from shoe_ctl.records import Audience
 from tests.table.early_cards import DRAWS, STANDS, ends, face_down, objects, sees_all
 from tests.table.harness import ROUNDS, Playing, balanced

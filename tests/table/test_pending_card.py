@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardDrawn, CardPushedBack, Lid, Locked
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, CardPushedBack, Lid
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import StorageRestored
 from shoe_ctl.table.procedures import stack
@@ -148,6 +149,18 @@ def test_it_waits_face_down_until_play_goes_on_and_nobody_is_asked(what: str) ->
     table.draw("5D")
     table.finish()
     assert table.told("round.outcome")[-1]["player"]["cards"] == ["2D", "TS", "4C"]
+
+
+@pytest.mark.parametrize("codes", ["7D 7C TS TH", "2D 7C TS TH 4C"], ids=["fourth", "third"])
+def test_the_last_card_of_the_round_takes_it_on_where_it_is_seen_at_once(codes: str) -> None:
+    table = Playing(**{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
+    *before, last = codes.split()
+    table.deal(" ".join(before))
+    table.does("pause")
+    table.draw(last, armed=True)
+    table.does("resume")
+    assert len(table.told("round.outcome")) == 1
+    assert table.now.state == "idle"
 
 
 def test_an_unarmed_card_that_comes_while_it_waits_was_drawn_early_and_lies_behind_it() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, Locked, Started
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import Started
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.status import status

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardPushedBack
+from firmware_proto.commands import Armed
+from firmware_proto.events import CardPushedBack
 from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS
 from tests.table.test_double_draw import offered, slots

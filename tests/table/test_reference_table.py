@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardDrawn, Error, Gap, Locked, Status
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardDrawn, Error, Gap, Status
 from shoe_ctl.texts.catalogue import text as english
 from tests.table.harness import ROUNDS, Playing, balanced
 from tests.table.sessions import WAYS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import Locked
+from firmware_proto.commands import Locked
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status

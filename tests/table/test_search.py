@@ -8,12 +8,11 @@ from random import Random
 
 import pytest
 
-from shoe_ctl.table import turn
 from shoe_ctl.table.inputs import TableCommand
 from tests.table.invariants import holds
 from tests.table.places import Place, of_one_round, places
 from tests.table.search import Search, Way
-from tests.table.status_staff import plays_out
+from tests.table.status_staff import at, plays_out
 from tests.table.test_offers import choices_say_what_they_want
 
 DEEPEST = 2
@@ -41,7 +40,7 @@ def seen_first(way: Way) -> None:
         slot = (dealt.hand, dealt.index)
         if not dealt.revealed or (slot in was and was[slot].revealed):
             continue
-        if turn.faces(table.now, table.settings) == "face_up":
+        if at(table).faces == "face_up":
             waits_us = table.settings.face_up_after_ms * 1000
             assert dealt.drawn_us + waits_us <= table.now.t_us, dealt
         else:

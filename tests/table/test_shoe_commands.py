@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from firmware_proto.angel_eye.host import CAPABILITIES as ANGEL_EYE
-from firmware_proto.bee_tek.session import CAPABILITIES as BEE_TEK
+from firmware_proto.bee_tek.profile import CAPABILITIES as BEE_TEK
 from firmware_proto.cards import card
+from firmware_proto.commands import Query
 from firmware_proto.events import (
     Button,
     CardOutsideGame,
@@ -17,7 +18,6 @@ from firmware_proto.events import (
     Lid,
     PowerLow,
     PowerRestored,
-    Query,
     QueryAnswered,
     Reply,
     ResetDone,
@@ -26,8 +26,8 @@ from firmware_proto.events import (
     ShoeEvent,
     Tamper,
 )
-from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
-from firmware_proto.reference.capabilities import WITH_KEYS
+from firmware_proto.reference.settings import CAPABILITIES as REFERENCE
+from firmware_proto.reference.settings import WITH_KEYS
 from firmware_proto.session import COMMANDS, Capabilities
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.status import status

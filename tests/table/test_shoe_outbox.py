@@ -20,8 +20,8 @@ from firmware_proto.events import (
     ShoeEvent,
     Started,
 )
-from firmware_proto.reference.capabilities import CAPABILITIES as REFERENCE
-from firmware_proto.reference.capabilities import WITH_KEYS
+from firmware_proto.reference.settings import CAPABILITIES as REFERENCE
+from firmware_proto.reference.settings import WITH_KEYS
 from firmware_proto.session import Capabilities
 from shoe_ctl.table import state
 from shoe_ctl.table.inputs import NotTold, from_bytes, to_bytes

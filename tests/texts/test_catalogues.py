@@ -112,7 +112,7 @@ def test_lists_and_messages_among_the_arguments_are_written_too() -> None:
     given = message("done_hand_shows", hand="player", cards=["7D", "TS"])
     said = message("done", happened=[given], next=message("next_settle"))
     assert text(said) == "Player shows 7D TS; next: pay and collect, then settle"
-    assert text(said, "zh") == "闲家 7D TS；下一步：赔付和收注，然后结算"
+    assert text(said, "zh") == "闲家 7D TS；下一步：收注、赔付，然后结算"
 
 
 def test_a_message_is_the_same_after_it_was_stored() -> None:

@@ -13,8 +13,8 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.history.snapshots import RecoveredTable, SnapshotSchedule
-from shoe_ctl.journal.bodies import Meta
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Meta
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.replay.replay import Replay, replay
@@ -35,10 +35,10 @@ class AtAJournal:
         self.sections = SnapshotSchedule(store, under, self.table)
 
     def handle(
-        self, happened: Input, before: Callable[[Group], object] = lambda _: None
+        self, happened: Input, before: Callable[[Batch], object] = lambda _: None
     ) -> list[TableEvent]:
         """One input in a group of its own, behind what is due and ``before``, its raw bytes say."""
-        group = Group()
+        group = Batch()
         self.sections.begin(group, self.controller, self.index)
         before(group)
         effects = self.controller.handle(happened)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench import _bulk
-from shoe_ctl.account import places
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.round_report import lookup
 from tests.journal.making import records, verified
 from tests.wiring.journal_table import at_a_journal, replayed
 
@@ -35,7 +35,7 @@ def test_it_verifies_is_read_and_replays(made: _bulk.Made) -> None:
     again = replayed(made.path)
     assert (again.rounds, again.differences) == (made.rounds, [])
     with Reader.open(made.path) as reader:
-        assert [place.round_id for place in places.last(reader, 2, None)] == [
+        assert [place.round_id for place in lookup.last_round(reader, 2, None)] == [
             f"{_bulk.TABLE}-s{SETS}-r{made.rounds - 1}",
             f"{_bulk.TABLE}-s{SETS}-r{made.rounds}",
         ]

@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> _bulk.Made:
 def exported(journal: Path, to: Path, shoe_id: str | None) -> Path:
     with Reader.open(journal) as reader:
         span = find_section(reader, shoe_id)
-        export.write(reader, export.stretch(reader, span.table, span.first, span.last), to)
+        export.write(reader, export.select_records(reader, span.table, span.first, span.last), to)
     return to
 
 
@@ -219,9 +219,9 @@ def test_an_altered_record_of_an_export_is_found_and_placed(second: Path, tmp_pa
 
 def test_a_journal_of_another_table_is_none_of_an_export(made: _bulk.Made, tmp_path: Path) -> None:
     with opened(made.path) as store, store.reader() as reader:
-        kept = export.stretch(reader, _bulk.TABLE, 1, 4000)
+        kept = export.select_records(reader, _bulk.TABLE, 1, 4000)
         export.write(reader, kept, tmp_path / "x.gz")
-        other = export.stretch(reader, _bulk.TABLE, 5000, 6000)
+        other = export.select_records(reader, _bulk.TABLE, 5000, 6000)
     export.check(tmp_path / "x.gz", kept)
     with pytest.raises(JournalError, match="does not hold table t1 up to record"):
         export.check(tmp_path / "x.gz", other)

@@ -17,9 +17,9 @@ from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
-from shoe_ctl.journal.bodies import Call, Connection, GoneOn, Meta, Snapshot
-from shoe_ctl.journal.checkpoint import Checkpoint
-from shoe_ctl.journal.group import Counters
+from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.chain import Checkpoint
+from shoe_ctl.journal.codec import Call, Connection, LossRuling, Meta, Snapshot
 from shoe_ctl.journal.reader import Head
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
@@ -75,7 +75,7 @@ def shape(of: Any, inside: tuple[type, ...] = ()) -> Any:  # noqa: PLR0911 - one
 
 def fingerprint() -> str:
     recorded = (
-        states.TableState, Meta, Snapshot, GoneOn, Connection, Call, Checkpoint, *inputs.KINDS
+        states.TableState, Meta, Snapshot, LossRuling, Connection, Call, Checkpoint, *inputs.KINDS
     )  # fmt: skip
     written = json.dumps([shape(kind) for kind in recorded])
     return hashlib.sha256(written.encode()).hexdigest()
@@ -284,7 +284,7 @@ def test_a_record_with_other_keys_is_refused_where_a_table_goes_on_from_it(
     what = "was started" if kind == "meta" else "stood"
     where = f"journal {path} is damaged: record {n} does not say how table bac-07 {what}: "
     assert said.startswith(where)
-    assert why in said and said.endswith("shoectl verify tells more")
+    assert why in said and said.endswith(f". Run: shoectl verify {path}")
 
 
 @pytest.mark.parametrize(("kind", "key"), [("meta", "epoch"), ("snapshot", "answers")])

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from bench import _bulk, journal
-from shoe_ctl.account import places
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.shoe_sections import find_section
 from shoe_ctl.journal import export
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.round_report import lookup
 from tests.journal.making import verified
 from tests.wiring.journal_table import replayed
 from tests.wiring.test_snapshots import counted_reads
@@ -72,7 +72,7 @@ def find_round(made: _bulk.Made) -> str:
     each = made.rounds // (number_of_sets(made))
     round_id = f"{_bulk.TABLE}-s{(number - 1) // each + 1}-r{number}"
     with Reader.open(made.path) as reader:
-        assert places.find(reader, round_id).round_id == round_id
+        assert lookup.find_round(reader, round_id).round_id == round_id
     return round_id
 
 
@@ -85,7 +85,7 @@ def export_holds(path: Path, shoe_id: str) -> None:
     to = path.with_name("export.gz")
     with Reader.open(path) as reader:
         span = find_section(reader, shoe_id)
-        export.write(reader, export.stretch(reader, span.table, span.first, span.last), to)
+        export.write(reader, export.select_records(reader, span.table, span.first, span.last), to)
     assert verified(to).ok
     assert replayed(to).differences == []
 

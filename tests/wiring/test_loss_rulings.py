@@ -9,9 +9,8 @@ import pytest
 
 from shoe_ctl.daemon.loss import LossRulings, OpenLosses
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.cursors import Gate
-from shoe_ctl.journal.group import CommitResult, Group
-from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.texts.catalogue import text as english
 from tests.link.ends import HandClock, until
@@ -34,9 +33,9 @@ class FakeJournal:
     def __init__(self) -> None:
         self.last_n = 9
         self.fails = False
-        self.groups: list[Group] = []
+        self.groups: list[Batch] = []
 
-    async def commit(self, group: Group) -> CommitResult:
+    async def commit(self, group: Batch) -> CommitResult:
         if self.fails:
             raise JournalError("the disk is full")
         self.groups.append(group)
@@ -53,10 +52,10 @@ class FakeTable:
         self.restored: list[TableCommand | None] = []
         self.failures = 0
 
-    def begin_epoch(self, _: Group, epoch: str) -> None:
+    def begin_epoch(self, _: Batch, epoch: str) -> None:
         self.epoch = epoch
 
-    def restore(self, _: Group, __: str, ruling: TableCommand | None) -> None:
+    def restore(self, _: Batch, __: str, ruling: TableCommand | None) -> None:
         self.restored.append(ruling)
 
     async def stored(self, _: CommitResult) -> None:
@@ -73,7 +72,7 @@ class AtWork:
         self.losses = OpenLosses() if losses is None else losses
         self.journal = FakeJournal()
         self.a, self.b = FakeTable("a"), FakeTable("b")
-        self.gate = Gate(5)
+        self.gate = DeliveryGate(5)
         self.gate.wait_for("a")
         self.drawn: list[str] = []
         self.rulings = LossRulings(

@@ -8,7 +8,7 @@ import pytest
 
 from shoe_ctl.history.event_ids import REMEMBERED_OUTCOMES, EventIndex
 from shoe_ctl.history.recorder import record_input
-from shoe_ctl.journal.group import Counters, EventIds, Group, Numbered
+from shoe_ctl.journal.batch import Batch, Counters, EventIds, Numbered
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import Tick
@@ -38,7 +38,7 @@ def test_each_audience_is_index_the_id_that_it_knows() -> None:
     index.add_event("round.outcome", "r1", EventIds("t/p7", "t/r9"))
     secret = {"x": 1, "who": "kim"}
     revised = TableEvent("round.revised", Audience.PUBLIC, "r1", {"x": 1}, secret, revises="r1")
-    group = Group()
+    group = Batch()
     record_input(group, "t", Tick(t_us=1), [revised], index)
     bodies = [json.loads(record.body) for record in _laid(group)[1:]]
     assert [body["data"] for body in bodies] == [
@@ -48,7 +48,7 @@ def test_each_audience_is_index_the_id_that_it_knows() -> None:
 
 
 def test_what_a_journal_has_is_read_back() -> None:
-    group, index = Group(), EventIndex()
+    group, index = Batch(), EventIndex()
     outcome = TableEvent("round.outcome", Audience.PUBLIC, "r1", {"winner": "tie"})
     opened = TableEvent("round.opened", Audience.PUBLIC, "r1", {"type": "round.outcome"})
     record_input(group, "t", Tick(t_us=1), [opened, outcome, opened], index)
@@ -57,6 +57,6 @@ def test_what_a_journal_has_is_read_back() -> None:
     assert index.outcome("r1") == EventIds("t/p2", "t/r2")
 
 
-def _laid(group: Group) -> list[Numbered]:
+def _laid(group: Batch) -> list[Numbered]:
     counters = Counters()
     return group.lay_out(lambda _: counters).records

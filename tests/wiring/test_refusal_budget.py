@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.api.asked import Caller, Command
+from shoe_ctl.api.requests import Caller, Command
 from shoe_ctl.daemon.refusal_budget import RECORDED, STRETCH_US
 from shoe_ctl.daemon.requests import People, RequestHandler
 from shoe_ctl.daemon.table_runner import TableRunner

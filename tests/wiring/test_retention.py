@@ -23,8 +23,8 @@ from shoe_ctl.daemon.journal_upkeep import (
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import shoe_sections, snapshots
 from shoe_ctl.history.shoe_sections import find_section
-from shoe_ctl.journal.bodies import Kind
-from shoe_ctl.journal.export import stretch
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.export import select_records
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from tests.journal.disk import Call, Do, disk
@@ -52,7 +52,7 @@ def ended_us(made: _bulk.Made, number: int) -> int:
     """When the end of this set was signed."""
     with Reader.open(made.path) as reader:
         span = find_section(reader, f"{_bulk.TABLE}-s{number}")
-        ended = stretch(reader, span.table, span.first, span.last).t_us
+        ended = select_records(reader, span.table, span.first, span.last).t_us
     assert ended is not None
     return ended
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from firmware_proto.events import CardDrawn, Discarded, Repeated, ShoeEvent, Standby
 from firmware_proto.profiles import profile
-from firmware_proto.reference.seal import BAD_MAC, SENT_BEFORE
-from firmware_proto.session import Heard
+from firmware_proto.reference.mac import BAD_MAC, SENT_BEFORE
+from firmware_proto.session import ReceivedEvent
 from shoe_ctl.history.recorder import in_runs, of_a_run
 
 REASONS = ["crc", "outside_frame", BAD_MAC, SENT_BEFORE]
@@ -23,9 +23,9 @@ events = st.one_of(
 )
 
 
-def placed(said: list[ShoeEvent]) -> list[Heard]:
+def placed(said: list[ShoeEvent]) -> list[ReceivedEvent]:
     """Each on ten bytes of its own."""
-    return [Heard(event, None, 10 * at, 10 * at + 10) for at, event in enumerate(said)]
+    return [ReceivedEvent(event, None, 10 * at, 10 * at + 10) for at, event in enumerate(said)]
 
 
 def many(event: ShoeEvent) -> int:
@@ -58,7 +58,10 @@ def test_what_only_a_key_can_tell_is_found_again_for_each_frame(said: list[ShoeE
 
 
 def test_a_run_shows_its_first_and_last_bytes_and_why() -> None:
-    heard = [Heard(Discarded(reason="a"), None, 3, 20), Heard(Discarded(reason="b"), None, 20, 30)]
+    heard = [
+        ReceivedEvent(Discarded(reason="a"), None, 3, 20),
+        ReceivedEvent(Discarded(reason="b"), None, 20, 30),
+    ]
     [run] = in_runs(heard, bytes(range(10, 30)), 10)
     assert (run.first, run.last) == (3, 30)
     assert run.event == Discarded(
@@ -67,7 +70,7 @@ def test_a_run_shows_its_first_and_last_bytes_and_why() -> None:
 
 
 def test_one_piece_is_as_it_was() -> None:
-    heard = [Heard(Discarded(reason="a"), None, 3, 20)]
+    heard = [ReceivedEvent(Discarded(reason="a"), None, 3, 20)]
     assert in_runs(heard, bytes(30), 0) == heard
 
 

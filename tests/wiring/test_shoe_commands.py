@@ -9,20 +9,11 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import (
-    Authenticated,
-    ClearError,
-    Hello,
-    Query,
-    Reset,
-    RotateKey,
-    SetTime,
-    Show,
-    TestSelf,
-)
+from firmware_proto.commands import ClearError, Query, Reset, RotateKey, SetTime, Show, TestSelf
+from firmware_proto.events import Authenticated, Hello
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.link.key_file import KeyRing, read_keys
+from shoe_ctl.link.keyring import KeyRing, read_keys
 from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import TableCommand
 

@@ -13,8 +13,8 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.bodies import Kind, Meta, Snapshot
-from shoe_ctl.journal.chain import link
+from shoe_ctl.journal.chain import chain_hash
+from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
@@ -177,7 +177,7 @@ def alter(path: Path, n: int, body: bytes) -> None:
     end = found[n - 2].hash if n > 1 else bytes(32)
     for record in found[n - 1 :]:
         now = body if record.n == n else record.body
-        end = link(end, record.n, record.table, record.kind, now)
+        end = chain_hash(end, record.n, record.table, record.kind, now)
         statements.append(("UPDATE record SET hash = ? WHERE n = ?", (end, record.n)))
     statements.append(("UPDATE head SET hash = ?", (end,)))
     spoil(path, *statements)

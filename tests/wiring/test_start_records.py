@@ -14,8 +14,8 @@ from shoe_ctl.errors import ConfigError
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
-from shoe_ctl.journal.bodies import Meta
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Meta
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.replay.replay import replay
@@ -45,7 +45,7 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
     now: TableController | None = None
     try:
         for part in parts:
-            group = Group()
+            group = Batch()
             if isinstance(part, Meta):
                 group.meta("bac-07", part)
                 now = snapshots.controller_for(part, now)

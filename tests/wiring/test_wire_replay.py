@@ -13,11 +13,12 @@ import msgspec
 import pytest
 
 from firmware_proto.angel_eye.host import UNANSWERED, AngelEyeHost
-from firmware_proto.bee_tek.session import BeeTekHost
-from firmware_proto.events import CardDrawn, ClearError, Query
+from firmware_proto.bee_tek.profile import BeeTekHost
+from firmware_proto.commands import ClearError, Query
+from firmware_proto.events import CardDrawn
 from firmware_proto.reference.host import ReferenceHost
-from firmware_proto.session import Heard
-from shoe_ctl.journal.bodies import Direction, Kind, Wire
+from firmware_proto.session import ReceivedEvent
+from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference
 from shoe_ctl.replay.wire_replay import RecordedSessions
@@ -77,9 +78,9 @@ def test_a_decoder_that_was_altered_is_found_and_the_round_is_named(
     path, _ = kept(name)
     right, cards = host.receive, 0
 
-    def wrong(self: Any, data: bytes, t: float) -> list[Heard]:
+    def wrong(self: Any, data: bytes, t: float) -> list[ReceivedEvent]:
         nonlocal cards
-        heard: list[Heard] = right(self, data, t)
+        heard: list[ReceivedEvent] = right(self, data, t)
         for at, one in enumerate(heard):
             if isinstance(one.event, CardDrawn):
                 cards += 1

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from firmware_proto.reference.codec import unwrapped
-from firmware_proto.reference.framing import framed
-from shoe_ctl.journal.bodies import Kind, Wire
+from firmware_proto.reference.codec import unwrap
+from firmware_proto.reference.framing import frame_body
+from shoe_ctl.journal.codec import Kind, Wire
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import to_bytes
 from simulators.faults import CleanLine
@@ -86,9 +86,9 @@ def test_a_forged_frame_is_told_from_the_true_one_only_with_the_key(
 
 def with_another_mac(frame: bytes) -> bytes:
     """This frame with a bit of its MAC turned, and a CRC that fits."""
-    body = bytearray(unwrapped(frame.strip(b"\0"))[:-CRC_BYTES])
+    body = bytearray(unwrap(frame.strip(b"\0"))[:-CRC_BYTES])
     body[-1] ^= 1
-    return framed(bytes(body))
+    return frame_body(bytes(body))
 
 
 def test_no_key_is_in_the_journal(kept: Callable[[str], tuple[Path, WiredTable]]) -> None:

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 from firmware_proto.bee_tek import codec as bee_tek_codec
 from firmware_proto.events import CardDrawn
 from firmware_proto.reference import codec as reference_codec
-from firmware_proto.session import Heard
+from firmware_proto.session import ReceivedEvent
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.history.event_ids import event_head
-from shoe_ctl.journal.bodies import Kind, Wire
+from shoe_ctl.journal.codec import Kind, Wire
 from shoe_ctl.journal.signing import signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
@@ -68,7 +68,7 @@ def test_a_codec_that_was_altered_is_found_there_too(
     path, _ = kept(name)
     right = codec.Listener.feed
 
-    def wrong(self: Any, data: bytes) -> list[Heard]:
+    def wrong(self: Any, data: bytes) -> list[ReceivedEvent]:
         return [
             replace(one, event=replace(one.event, card=None))
             if isinstance(one.event, CardDrawn)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.bodies import Kind
+from shoe_ctl.journal.codec import Kind
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import OPENED
 from simulators.faults import Faults, FaultyLine

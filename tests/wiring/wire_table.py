@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from firmware_proto.events import AnyCommand, DesiredShoeState
+from firmware_proto.commands import AnyCommand, DesiredShoeState
 from firmware_proto.profiles import profile, with_keys
-from firmware_proto.reference.keys import ShoeKeys
-from firmware_proto.session import Heard, HostSession, Resume
+from firmware_proto.reference.mac import ShoeKeys
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.recorder import LinkRecorder, in_runs
-from shoe_ctl.journal import bodies
-from shoe_ctl.journal.group import Group
+from shoe_ctl.journal import codec
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.link.connection import Call, Reception
@@ -53,22 +53,22 @@ class Told:
         self._calls: list[Call] = []
         self.capabilities = session.capabilities
 
-    def receive(self, data: bytes, t: float) -> list[Heard]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
         offset, self._received = self._received, self._received + len(data)
         heard = self._session.receive(data, t)
         self._receive(offset, data, heard, t)
         return in_runs(heard, data, offset)
 
-    def tick(self, t: float) -> list[Heard]:
+    def tick(self, t: float) -> list[ReceivedEvent]:
         self._call(t)
         heard = self._session.tick(t)
         if heard:
             self._receive(self._received, b"", heard, t)
         return heard
 
-    def desire(self, state: DesiredShoeState) -> None:
+    def set_desired_state(self, state: DesiredShoeState) -> None:
         self._call(state)
-        self._session.desire(state)
+        self._session.set_desired_state(state)
 
     def command(self, command: AnyCommand) -> None:
         self._session.command(command)
@@ -77,7 +77,7 @@ class Told:
     def stored(self, seq: int | str) -> None:
         self._session.stored(seq)
 
-    def end(self) -> list[Heard]:
+    def end(self) -> list[ReceivedEvent]:
         return self._session.end()
 
     @property
@@ -91,7 +91,7 @@ class Told:
         if self.capabilities.timed:
             self._calls.append(call)
 
-    def _receive(self, offset: int, data: bytes, heard: list[Heard], t: float) -> None:
+    def _receive(self, offset: int, data: bytes, heard: list[ReceivedEvent], t: float) -> None:
         calls, self._calls = tuple(self._calls), []
         self._table.receive(
             Reception(
@@ -126,7 +126,7 @@ class WiredTable(Table):
         if keyed:
             self._chosen = with_keys(self._chosen, known, Nonces(0))
         self._line = LinkRecorder(self.controller.settings.table)
-        self._pending: list[Callable[[Group], object]] = []
+        self._pending: list[Callable[[Batch], object]] = []
         under = snapshots.start_record(self.controller.game, self.controller.settings, 0)
         self._at = AtAJournal(store, under)
         self.controller = self._at.controller
@@ -166,8 +166,8 @@ class WiredTable(Table):
 
     def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
         session = self._chosen.host_session(resume=resume, settings=settings)
-        known = () if resume is None else (bodies.Resume(resume.device_id, resume.seq),)
-        opened = bodies.Connection(
+        known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
+        opened = codec.Connection(
             number=self._connection,
             profile=self._profile_name,
             settings=dict(settings),

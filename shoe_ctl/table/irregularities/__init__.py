@@ -14,7 +14,7 @@ What a newcomer finds where:
 * ``rulings``: the shoe's own result, what no rule covers, the cards after a void round
 * ``pending_card``: no irregularity, but the card that was under way when a halt began
 * ``halts``: every cause that raises one of them, as data; what the shoe reports of itself
-* ``catalog``: all procedures by key
+* ``catalog``: all procedures by key, found in the other modules
 
 A module reads from top to bottom: the rule (in its docstring), *Detection* (how it is found and
 raised, or who may declare it), *Conditions* (what its choices depend on), *Actions* (what its
@@ -23,9 +23,10 @@ members. ``shoe_ctl.table.procedures`` explains the form of a procedure.
 
 How to add an irregularity:
 
-1. Write its module with a ``Procedure``. If people declare it, give it a ``Declared``: that is all
-   that its detection needs.
-2. Add the procedure to ``catalog``. If its ends cite the general ruling (6.1) alone, that is all.
+1. Write its module with a ``Procedure`` at the top level; ``catalog`` finds it. If people declare
+   it, give it a ``Declared``: that is all that its detection needs.
+2. Add the texts of its messages to both catalogues of ``shoe_ctl.texts``. If its ends cite the
+   general ruling (6.1) alone, that is all.
 3. If the rules speak of it, or if the shoe raises it, one more thing:
 
    * rules: its ends in ``shoe_ctl.games.irregularity_ends``, and in each game's data a section

@@ -126,7 +126,6 @@ def check_source(turn: Turn, args: ValueSource | None) -> Objection | Message | 
 
 
 def _check_value_known(turn: Turn, args: ValueSource | None) -> Objection | Message | None:
-    """Return why the round cannot go on with the value."""
     return check_source(turn, args) or check_can_resume(turn)
 
 
@@ -214,15 +213,6 @@ def _check_count_possible(turn: Turn, _args: object = None) -> Message | None:
     if turn.resume_state != "revealing":
         return message("refused_initial_deal_open")
     return check_can_resume(turn)
-
-
-def _is_shoe_empty(view: TableView) -> bool:
-    shoe = view.shoe
-    return shoe.drawn - shoe.returned >= shoe.decks * len(view.game.deck.cards)
-
-
-def _has_cards_left(view: TableView) -> bool:
-    return not _is_shoe_empty(view)
 
 
 def check_count(turn: Turn, args: MissingCards | None) -> Message | None:
@@ -321,13 +311,15 @@ def _set_aside_step(index: int, then: str) -> Step:
     words = "first" if index == 1 else "second"
 
     def armed(view: TableView) -> tuple[str, int] | None:
-        return (ASIDE, index) if _has_cards_left(view) else None
+        return None if card_ledger.is_shoe_empty(view) else (ASIDE, index)
 
     return Step(
         f"{words}_aside",
         message("prompt_card_taken_draw", card=index),
         (
-            Choice("shoe_is_empty", DECIDES, "sort", offered_if=_is_shoe_empty, reason=False),
+            Choice(
+                "shoe_is_empty", DECIDES, "sort", offered_if=card_ledger.is_shoe_empty, reason=False
+            ),
             GO_ON,
             CALL_VOID,
         ),

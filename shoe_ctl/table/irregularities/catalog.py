@@ -1,61 +1,55 @@
 """The catalogue of procedures: every irregularity and pause that may halt a table, by key.
 
 In: the modules of this package. Out: PROCEDURES, which is given to the controller.
-Must not know: what is open at a table.
+Must not know: any particular irregularity, what is open at a table.
+
+The modules are found by looking into the package, once, when this module is imported: a new module
+is in the catalogue without being named anywhere. While a table is played at, nothing is looked up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pkgutil
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import ModuleType
+
+from shoe_ctl.games.irregularity_ends import ENDS
 
 from ..procedures.procedure import OUTAGE, REVIEW, Procedure
-from . import (
-    card_taken,
-    cutting_card,
-    device_reset,
-    differential,
-    double_draw,
-    draw_order,
-    gaps,
-    overdraw,
-    players,
-    power_failure,
-    rulings,
-    unread_cards,
-    wrong_cards,
-)
+
+
+def collect(modules: Iterable[ModuleType]) -> dict[str, Procedure]:
+    """Return every ``Procedure`` that these modules define or import at their top level, by key.
+
+    They stand in the order in which the games' rules list them; those without rules of their own
+    follow, by key.
+
+    Raises:
+        ValueError: two procedures have one key.
+    """
+    found: dict[str, Procedure] = {}
+    for module in modules:
+        for name, value in vars(module).items():
+            if not isinstance(value, Procedure):
+                continue
+            if found.setdefault(value.key, value) is not value:
+                raise ValueError(
+                    f"{module.__name__}.{name}: the key {value.key!r} is another procedure's"
+                )
+    return {key: found[key] for key in (*(k for k in ENDS if k in found), *sorted(found))}
+
+
+def _modules() -> list[ModuleType]:
+    package = __name__.rpartition(".")[0]
+    folder = import_module(package).__path__
+    names = sorted(f"{package}.{each.name}" for each in pkgutil.iter_modules(folder))
+    return [import_module(name) for name in names if name != __name__]
+
 
 PROCEDURES: Mapping[str, Procedure] = {
-    procedure.key: procedure
-    for procedure in (
-        wrong_cards.FOREIGN_CARD,
-        wrong_cards.EXTRA_CARD,
-        unread_cards.MISREAD,
-        wrong_cards.UNSHUFFLED,
-        wrong_cards.MISSING_CARD_IN_SHOE,
-        wrong_cards.FACE_UP_IN_SHOE,
-        overdraw.OVERDRAW,
-        draw_order.WRONG_ORDER,
-        double_draw.DOUBLE_DRAW,
-        draw_order.MISSED_DRAW,
-        draw_order.ORDER_ALTERED,
-        players.WRONG_PLAYER,
-        players.HOLDER_ABSENT,
-        card_taken.CARD_TAKEN,
-        players.EXPOSED_WHILE_MOVING,
-        players.ORDER_ALTERED_WHILE_MOVING,
-        gaps.LINK_LOST,
-        gaps.GAP,
-        power_failure.POWER_FAILURE,
-        rulings.RESULT_DISAGREES,
-        rulings.RESULT_MISSING,
-        differential.TABLE_DIFFERENTIAL,
-        rulings.OTHER,
-        rulings.AFTER_VOID,
-        cutting_card.CUTTING_CARD,
-        device_reset.DEVICE_RESET,
-        REVIEW,
-        OUTAGE,
-    )
+    **collect(_modules()),
+    REVIEW.key: REVIEW,
+    OUTAGE.key: OUTAGE,
 }
 """Key → procedure. A key that is not here never halts a table: it closes by itself."""

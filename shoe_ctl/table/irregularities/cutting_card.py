@@ -67,12 +67,7 @@ CUTTING_CARD = Procedure(
                 Choice("play_on", "dealer", "removed", reason=False),
             ),
         ),
-        window_step(
-            WINDOW,
-            message("prompt_cutting_card_window"),
-            CUTTING_CARD_KEY,
-            "removed",
-        ),
+        window_step(WINDOW, message("prompt_cutting_card_window"), CUTTING_CARD_KEY, "removed"),
     ),
     (End("removed", "removed", (CUTTING_CARD_KEY, "completed")),),
     begins=(ALLOW, WINDOW),

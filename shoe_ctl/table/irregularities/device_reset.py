@@ -14,7 +14,18 @@ from typing import Any
 from firmware_proto.events import Hello, ResetDone
 from shoe_ctl.texts.message import Message, message
 
-from ..procedures.procedure import DECIDES, Accepts, Choice, Declared, End, Procedure, Step, always
+from ..procedures.procedure import (
+    DECIDES,
+    Accepts,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+    always,
+    both,
+    is_not,
+)
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
@@ -26,13 +37,12 @@ from ..procedures.shared import (
 from ..procedures.withdrawal import has_window, window_step
 from ..round import deal as dealing
 from ..round import hands
-from ..settings import TableSettings
 from ..shoe import card_set, unplaced
 from ..shoe import commands as shoe_commands
 from ..shoe.commands import check_send
 from ..situations import CARDS_OUT
-from ..state import Hands, TableState
-from ..turn import TableView, Turn, faces
+from ..state import CardOnTable, Hands
+from ..turn import TableView, Turn
 from ..wagers import commands as wager_commands
 
 DEVICE_RESET_KEY = "device_reset"
@@ -47,34 +57,17 @@ _BETTING = "betting"
 # Conditions
 
 
-def _has_no_window(view: TableView) -> bool:
-    """Return True if the game has no window for it: it is ruled on."""
-    return not has_window(view, DEVICE_RESET_KEY)
-
-
 def _cards_are_out(view: TableView) -> bool:
     played = view.now.round
     unplaced_cards = view.now.held or view.now.pending is not None
     return bool(unplaced_cards) or (played is not None and bool(played.cards))
 
 
-def _no_cards_are_out(view: TableView) -> bool:
-    return not _cards_are_out(view)
-
-
-def has_exposed_cards(now: TableState, settings: TableSettings) -> bool:
-    """Return True if a card of the round was seen or lies face up."""
-    cards = () if now.round is None else now.round.cards
-    face_up = faces(now, settings) == "face_up"
-    pending = now.pending
-    if pending is not None and (pending.seen or face_up):
-        return True
-    return any(dealt.revealed or face_up for dealt in cards)
-
-
 def _can_open_round(view: TableView) -> bool:
     """Return True if no card was exposed: only then may they open a round that is bet on again."""
-    return not has_exposed_cards(view.now, view.settings)
+    pending = () if view.now.pending is None else (view.now.pending,)
+    cards: tuple[CardOnTable, ...] = (*view.round.cards, *pending)
+    return not cards or (view.faces != "face_up" and not any(card.seen for card in cards))
 
 
 def is_same_set(turn: Turn) -> bool:
@@ -99,10 +92,6 @@ def _is_reset_done(turn: Turn) -> bool:
     return event.command_id is not None and event.command_id == _reset_order(turn)
 
 
-def _is_reset_done_without_cards(turn: Turn) -> bool:
-    return _is_reset_done(turn) and _no_cards_are_out(turn)
-
-
 # Actions
 
 
@@ -123,11 +112,15 @@ def clear_hands(turn: Turn) -> None:
 def reopen_bets(turn: Turn) -> None:
     """Open the bets again: wagers that were not withdrawn stand (5.9).
 
+    Where the game's window does not let Players wager anew, bets stay closed until the dealer says
+    *no more bets* again: every wager placed before that is late.
+
     Hands that Players hold are taken back; after that they go by the wagers as they stand.
     """
     for hand in ("player", "banker"):
         hands.take_back_hand(turn, hand, turn.game.rule("device_reset", "reset"))
-    wager_commands.open_bets(turn)
+    if turn.game.windows[DEVICE_RESET_KEY].wager_anew:
+        wager_commands.open_bets(turn)
 
 
 def place_cards_drawn_before(turn: Turn) -> None:
@@ -170,6 +163,8 @@ def reset_shoe(turn: Turn) -> None:
 
 _RESET = Choice("device_is_reset", "dealer", "cards", reason=False, offered_if=_cards_are_out)
 
+_RESET_UNDEALT = _RESET._replace(leads_to="again", offered_if=is_not(_cards_are_out))
+
 DEVICE_RESET = Procedure(
     DEVICE_RESET_KEY,
     (
@@ -183,12 +178,12 @@ DEVICE_RESET = Procedure(
         Step(
             RESET_STEP,
             message("prompt_device_reset_reset"),
-            (_RESET._replace(leads_to="again", offered_if=_no_cards_are_out), _RESET, CALL_VOID),
+            (_RESET_UNDEALT, _RESET, CALL_VOID),
             # A shoe that restarts now does so for the reset: no power was lost.
             (
                 Accepts("hello", is_same_set, "reset"),
                 Accepts("started", always, "reset"),
-                Accepts("reset_done", _is_reset_done_without_cards, "again"),
+                Accepts("reset_done", both(_is_reset_done, is_not(_cards_are_out)), "again"),
                 Accepts("reset_done", _is_reset_done, "cards"),
                 Accepts("reset_done", always, "reset"),
             ),
@@ -229,7 +224,7 @@ DEVICE_RESET = Procedure(
         "dealer",
         ("closed", *CARDS_OUT, "suspended"),
         message("seen_device_reset_declared"),
-        begins=(_has_no_window, "ruling"),
+        begins=(lambda view: not has_window(view, DEVICE_RESET_KEY), "ruling"),
     ),
     begins=("ruling",),
 )  # fmt: skip

@@ -10,7 +10,7 @@ Must not know: cards, how the differential is computed, how the ledger changes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from shoe_ctl.texts.message import Message, message
 
 from .. import arguments
 from ..arguments import ChoiceArgs, Name
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
+from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, is_not
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
@@ -34,7 +34,6 @@ from ..turn import TableView, Turn
 from ..wagers import commands as wager_commands
 from ..wagers import differential
 from ..wagers.differential import Differential, WagerRoom
-from ..wagers.limits import WagerRules
 from ..wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, WagerRequest
 from .halts import HALTS
 
@@ -89,12 +88,8 @@ class WagerAmountArgs(WagerArgs, frozen=True, kw_only=True):
     amount: int
 
 
-def _wager_rules(view: TableView) -> WagerRules:
-    return WagerRules(view.game, view.settings.layout, view.settings.limits)
-
-
 def _assess(view: TableView) -> Differential:
-    return differential.assess(view.now.wagers, _wager_rules(view))
+    return differential.assess(view.now.wagers, view.wager_rules)
 
 
 def _is_exceeded(view: TableView) -> bool:
@@ -103,11 +98,6 @@ def _is_exceeded(view: TableView) -> bool:
     It also says when it no longer is.
     """
     return _assess(view).exceeded
-
-
-def _is_not_in_ledger(view: TableView) -> bool:
-    """Return True if the ledger does not show it: then people say what was done."""
-    return not _is_exceeded(view)
 
 
 def _is_card_out(view: TableView) -> bool:
@@ -146,8 +136,7 @@ def _totals_facts(view: TableView) -> dict[str, Any]:
 
 
 def _removal_facts(view: TableView) -> dict[str, Any]:
-    """Return both totals, and the wagers on the higher hand."""
-    current, mains = _assess(view), _wager_rules(view).mains
+    current, mains = _assess(view), view.wager_rules.mains
     high = [
         {"number": held.number, "seat": held.seat, "wager": held.wager, "amount": held.amount}
         for held in view.now.wagers.standing
@@ -168,15 +157,21 @@ def _describe_rooms(rooms: tuple[WagerRoom, ...]) -> list[dict[str, Any]]:
 
 # Choices
 
+_ACTS: Mapping[str, Callable[..., LedgerAnswer]] = {
+    "decrease": differential.decrease_for_differential,
+    "increase": differential.increase_for_differential,
+    "remove": differential.remove_for_differential,
+}
+"""Choice → what the ledger does."""
 
-def _change_choice(
-    name: str, by: str, step: str, act: Callable[..., LedgerAnswer], met: str
-) -> Choice:
+
+def _change_choice(name: str, by: str, step: str, met: str) -> Choice:
     """Return the choice that changes one wager in the ledger.
 
     ``met`` is the end that follows if the differential is then no longer exceeded.
     """
     takes = WagerArgs if name == "remove" else WagerAmountArgs
+    act = _ACTS[name]
 
     def answer(turn: Turn) -> LedgerAnswer:
         asked = _read_request(turn, arguments.require_args(turn, takes))
@@ -221,7 +216,7 @@ def _read_request(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
 
 def _declared_choice(name: str, by: str) -> Choice:
     """Return the choice by which people say that it is met, where no ledger shows it."""
-    return Choice(name, by, name, check=check_no_unplaced_cards, offered_if=_is_not_in_ledger)
+    return Choice(name, by, name, check=check_no_unplaced_cards, offered_if=is_not(_is_exceeded))
 
 
 def _set_aside_choice(step: str) -> Choice:
@@ -238,20 +233,8 @@ TABLE_DIFFERENTIAL = Procedure(
             "changing",
             message("prompt_differential_changing"),
             (
-                _change_choice(
-                    "decrease",
-                    "dealer",
-                    "changing",
-                    differential.decrease_for_differential,
-                    "decreased",
-                ),
-                _change_choice(
-                    "increase",
-                    "dealer",
-                    "changing",
-                    differential.increase_for_differential,
-                    "increased",
-                ),
+                _change_choice("decrease", "dealer", "changing", "decreased"),
+                _change_choice("increase", "dealer", "changing", "increased"),
                 _declared_choice("decreased", "dealer"),
                 _declared_choice("increased", "dealer"),
                 Choice("insufficient", "dealer", "removing", reason=False),
@@ -263,13 +246,7 @@ TABLE_DIFFERENTIAL = Procedure(
             "removing",
             message("prompt_differential_removing"),
             (
-                _change_choice(
-                    "remove",
-                    "pit_manager",
-                    "removing",
-                    differential.remove_for_differential,
-                    "removed",
-                ),
+                _change_choice("remove", "pit_manager", "removing", "removed"),
                 _declared_choice("removed", "pit_manager"),
                 _set_aside_choice("removing"),
             ),

@@ -30,7 +30,7 @@ from ..procedures.card_choices import (
     first_missing_draw,
     placed_draws,
 )
-from ..procedures.procedure import VOID, Choice, Declared, End, Procedure, Step
+from ..procedures.procedure import VOID, Choice, Declared, End, Procedure, Step, both, is_not
 from ..procedures.shared import (
     ALIGN_FIRST,
     CALL_VOID,
@@ -90,8 +90,7 @@ class PulledCards(DeclarationArgs, frozen=True, kw_only=True):
 
 def begins_round(turn: Turn) -> bool:
     """Return True if announcements are implied and these are the first cards of a round."""
-    event = turn.shoe_event
-    assert isinstance(event, CardsDrawn)
+    event = turn.event(CardsDrawn)
     is_next = turn.now.shoe is not None and event.number in (None, turn.shoe.drawn + 1)
     return turn.implied and is_next and not card_check.is_unaligned(turn)
 
@@ -103,8 +102,7 @@ def raise_double_draw(turn: Turn) -> None:
 
 def halt_for_double_draw(turn: Turn) -> None:
     """Halt: hold each card without a slot, and inspect what is not one of the shoe's."""
-    event, halted = turn.shoe_event, turn.now.halt
-    assert isinstance(event, CardsDrawn)
+    event, halted = turn.event(CardsDrawn), turn.now.halt
     awaited = None if turn.now.shoe is None else turn.shoe.drawn + 1
     seen = message("seen_drawn_together", cards=len(event.cards))
     if halted is not None and PULLED_DRAWS in halted.current.data:
@@ -121,7 +119,6 @@ def halt_for_double_draw(turn: Turn) -> None:
 
 
 def _open_double_draw(turn: Turn, event: CardsDrawn, seen: Message) -> None:
-    """Raise the double draw that the shoe reported."""
     noted = {ORDER_KNOWN: event.order_known, PULLED_DRAWS: _draw_numbers(turn, event)}
     raise_irregularity(turn, Cause(DOUBLE_DRAW_KEY, seen, subject=str(turn.now.inputs), data=noted))
 
@@ -146,8 +143,7 @@ def _draw_numbers(turn: Turn, event: CardsDrawn) -> list[int]:
 
 def _hold_card(turn: Turn, place: int, card: Card | None) -> Cause | None:
     """Count and hold one of the cards. Return the cause of an inspection, where it needs one."""
-    event, before = turn.shoe_event, turn.now.shoe
-    assert isinstance(event, CardsDrawn)
+    event, before = turn.event(CardsDrawn), turn.now.shoe
     cause = card_check.foreign_cause(turn, card)
     number = None if event.number is None else event.number + place
     card_ledger.count_without_slot(turn, card, number)
@@ -176,15 +172,12 @@ def _is_declared(view: TableView) -> bool:
 
 
 def _declared_cards(view: TableView) -> tuple[CardOnTable, ...]:
-    """Return the cards that were declared drawn together.
+    """Return the cards that were declared drawn together: they lie where the shoe's count put them.
 
-    They lie where the shoe's count put them.
+    There are none where the shoe reported them.
     """
-    return (
-        reconstruct.last_drawn(view.now, view.current.data[DECLARED_COUNT])
-        if _is_declared(view)
-        else ()
-    )
+    count = view.current.data.get(DECLARED_COUNT)
+    return () if count is None else reconstruct.last_drawn(view.now, count)
 
 
 def _is_order_known(view: TableView) -> bool:
@@ -193,7 +186,6 @@ def _is_order_known(view: TableView) -> bool:
 
 
 def _is_order_uncertain(view: TableView) -> bool:
-    """Return True if the shoe's report does not settle the order."""
     return view.current.data.get(ORDER_KNOWN) is not True
 
 
@@ -211,36 +203,11 @@ def _offers_window(view: TableView) -> bool:
     return unseen and view.resume_state in _PLAYS and has_window(view, DOUBLE_DRAW_KEY)
 
 
-def _is_uncertain_with_window(view: TableView) -> bool:
-    """Return True if the order is uncertain and Players may withdraw."""
-    return _is_order_uncertain(view) and _offers_window(view)
-
-
-def _is_uncertain_without_window(view: TableView) -> bool:
-    """Return True if the order is uncertain and Players may not withdraw."""
-    return _is_order_uncertain(view) and not _offers_window(view)
-
-
-def _is_known_with_window(view: TableView) -> bool:
-    """Return True if the shoe has an order and Players may withdraw."""
-    return _is_order_known(view) and _offers_window(view)
-
-
-def _is_known_without_window(view: TableView) -> bool:
-    """Return True if the shoe has an order and Players may not withdraw."""
-    return _is_order_known(view) and not _offers_window(view)
-
-
 def _is_of_initial_deal(view: TableView) -> bool:
     """Return True if one of the cards is one of the first four."""
     if _is_declared(view):
         return any(reconstruct.is_initial_card(card) for card in _declared_cards(view))
     return view.resume_state in _DEALS
-
-
-def _touches_initial_deal(view: TableView) -> bool:
-    """Return True if the order is uncertain and one of the first four is affected (5.8.2.1)."""
-    return _is_order_uncertain(view) and _is_of_initial_deal(view)
 
 
 def _follows_initial_deal(view: TableView) -> bool:
@@ -270,10 +237,6 @@ def _may_miss_cards(view: TableView) -> bool:
 def _asks_players(view: TableView) -> bool:
     """Return True if each Player may withdraw what is not decided, or play on (5.8.2.2)."""
     return has_window(view, ORDERED)
-
-
-def _asks_nobody(view: TableView) -> bool:
-    return not _asks_players(view)
 
 
 def _order_facts(view: TableView) -> dict[str, Any]:
@@ -326,12 +289,19 @@ def _forget_identity(turn: Turn) -> None:
 _LAY = Choice(
     "reconstruct", "dealer", "reconstructed", (_place_in_order,), check_order, reason=False
 )
-_SHOE = Choice("order_from_shoe", "pit_supervisor", "window", offered_if=_is_known_with_window)
-_SEEN = Choice("order_seen", "surveillance", "window", offered_if=_is_uncertain_with_window)
+_SHOE = Choice(
+    "order_from_shoe", "pit_supervisor", "window", offered_if=both(_is_order_known, _offers_window)
+)
+_SEEN = Choice(
+    "order_seen", "surveillance", "window", offered_if=both(_is_order_uncertain, _offers_window)
+)
+_HAS_NO_WINDOW = is_not(_offers_window)
 
 _UNKNOWN = Choice(
-    "order_unknown", "pit_manager", "unordered", in_round=True, offered_if=_touches_initial_deal
-)
+    "order_unknown", "pit_manager", "unordered", in_round=True,
+    offered_if=both(_is_order_uncertain, _is_of_initial_deal),
+)  # fmt: skip
+"""One of the first four cards is affected: the round is void (5.8.2.1)."""
 
 
 def choices_of_first_card(which: str, then: str) -> tuple[Choice, Choice]:
@@ -346,7 +316,7 @@ def choices_of_first_card(which: str, then: str) -> tuple[Choice, Choice]:
     ask = Choice(
         f"{which}_first", "pit_manager", "remaining", (store_choice,), offered_if=_asks_players
     )
-    return ask, ask._replace(leads_to=then, offered_if=_asks_nobody)
+    return ask, ask._replace(leads_to=then, offered_if=is_not(_asks_players))
 
 
 _ENTER = ENTER._replace(offered_if=_may_miss_cards)
@@ -360,9 +330,13 @@ DOUBLE_DRAW = Procedure(
             message("prompt_double_draw_order"),
             (
                 _SHOE,
-                _SHOE._replace(leads_to="reconstruct", offered_if=_is_known_without_window),
+                _SHOE._replace(
+                    leads_to="reconstruct", offered_if=both(_is_order_known, _HAS_NO_WINDOW)
+                ),
                 _SEEN,
-                _SEEN._replace(leads_to="reconstruct", offered_if=_is_uncertain_without_window),
+                _SEEN._replace(
+                    leads_to="reconstruct", offered_if=both(_is_order_uncertain, _HAS_NO_WINDOW)
+                ),
                 _UNKNOWN,
                 _UNKNOWN._replace(leads_to="ordering", offered_if=_follows_initial_deal),
                 _ENTER._replace(leads_to="order"),
@@ -400,13 +374,7 @@ DOUBLE_DRAW = Procedure(
             ),
             cites=(DOUBLE_DRAW_KEY, "ordered"),
         ),
-        window_step(
-            "remaining",
-            message("prompt_remaining_window"),
-            ORDERED,
-            "lay",
-            CALL_VOID,
-        ),
+        window_step("remaining", message("prompt_remaining_window"), ORDERED, "lay", CALL_VOID),
         Step(
             NAMING_STEP,
             message("prompt_double_draw_name"),

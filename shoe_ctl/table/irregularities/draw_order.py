@@ -21,7 +21,7 @@ from shoe_ctl.texts.message import Message, message
 from ..arguments import ChoiceArgs, require_args
 from ..procedures import stack
 from ..procedures.card_choices import PLACE
-from ..procedures.procedure import Choice, Declared, End, Procedure, Step
+from ..procedures.procedure import Choice, Declared, End, Procedure, Step, is_not
 from ..procedures.shared import (
     ALIGN_FIRST,
     CALL_VOID,
@@ -43,7 +43,7 @@ from ..round import reconstruct
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
 from ..situations import CARDS_OUT
-from ..state import CardOnTable, DealtCard, OpenIrregularity, subject_of_draw, takes_cards
+from ..state import CardOnTable, DealtCard, OpenIrregularity, subject_of_draw
 from ..turn import Cause, TableView, Turn
 from . import pending_card
 
@@ -63,14 +63,11 @@ _CITES_RECONSTRUCTED = (ORDER_ALTERED_KEY, "reconstructed")
 
 def is_reverse_run(turn: Turn) -> bool:
     """Return True if a card ran back into the shoe: nobody knows which card comes next."""
-    event = turn.event(Error)
-    return event.code in REVERSE_RUN_CODES
+    return turn.event(Error).code in REVERSE_RUN_CODES
 
 
 def _pushed_number(turn: Turn) -> int | None:
-    event = turn.shoe_event
-    assert isinstance(event, CardPushedBack)
-    return event.number
+    return turn.event(CardPushedBack).number
 
 
 def halt_for_pushed_back(turn: Turn) -> None:
@@ -109,10 +106,6 @@ def note_pushed_back(turn: Turn) -> None:
 def _is_card_known(view: TableView) -> bool:
     """Return True if the shoe reported which card went back."""
     return PUSHED_BACK in view.current.data
-
-
-def _is_card_unknown(view: TableView) -> bool:
-    return not _is_card_known(view)
 
 
 def _pushed_card(view: TableView) -> CardOnTable | None:
@@ -176,7 +169,7 @@ ORDER_ALTERED = Procedure(
             (
                 Choice(
                     "reconstructed", "pit_supervisor", "reconstructed", (align,),
-                    check_can_resume, offered_if=_is_card_unknown,
+                    check_can_resume, offered_if=is_not(_is_card_known),
                 ),
                 # The card is the first of the shoe again: drawn again, it gets the same slot.
                 Choice(
@@ -305,7 +298,7 @@ def exchange_cards(then: str) -> Choice:
 
 def _awaits_cards(view: TableView) -> bool:
     """Return True if a card that came may belong to the round, or to one that it opens."""
-    return view.resume_state in (*CARDS_OUT, *takes_cards(implied=view.settings.implied))
+    return view.resume_state in CARDS_OUT or view.takes_card_in(view.resume_state)
 
 
 def _can_be_void(view: TableView) -> bool:
@@ -357,12 +350,7 @@ MISSED_DRAW = Procedure(
         Step(
             "ruling",
             message("prompt_missed_draw"),
-            (
-                _RECONSTRUCT,
-                GO_ON,
-                LAY_ASIDE_UNPLAYED,
-                CALL_VOID._replace(offered_if=_can_be_void),
-            ),
+            (_RECONSTRUCT, GO_ON, LAY_ASIDE_UNPLAYED, CALL_VOID._replace(offered_if=_can_be_void)),
         ),
     ),
     (

@@ -15,7 +15,7 @@ from firmware_proto.events import Gap, Hello, Status
 from shoe_ctl.texts.message import Message, message
 
 from ..procedures.card_choices import ENTER, PLACE
-from ..procedures.procedure import Accepts, Choice, End, Procedure, Step
+from ..procedures.procedure import Accepts, Choice, End, Procedure, Step, is_not
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
@@ -45,31 +45,21 @@ from . import unread_cards
 
 def has_missed_cards(turn: Turn) -> bool:
     """Return True if the shoe counts cards that were never reported and will not be sent again."""
-    hello, shoe = turn.shoe_event, turn.now.shoe
-    assert isinstance(hello, Hello)
+    hello, shoe = turn.event(Hello), turn.now.shoe
     if shoe is None or hello.resumed or card_set.is_another_set(turn):
         return False
     return hello.drawn > shoe.drawn
 
 
-def is_entered_draw(turn: Turn) -> bool:
-    """Return True if people entered the draw of this card."""
-    number, shoe = turn.drawn.number, turn.now.shoe
-    return number is not None and shoe is not None and number in shoe.entered_draws
-
-
 def contradicts_entry(turn: Turn) -> bool:
-    """Return True if people entered this draw as another card."""
-    if not is_entered_draw(turn):
-        return False
+    """Return True if people entered this draw, which they did, as another card."""
     entered, drawn = turn.shoe.entered_draws[_drawn_number(turn)], turn.drawn.card
     return entered is not None and drawn is not None and entered != drawn.code
 
 
 def counts_fewer_than_entered(turn: Turn) -> bool:
     """Return True if the shoe that is back counts fewer cards than people entered."""
-    event, shoe = turn.shoe_event, turn.now.shoe
-    assert isinstance(event, Hello)
+    event, shoe = turn.event(Hello), turn.now.shoe
     if shoe is None or card_set.is_another_set(turn):
         return False
     return any(number > event.drawn for number in shoe.entered_draws)
@@ -90,8 +80,7 @@ def halt_for_gap(turn: Turn) -> None:
 
 def halt_for_missed_cards(turn: Turn) -> None:
     """Halt: the shoe counts cards that were never reported."""
-    event = turn.event(Hello)
-    missed = event.drawn - turn.shoe.drawn
+    missed = turn.event(Hello).drawn - turn.shoe.drawn
     seen = message("seen_cards_missed", cards=missed)
     raise_irregularity(turn, Cause("gap", seen))
 
@@ -156,11 +145,6 @@ def has_entries(view: TableView) -> bool:
     """Return True if people entered or placed cards since this was raised."""
     halt = view.now.halt
     return halt is not None and bool(halt.current.data.get("entered"))
-
-
-def has_no_entries(view: TableView) -> bool:
-    """Return True if people entered and placed no card since this was raised."""
-    return not has_entries(view)
 
 
 def _has_entered_card(view: TableView) -> bool:
@@ -231,7 +215,7 @@ GO_ON_WITH_ENTRIES = Choice(
 )
 """Play goes on by rule, with the cards that were entered or placed."""
 
-GO_ON_WITHOUT_ENTRIES = GO_ON._replace(check=check_counts, offered_if=has_no_entries)
+GO_ON_WITHOUT_ENTRIES = GO_ON._replace(check=check_counts, offered_if=is_not(has_entries))
 """A ruling: nothing had to be entered."""
 
 CHOICES: tuple[Choice, ...] = (

@@ -166,9 +166,8 @@ def align(turn: Turn) -> None:
     """Treat the shoe as aligned: a person says that it stands where the table does."""
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
-        who = {"person": turn.command.person}
-        data = {"step": "aligned_by_person"}
-        turn.emit_irregularity("irregularity.step", turn.current.key, data, **who)
+        data, who = {"step": "aligned_by_person"}, turn.command.person
+        turn.emit_irregularity("irregularity.step", turn.current.key, data, person=who)
 
 
 # The shoe's errors and its body: conditions
@@ -176,29 +175,22 @@ def align(turn: Turn) -> None:
 
 def may_hide_card(turn: Turn) -> bool:
     """Return True if the shoe raises its alarm at a card of the round: a card may be out."""
-    event = turn.event(Error)
-    return event.place == "game"
+    return turn.event(Error).place == "game"
 
 
 def is_lid_opened(turn: Turn) -> bool:
     """Return True if the lid was opened."""
-    event = turn.shoe_event
-    assert isinstance(event, Lid)
-    return event.open
+    return turn.event(Lid).open
 
 
 def has_failed_test(turn: Turn) -> bool:
     """Return True if a part of the shoe failed its test."""
-    event = turn.shoe_event
-    assert isinstance(event, SelfTested)
-    return bool(event.failed)
+    return bool(turn.event(SelfTested).failed)
 
 
 def is_firmware_refused(turn: Turn) -> bool:
     """Return True if a shoe of this firmware is not armed."""
-    event = turn.shoe_event
-    assert isinstance(event, UnknownFirmware)
-    return event.refused
+    return turn.event(UnknownFirmware).refused
 
 
 # What is reported of the shoe
@@ -225,8 +217,7 @@ def emit_fault(turn: Turn) -> None:
 
 def emit_fault_cleared(turn: Turn) -> None:
     """Emit that the shoe's fault is over."""
-    event = turn.event(ErrorCleared)
-    _emit_fault(turn, "shoe.cleared", event.code)
+    _emit_fault(turn, "shoe.cleared", turn.event(ErrorCleared).code)
 
 
 def _emit_fault(turn: Turn, kind: str, code: str, **more: object) -> None:
@@ -248,14 +239,12 @@ def emit_power_restored(turn: Turn) -> None:
 
 def emit_warning(turn: Turn) -> None:
     """Emit, restricted, that the shoe warns. The warning may say something of an unseen card."""
-    event = turn.event(Warned)
-    turn.emit_restricted("shoe.fault", {"code": event.code, "warning": True})
+    turn.emit_restricted("shoe.fault", {"code": turn.event(Warned).code, "warning": True})
 
 
 def emit_unknown_firmware(turn: Turn) -> None:
     """Emit that the shoe's firmware is not on the table's list."""
-    event = turn.shoe_event
-    assert isinstance(event, UnknownFirmware)
+    event = turn.event(UnknownFirmware)
     secret = {
         "code": event.type,
         "firmware": event.firmware,

@@ -53,8 +53,7 @@ def is_undecided(turn: Turn) -> bool:
 
 def is_overdraw_error(turn: Turn) -> bool:
     """Return True if the shoe reports a card drawn early, by its own count of the round."""
-    event = turn.event(Error)
-    return event.code == halt_causes.OVERDRAW_CODE
+    return turn.event(Error).code == halt_causes.OVERDRAW_CODE
 
 
 def is_reported_twice(turn: Turn) -> bool:
@@ -266,7 +265,6 @@ def _require_decided_card(turn: Turn) -> UnplacedCard:
 
 
 def _place_card(turn: Turn) -> None:
-    """Place the card in the slot that is due."""
     early_cards.place_overdrawn(turn, _require_decided_card(turn))
     reconstruct.set_phase(turn)
 
@@ -322,16 +320,9 @@ _EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), offered_if=_may_
 OVERDRAW = Procedure(
     OVERDRAW_KEY,
     (
+        Step("waiting", message("prompt_overdraw_waiting"), (), automatic=("ruling", "kept")),
         Step(
-            "waiting",
-            message("prompt_overdraw_waiting"),
-            (),
-            automatic=("ruling", "kept"),
-        ),
-        Step(
-            "ruling",
-            message("prompt_overdraw_ruling"),
-            (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED),
+            "ruling", message("prompt_overdraw_ruling"), (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED)
         ),
     ),
     (

@@ -26,7 +26,7 @@ from ..arguments import (
     find_player,
     require_args,
 )
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
+from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, both, is_not
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
@@ -129,15 +129,6 @@ def _has_no_taker(view: TableView) -> bool:
     return hands.has_no_taker(view, str(_noted_hand(view)))
 
 
-def _has_taker(view: TableView) -> bool:
-    return not _has_no_taker(view)
-
-
-def _named_player(args: RightPlayer) -> NamedPlayer:
-    """Return the Player to whom the hand is to be passed."""
-    return NamedPlayer(player=args.player, seat=args.seat)
-
-
 def _hand_to_player(turn: Turn) -> HandToPlayer:
     """Return the hand with the Player to whom it is to be passed."""
     args, hand = require_args(turn, RightPlayer), _noted_hand(turn)
@@ -148,12 +139,12 @@ def _hand_to_player(turn: Turn) -> HandToPlayer:
 
 
 def _check_pass_on(turn: Turn, args: RightPlayer | None) -> Message | None:
-    to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
+    to, hand = None if args is None else _hand_to_player(turn), str(_noted_hand(turn))
     return hands.check_delivery(turn, hand, to) or check_shoe_ready(turn)
 
 
 def _check_naming(turn: Turn, args: RightPlayer | None) -> Message | None:
-    to, hand = None if args is None else _named_player(args), str(_noted_hand(turn))
+    to, hand = None if args is None else _hand_to_player(turn), str(_noted_hand(turn))
     return hands.check_pit_choice(turn, hand, to) or check_shoe_ready(turn)
 
 
@@ -235,7 +226,7 @@ WRONG_PLAYER = Procedure(
             (
                 Choice(
                     "pass_on", "dealer", "retrieved", (_pass_on,), _check_pass_on,
-                    reason=False, arguments=RightPlayer, offered_if=_has_taker,
+                    reason=False, arguments=RightPlayer, offered_if=is_not(_has_no_taker),
                     suggested=_suggested_seat,
                 ),
                 Choice(
@@ -305,10 +296,6 @@ def _has_hand(view: TableView) -> bool:
     return _noted_hand(view) is not None
 
 
-def _has_shoe(view: TableView) -> bool:
-    return _noted_hand(view) is None
-
-
 def _is_next_to_open(view: TableView) -> bool:
     """Return True if the hand has cards to be opened, and no other is opened before it."""
     hand, played = _noted_hand(view), view.now.round
@@ -318,10 +305,6 @@ def _is_next_to_open(view: TableView) -> bool:
     first = played.hands.first
     other_comes_first = first not in (None, hand) and bool(_face_down(view, first))
     return not (other_comes_first and _is_unopened(view, hand))
-
-
-def _is_opened_later(view: TableView) -> bool:
-    return _has_hand(view) and not _is_next_to_open(view)
 
 
 # Actions
@@ -357,11 +340,11 @@ HOLDER_ABSENT = Procedure(
                 ),
                 Choice(
                     "expose_later", "dealer", "exposed", (_dealer_takes,), check_shoe_ready,
-                    reason=False, offered_if=_is_opened_later,
+                    reason=False, offered_if=both(_has_hand, is_not(_is_next_to_open)),
                 ),
                 Choice(
                     "dealer_draws", DECIDES, "drawn", (_dealer_draws, align), check_can_resume,
-                    offered_if=_has_shoe,
+                    offered_if=is_not(_has_hand),
                 ),
                 *_RULINGS,
             ),

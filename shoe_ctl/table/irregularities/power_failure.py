@@ -38,11 +38,10 @@ from ..procedures.shared import (
 from ..procedures.withdrawal import close_window, decided_wagers, has_window, window_step
 from ..round import hands, reconstruct, reveal
 from ..round.card_check import LATE_CARD_KEYS
-from ..settings import TableSettings
 from ..shoe import ledger as card_ledger
 from ..situations import TO_THE_OUTCOME
-from ..state import OpenIrregularity, TableState
-from ..turn import TableView, Turn, faces
+from ..state import OpenIrregularity
+from ..turn import TableView, Turn
 
 POWER_FAILURE_KEY = "power_failure"
 _CITES_RULING = (POWER_FAILURE_KEY, "ruled")
@@ -99,19 +98,20 @@ def is_face_up_card_seen(turn: Turn) -> bool:
 
     While the table is halted nothing else reveals cards, but what lies open is seen.
     """
-    due_us = face_up_seen_at_us(turn.now, turn.settings)
+    due_us = face_up_seen_at_us(turn)
     return due_us is not None and due_us <= turn.now.t_us
 
 
-def face_up_seen_at_us(now: TableState, settings: TableSettings) -> int | None:
+def face_up_seen_at_us(view: TableView) -> int | None:
     """Return when the room will have seen the next card that lies face up during such a halt."""
-    if now.halt is None or now.round is None or faces(now, settings) != "face_up":
+    now = view.now
+    if now.halt is None or now.round is None or view.faces != "face_up":
         return None
     if not any(opened.key in LATE_CARD_KEYS for opened in now.halt.stack):
         return None
     unseen = (d.drawn_us for d in now.round.cards if not d.revealed and d.card is not None)
     first_us = min(unseen, default=None)
-    return None if first_us is None else first_us + settings.face_up_after_ms * 1000
+    return None if first_us is None else first_us + view.settings.face_up_after_ms * 1000
 
 
 def deal_reported_card(turn: Turn) -> None:
@@ -187,16 +187,12 @@ def _is_stuck(view: TableView) -> bool:
 
 def _established_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, with the rule that holds."""
-    halt = view.now.halt
-    if halt is None or halt.current.key != POWER_FAILURE_KEY:
-        return {}
-    return {name: halt.current.data[name] for name in ("decided", "end", "rule")}
+    return {name: view.current.data[name] for name in ("decided", "end", "rule")}
 
 
 def _ruling_facts(view: TableView) -> dict[str, Any]:
     """Return what was established, where it is ruled on."""
-    facts = _established_facts(view)
-    return {"decided": facts["decided"], "end": "ruled"} if facts else {}
+    return {"decided": view.current.data["decided"], "end": "ruled"}
 
 
 # Actions
@@ -222,11 +218,7 @@ POWER_FAILURE = Procedure(
             message("prompt_power_failure_offer"),
             (
                 Choice(
-                    "offer_withdrawal",
-                    "dealer",
-                    "window",
-                    check=_check_cards_seen,
-                    reason=False,
+                    "offer_withdrawal", "dealer", "window", check=_check_cards_seen, reason=False
                 ),
                 _REFER,
             ),
@@ -236,10 +228,7 @@ POWER_FAILURE = Procedure(
         Step(
             TAKE_BACK,
             message("prompt_power_failure_take_back"),
-            (
-                Choice("take_hands_back", "dealer", OFFER, (_take_hands_back,), reason=False),
-                _REFER,
-            ),
+            (Choice("take_hands_back", "dealer", OFFER, (_take_hands_back,), reason=False), _REFER),
             facts=_established_facts,
             automatic=(CONTINUE,),
         ),
@@ -259,10 +248,7 @@ POWER_FAILURE = Procedure(
         Step(
             CONTINUE,
             message("prompt_power_failure_decided"),
-            (
-                _GOES_ON._replace(leads_to="continued"),
-                _REFER._replace(offered_if=_is_stuck),
-            ),
+            (_GOES_ON._replace(leads_to="continued"), _REFER._replace(offered_if=_is_stuck)),
             facts=_established_facts,
         ),
         Step(

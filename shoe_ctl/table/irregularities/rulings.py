@@ -17,7 +17,7 @@ from shoe_ctl.texts.message import Message, message
 
 from ..arguments import require_args
 from ..procedures import stack
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step
+from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, is_not
 from ..procedures.shared import (
     CALL_VOID,
     GO_ON,
@@ -184,17 +184,13 @@ def _is_replaced_by_ruling(view: TableView) -> bool:
     return game.rule(*_CITES_REPLACED) == game.rule("other", "ruled")
 
 
-def _is_replaced_by_rule(view: TableView) -> bool:
-    return not _is_replaced_by_ruling(view)
-
-
 # Procedure
 
 _REPLACE = Choice(
     "replace_cards",
     "pit_supervisor",
     "replaced",
-    offered_if=_is_replaced_by_rule,
+    offered_if=is_not(_is_replaced_by_ruling),
     in_round=False,
     reason=False,
 )

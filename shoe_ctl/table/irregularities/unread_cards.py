@@ -81,8 +81,8 @@ def is_reading_error(turn: Turn) -> bool:
     """Return True if the shoe stops at the card that is due because it cannot read it."""
     event = turn.event(Error)
     awaited = state.next_slot(turn.now) is not None and not turn.now.link.replay
-    of_a_burn = event.place == "burn"
-    return awaited and not of_a_burn and (event.code in UNREADABLE_CODES or may_hide_card(turn))
+    stops = event.code in UNREADABLE_CODES or may_hide_card(turn)
+    return awaited and event.place != "burn" and stops
 
 
 def asks_for_card_place(turn: Turn) -> bool:
@@ -93,8 +93,7 @@ def asks_for_card_place(turn: Turn) -> bool:
 
 def is_about_last_card(turn: Turn) -> bool:
     """Return True if the shoe repeats as an error that it could not read the last card."""
-    event, played, link = turn.shoe_event, turn.now.round, turn.now.link
-    assert isinstance(event, Error)
+    event, played, link = turn.event(Error), turn.now.round, turn.now.link
     if event.code not in UNREADABLE_CODES or link.replay or link.names_hands or played is None:
         return False
     return any(d.card is None and d.number == turn.shoe.drawn for d in played.cards)
@@ -277,10 +276,7 @@ MISREAD = Procedure(
         Step(
             "enter",
             message("prompt_misread_enter"),
-            (
-                NAME_CARD,
-                CALL_VOID,
-            ),
+            (NAME_CARD, CALL_VOID),
             (Accepts("card_drawn", is_now_read, "read"),),
         ),
     ),

@@ -227,16 +227,8 @@ _PLAY_FACE_DOWN = Choice(
 FACE_UP_IN_SHOE = Procedure(
     "face_up_in_shoe",
     (
-        Step(
-            "ruling",
-            message("prompt_face_up"),
-            (_PLAY_FACE_DOWN, GO_ON, LAY_ASIDE, CALL_VOID),
-        ),
-        Step(
-            dealing.FIRST_STEP,
-            message("prompt_face_up_first"),
-            (GO_ON, CALL_VOID),
-        ),
+        Step("ruling", message("prompt_face_up"), (_PLAY_FACE_DOWN, GO_ON, LAY_ASIDE, CALL_VOID)),
+        Step(dealing.FIRST_STEP, message("prompt_face_up_first"), (GO_ON, CALL_VOID)),
     ),
     (
         End("face_down", "play_face_down", ("face_up_in_shoe", "played_as_face_down")),

@@ -21,7 +21,6 @@ from ..round import deal as dealing
 from ..shoe import ledger as card_ledger
 from ..shoe import unplaced
 from ..situations import CARDS_OUT
-from ..state import takes_cards
 from ..turn import TableView, Turn
 from .procedure import Choice
 from .shared import update_data
@@ -79,8 +78,8 @@ def _suggested_card(view: TableView) -> dict[str, Any]:
 
 def _check_slot(turn: Turn) -> Message | None:
     """Return an objection if the round has no slot for a card now."""
-    takes = (*CARDS_OUT, *takes_cards(implied=turn.implied))
-    if turn.resume_state not in takes or turn.now.shoe is None:
+    takes = turn.resume_state in CARDS_OUT or turn.takes_card_in(turn.resume_state)
+    if not takes or turn.now.shoe is None:
         return message("refused_no_card_awaited")
     if reconstruct.free_slot(turn) is None:
         return message("refused_see_cards_first")

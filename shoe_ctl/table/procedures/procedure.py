@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.texts.message import Message, message
@@ -44,6 +44,8 @@ BACK = "back"
 VOID = "void"
 """A value of ``End.leads``: the round is void. All that is open ends with it; the table is idle."""
 
+_View = TypeVar("_View", bound=TableView)
+
 DECIDES = "decides"
 """A value of ``Choice.by``: whoever this game says decides what its rules do not cover."""
 
@@ -61,6 +63,16 @@ def always(view: TableView) -> bool:  # noqa: ARG001 - the signature of a condit
 def never(view: TableView) -> bool:  # noqa: ARG001 - the signature of a condition
     """Return False, however the table stands."""
     return False
+
+
+def is_not(condition: Callable[[_View], bool]) -> Callable[[_View], bool]:
+    """Return the condition that holds where this one does not."""
+    return lambda view: not condition(view)
+
+
+def both(one: Callable[[_View], bool], other: Callable[[_View], bool]) -> Callable[[_View], bool]:
+    """Return the condition that holds where these two do."""
+    return lambda view: one(view) and other(view)
 
 
 def no_draw(view: TableView) -> None:
@@ -305,13 +317,7 @@ REVIEW = Procedure(
 
 OUTAGE = Procedure(
     "storage_fault",
-    (
-        Step(
-            "outage",
-            message("prompt_outage"),
-            (),
-        ),
-    ),
+    (Step("outage", message("prompt_outage"), ()),),
     (),
     pause=True,
     events={"irregularity.step": "outage.opened", "irregularity.resolved": "outage.closed"},

@@ -144,7 +144,7 @@ def raise_irregularity(turn: Turn, cause: Cause) -> None:
     _emit_raised(turn, opened, describe_step(turn))
     if not halted:
         _emit_halted(turn, cause.key)
-    _emit_window(turn)
+    withdrawal.emit_window_opened(turn)
 
 
 def go_to(turn: Turn, step: str, **restricted: object) -> None:
@@ -157,7 +157,7 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
             action(turn)
     emit_open_step(turn, **restricted)
     if not stays:
-        _emit_window(turn)
+        withdrawal.emit_window_opened(turn)
 
 
 def emit_open_step(turn: Turn, **restricted: object) -> None:
@@ -192,7 +192,7 @@ def escalate_pending(turn: Turn, pending: OpenIrregularity, step: str) -> None:
     emit_open_step(turn)
     if not halted:
         _emit_halted(turn, pending.key)
-    _emit_window(turn)
+    withdrawal.emit_window_opened(turn)
 
 
 def resolve_pending(turn: Turn, pending: OpenIrregularity, end: End, **restricted: object) -> None:
@@ -338,12 +338,6 @@ def _offer_window(turn: Turn) -> None:
     window = open_step(turn).window
     if window is not None or turn.current.window is not None:
         withdrawal.open_window(turn, window)
-
-
-def _emit_window(turn: Turn) -> None:
-    """Emit that the open step has just opened a window, if it has one."""
-    if turn.current.window is not None:
-        withdrawal.emit_window_opened(turn)
 
 
 def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:

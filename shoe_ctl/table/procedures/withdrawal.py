@@ -225,27 +225,24 @@ def emit_window_closed(turn: Turn, opened: OpenIrregularity, answer: str = "void
 
 
 def _emit_window(turn: Turn, kind: str, window: Window, more: dict[str, Any]) -> None:
-    """Emit an event about the window as a whole.
-
-    ``seats`` are those that have not answered; None: the whole table answers as one.
-    """
-    unanswered = _unanswered_wagers(turn, window)
+    """Emit an event about the window as a whole."""
     data: dict[str, Any] = {
         "round_id": turn.round.id,
         "rule": window.rule,
         "whose": "players" if window.per_player else "table",
-        "seats": sorted({held.seat for held in unanswered}) if window.per_player else None,
+        "seats": _open_seats(turn, window),
         **more,
     }
-    players = list(dict.fromkeys(held.player for held in unanswered)) if window.per_player else None
+    unanswered = dict.fromkeys(held.player for held in _unanswered_wagers(turn, window))
+    players = list(unanswered) if window.per_player else None
     turn.emit(kind, data, restricted={**data, "players": players, **turn.actor()})
 
 
 # The wagers, and who answers for them
 
 
-def _window(turn: Turn) -> Window:
-    window = turn.current.window
+def _window(view: TableView) -> Window:
+    window = view.current.window
     assert window is not None, "the open step has a window"
     return window
 
@@ -326,10 +323,7 @@ def _next_seat_to_answer(view: TableView) -> int | None:
 
     A seat where several Players have wagers cannot: each of them is named.
     """
-    halt = view.now.halt
-    window = None if halt is None else halt.current.window
-    if window is None or not window.per_player:
-        return None
+    window = _window(view)
     seats = sorted({one.seat for one in _unanswered_wagers(view, window)})
     return next((s for s in seats if len(_players_to_answer_at(view, window, s)) == 1), None)
 
@@ -342,13 +336,15 @@ def _suggested_player(view: TableView) -> dict[str, Any]:
 
 def _window_facts(view: TableView) -> dict[str, Any]:
     """Return the window as the room sees it: the seats that may still answer, not the Players."""
-    halt = view.now.halt
-    window = None if halt is None else halt.current.window
-    if window is None:
-        return {}
-    open_for = {held.seat for held in _unanswered_wagers(view, window)}
-    seats = sorted(open_for) if window.per_player else None
+    window = _window(view)
+    seats = _open_seats(view, window)
     return {"withdrawal": {"scope": window.scope, "rule": window.rule, "seats": seats}}
+
+
+def _open_seats(view: TableView, window: Window) -> list[int] | None:
+    """Return the seats that have not answered; None: the whole table answers as one."""
+    unanswered = _unanswered_wagers(view, window)
+    return sorted({held.seat for held in unanswered}) if window.per_player else None
 
 
 # The step

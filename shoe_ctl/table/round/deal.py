@@ -70,7 +70,7 @@ def deal_card(turn: Turn) -> None:
     if drawn.card is None:
         detect_unread(turn, slot)
     detect_face_up(turn)
-    card_ledger.void_if_shoe_is_empty(turn)
+    card_ledger.detect_empty_shoe(turn)
 
 
 def place_card(turn: Turn, slot: tuple[str, int], card: Card | None, number: int | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shoe_ctl.games.game import Settlement
+from shoe_ctl.games.wagers import Settlement
 
 from ..state import Player, ShoeControl
 from ..wagers.limits import WagerRules

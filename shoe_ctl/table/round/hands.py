@@ -13,17 +13,9 @@ import msgspec
 
 from shoe_ctl.texts.message import Message, message
 
-from ..arguments import (
-    HandName,
-    HandToAnyone,
-    HandToPlayer,
-    NamedPlayer,
-    find_player,
-    require_args,
-)
+from ..arguments import HandName, HandToAnyone, HandToPlayer, NamedPlayer, find_player, require_args
 from ..state import HandCustody, Player
 from ..turn import TableView, Turn
-from ..wagers.limits import WagerRules
 from . import entitlement
 
 # Who is to have a hand, and who has it.
@@ -47,8 +39,8 @@ def has_no_taker(at: TableView, hand: str) -> bool:
     wagers, played = at.now.wagers, at.now.round
     if at.method != "A" or played is None or not entitlement.has_wager_feed(wagers):
         return False
-    rules = WagerRules(at.game, at.settings.layout, at.settings.limits)
-    return entitlement.find_recipient(wagers, hand, played.hands.of(hand).refused, rules) is None
+    refused = played.hands.of(hand).refused
+    return entitlement.find_recipient(wagers, hand, refused, at.wager_rules) is None
 
 
 def is_held_face_down(turn: Turn, hand: str) -> bool:
@@ -62,7 +54,6 @@ def is_unopened(turn: Turn, hand: str) -> bool:
 
 
 def _lies_face_down(turn: Turn, hand: str) -> bool:
-    """True if a card of this hand lies face down."""
     return bool(turn.round.face_down(hand))
 
 
@@ -77,7 +68,6 @@ def check_pass(turn: Turn, args: HandToPlayer | None) -> Message | None:
 
 
 def _check_passing(turn: Turn, hand: str) -> Message | None:
-    """Return why this hand cannot be passed to whoever is to have it."""
     return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
 
 
@@ -427,7 +417,6 @@ def _give_hand(
 
 
 def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
-    """Replace who holds this hand."""
     hands = turn.round.hands
     if hand == "player":
         hands = msgspec.structs.replace(hands, player=custody)
@@ -437,5 +426,4 @@ def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
 
 
 def _set_first(turn: Turn, hand: str) -> None:
-    """Record which hand is revealed first."""
     turn.set_round(hands=msgspec.structs.replace(turn.round.hands, first=hand))

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Result
-from shoe_ctl.games.game import Settlement
-from shoe_ctl.games.settlement import WagerResult
+from shoe_ctl.games.wagers import Settlement, WagerResult
 from shoe_ctl.texts.message import Message, message
 
 from ..shoe import arming, card_set, unplaced
@@ -114,7 +113,6 @@ def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) ->
 
 
 def _settlement_data(settlement: Settlement) -> dict[str, Any]:
-    """Return a settlement as events carry it."""
     return {
         "winner": settlement.winner,
         **{
@@ -131,14 +129,12 @@ def _settlement_data(settlement: Settlement) -> dict[str, Any]:
 
 
 def _result_data(each: WagerResult) -> dict[str, str]:
-    """Return the result of a wager, and its odds if it wins them, as events carry it."""
     if each.odds is None:
         return {"result": each.result}
     return {"result": each.result, "odds": str(each.odds)}
 
 
 def _settle(turn: Turn, played: Round) -> Settlement:
-    """Return how the wagers of the game settle by the cards of this round."""
     return turn.game.settle_hands(
         played.hand("player"), played.hand("banker"), layout=turn.settings.layout
     )

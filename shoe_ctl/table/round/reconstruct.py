@@ -253,7 +253,6 @@ _Card = TypeVar("_Card", DealtCard, UnplacedCard)
 
 
 def _as_unknown(card: _Card) -> _Card:
-    """Return the card as one that nobody knows."""
     return msgspec.structs.replace(card, card=None)
 
 

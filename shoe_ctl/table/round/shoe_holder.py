@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from shoe_ctl.games.game import Settlement
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.texts.message import Message, message
 
 from ..arguments import NamedPlayer, NoArgs, find_player, require_args

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Armed, Locked, Reply, Status
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import Reply, Status
 from shoe_ctl.texts.message import Message, message
 
 from ..state import Arming, TableState, next_slot

@@ -14,6 +14,7 @@ import msgspec
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
 
+from ..situations import BEGUN
 from ..state import DealtCard, Shoe, TableState
 from ..turn import TableView, Turn
 from . import unplaced
@@ -49,11 +50,15 @@ def _readings(shoe: Shoe, code: str) -> int:
     return shoe.counts.get(code, 0) + shoe.overruled.get(code, 0)
 
 
-def is_shoe_empty(turn: Turn) -> bool:
+def is_shoe_empty(view: TableView) -> bool:
     """True if every card of the set is out."""
-    shoe = turn.now.shoe
-    assert shoe is not None
-    return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(turn.game.deck.cards)
+    shoe = view.shoe
+    return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(view.game.deck.cards)
+
+
+def cannot_complete_deal(turn: Turn) -> bool:
+    """True if a round is open, its initial deal is not complete, and the shoe is empty."""
+    return turn.state in (*BEGUN, "dealing") and is_shoe_empty(turn)
 
 
 def has_no_shoe(turn: Turn) -> bool:
@@ -133,10 +138,15 @@ def _count_unplaced(
     turn.emit_restricted("round.card_drawn", data)
 
 
-def void_if_shoe_is_empty(turn: Turn) -> None:
-    """Fire ``cards_ran_out`` if the shoe is empty before the initial deal is complete."""
-    if turn.state == "dealing" and is_shoe_empty(turn):
+def detect_empty_shoe(turn: Turn) -> None:
+    """Act on an empty shoe: the open round cannot be completed, or no further one can begin (5.3).
+
+    With the initial deal complete, it matters only once a third card is due.
+    """
+    if cannot_complete_deal(turn):
         turn.fire("cards_ran_out")
+    elif turn.state == "idle" and turn.now.round is None and is_shoe_empty(turn):
+        turn.fire("change_due")
 
 
 def note_entered(turn: Turn, number: int, code: str | None) -> None:

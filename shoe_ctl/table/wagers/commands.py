@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_ctl.games.settlement import Settlement
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.texts.message import Message, message
 
 from .. import arguments
@@ -237,16 +237,6 @@ def check_placing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | Me
     return unaligned or check_change("place_wager", turn, given)
 
 
-def check_increasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """Return the ledger's objection to an increase."""
-    return check_change("increase_wager", turn, given)
-
-
-def check_decreasing(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
-    """Return the ledger's objection to a decrease."""
-    return check_change("decrease_wager", turn, given)
-
-
 def check_out_of_time(turn: Turn) -> Objection | None:
     """Return the ledger's objection in a state in which no wager can change.
 
@@ -412,7 +402,6 @@ def return_all(turn: Turn, rule: str | None) -> None:
 
 
 def _ask_ledger(turn: Turn, wagers: Wagers) -> LedgerAnswer:
-    """Return the ledger's answer to the command of this turn."""
     act = _ACTS[turn.command.command]
     asked = read_request(turn, act.args)
     return asked if isinstance(asked, Refused) else act.do(wagers, asked, turn.wager_rules)
@@ -427,19 +416,13 @@ def read_request(
     except msgspec.ValidationError as error:
         return Refused(why=explain_bad_args(str(error), kind, turn.command.args))
     if isinstance(args, StandingWager):
-        whose = _with_player(turn, args)
+        whose = find_wager_player(turn, args.player, args.seat, args.wager)
         if isinstance(whose, Refused):
             return whose
-        args = whose
+        args = msgspec.structs.replace(args, player=whose)
     asked = args.asked(ledger_actor(turn, on_behalf=args.on_behalf))
     turn.args = asked
     return asked
-
-
-def _with_player(turn: Turn, args: StandingWager) -> StandingWager | Refused:
-    """Return the arguments with the Player whose wager it is, if nobody was named."""
-    whose = find_wager_player(turn, args.player, args.seat, args.wager)
-    return whose if isinstance(whose, Refused) else msgspec.structs.replace(args, player=whose)
 
 
 def find_wager_player(turn: Turn, named: str | int | None, seat: int, wager: str) -> str | Refused:

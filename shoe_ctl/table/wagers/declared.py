@@ -151,7 +151,6 @@ def _objection_now(turn: Turn, key: str) -> Objection:
 
 
 def _ask_ledger(turn: Turn, args: DeclaredWager) -> LedgerAnswer:
-    """Return the ledger's answer to the declaration."""
     asked = AmountRequest(
         player=str(args.player),
         seat=args.seat or 0,

@@ -330,7 +330,7 @@ def declare_outside_limits(
         only_late = asked.amount == known and _check_is_outside(asked, rules, key) is None
         return Accepted(wagers=wagers) if only_late else within
     if asked.amount <= known:
-        return _gone_chips(known)
+        return Refused(why=message("refused_ledger_holds_more", amount=known))
     answer = declare_found(
         wagers, msgspec.structs.replace(asked, amount=asked.amount - known), rules
     )
@@ -430,10 +430,6 @@ def _check_is_outside(
         else message("refused_within_limit", amount=amount, wager=wager, limit=key)
     )
     return Refused(why=why, rule=rules.game.rule(key, "refused"))
-
-
-def _gone_chips(amount: int) -> Refused:
-    return Refused(why=message("refused_ledger_holds_more", amount=amount))
 
 
 def _check_closed(wagers: Wagers) -> Refused | None:

@@ -47,15 +47,18 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     maximum: Amount | None = None
     """The most that a wager may be; None: no limit."""
     differential: Amount | None = None
-    """The table differential: how far apart all main wagers on Player and on Banker may be."""
+    """The table differential: how far apart all main wagers on Player and on Banker may be. Only in
+    games with staff. None: not checked."""
     wagers_per_area: Amount | None = None
-    """A Pit Manager's lower number of wagers per playing area that the table begins with."""
+    """A lower number of wagers per playing area than the game's, from the first round on. Only in
+    games that let staff lower it. None: the game's number."""
     payout_cap: Amount | None = None
-    """The highest payout of a win, in games whose rules know one."""
+    """The most that a wager wins, a multiple of the currency's unit. Only in games whose rules know
+    a highest payout. None: no cap."""
     currency: Currency | None = None
     """What payouts are rounded to; None: nothing is rounded."""
     wagers: dict[str, WagerLimits] = {}
-    """Limits of single wagers, by name."""
+    """Limits of single wagers, by name: the sections `[table.limits.wagers.NAME]`."""
 
     def __post_init__(self) -> None:
         for wager in ("", *self.wagers):
@@ -94,6 +97,8 @@ class WagerRules:
     """The layout; None: any of the game's."""
     limits: TableLimits
     """The limits displayed at the table."""
+    positions: int | None = None
+    """How many of the layout's playing positions the table has; None: all."""
 
     def __post_init__(self) -> None:
         game, limits = self.game, self.limits
@@ -121,7 +126,7 @@ class WagerRules:
     def seats(self) -> tuple[int, ...]:
         """The seats, counter-clockwise; without a layout, every seat of any of them."""
         if self.layout is not None:
-            return self.game.layouts[self.layout].seats
+            return self.game.layouts[self.layout].seats[: self.positions]
         return tuple(dict.fromkeys(s for one in self.game.layouts.values() for s in one.seats))
 
     def minimum(self, wager: str) -> int:

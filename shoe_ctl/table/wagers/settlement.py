@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from shoe_ctl.games.settlement import Settlement, WagerResult
+from shoe_ctl.games.wagers import Settlement, WagerResult
 
 from .limits import WagerRules
 from .money import json_amount, payout
@@ -130,8 +130,7 @@ def order_lines(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
     """Return the wagers in order: seats counter-clockwise, the game's order, then Players."""
     seats, offered = rules.seats, rules.offered
     return sorted(
-        standing,
-        key=lambda held: (seats.index(held.seat), offered.index(held.wager), held.player),
+        standing, key=lambda held: (seats.index(held.seat), offered.index(held.wager), held.player)
     )
 
 

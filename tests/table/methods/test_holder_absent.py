@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed
+from firmware_proto.commands import Armed
 from tests.table.harness import Playing
 from tests.table.methods.method_tables import BOTH_DRAW, Stake, betting, dealt, refused, secret
 

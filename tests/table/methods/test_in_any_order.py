@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_proto.events import Armed
+from firmware_proto.commands import Armed
 from shoe_ctl.table import state
 from shoe_ctl.table.round.entitlement import find_recipient, may_draw
 from shoe_ctl.table.state import Player

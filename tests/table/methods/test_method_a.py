@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import Armed, CardsDrawn, Locked
+from firmware_proto.commands import Armed, Locked
+from firmware_proto.events import CardsDrawn
 from shoe_ctl.table.wagers.limits import TableLimits
 from tests.table.harness import ROUNDS, Playing
 from tests.table.methods.method_tables import (

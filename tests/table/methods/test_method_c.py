@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from tests.table.harness import SHIFT, Playing
 from tests.table.methods.method_tables import (
     BANKER_WINS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from firmware_proto.events import Locked
+from firmware_proto.commands import Locked
 from shoe_ctl.table.commands import lowest_position
 from tests.table.harness import SHIFT, Playing, game
 from tests.table.methods.method_tables import CASINO, STAND, at, dealt, refused, secret

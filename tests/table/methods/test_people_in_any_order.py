@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_proto.events import Armed
+from firmware_proto.commands import Armed
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.irregularities import card_taken
 from shoe_ctl.table.irregularities.card_taken import CARD_TAKEN

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from firmware_proto.events import Armed, Locked
+from firmware_proto.commands import Armed, Locked
 from tests.table.harness import ROUNDS, Playing
 from tests.table.methods.method_tables import Stake, at, bet
 

@@ -11,7 +11,8 @@ import msgspec
 
 from firmware_proto.cards import card
 from shoe_ctl.games import catalog
-from shoe_ctl.games.game import Game, Settlement
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.table.wagers.ledger import close_bets, open_bets, place
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
 from shoe_ctl.table.wagers.types import (

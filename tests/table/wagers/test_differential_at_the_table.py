@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from firmware_proto.cards import card
-from firmware_proto.events import CardsDrawn, Locked
+from firmware_proto.commands import Locked
+from firmware_proto.events import CardsDrawn
 from shoe_ctl.table.status import status
 from tests.table.harness import SHIFT, Playing
 from tests.table.wager_table import IMPLIED, betting, playing, secret

@@ -9,6 +9,7 @@ import pytest
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.table.wagers.limits import TableLimits
+from tests.table.wager_table import playing
 from tests.table.wagers.ledger_requests import GAMES, STAFFED, rules_of
 
 
@@ -104,3 +105,14 @@ def test_a_higher_position_may_do_what_a_lower_one_may(game: str) -> None:
     assert not rules.holds("pit_supervisor", "pit_manager")
     assert not rules.holds("surveillance", "dealer")
     assert not rules_of("dragon_bonus_royal").holds("dealer", "dealer")
+
+
+def test_a_table_with_fewer_playing_positions_takes_no_wager_beyond_them() -> None:
+    rules = rules_of("tiger", "E")
+    eight = type(rules)(rules.game, "E", rules.limits, positions=8)
+    assert (len(rules.seats), eight.seats) == (16, tuple(range(1, 9)))
+    table = playing(layout="E", seats=8)
+    table.does("place_your_bets")
+    wager: dict[str, Any] = {"player": "ann", "wager": "player", "amount": 500}
+    assert table.asks("place_wager", seat=9, **wager).error == "the layout has no seat 9 (2.2)"
+    assert table.asks("place_wager", seat=8, **wager).accepted

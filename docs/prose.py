@@ -1,0 +1,69 @@
+"""Checks the words of the pages: phrases to avoid, and one sentence a line.
+
+``make check`` runs it. In: the Markdown pages, ``prose.txt``. Out: a line for each finding.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+APART = ("staff", "guides/install.md", "guides/upgrade.md", "architecture/state-diagram.md")
+"""Pages that are set for paper, whose text comes with the packages, or that list triggers."""
+
+_CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"`[^`\n]*`|\]\([^)\n]*\)|<!--.*?-->")
+_TWO_SENTENCES = re.compile(r"(?<=[a-z0-9)`_][.!?])\)? (?=[A-Z`_\[])")
+_MARK = re.compile(r"^ *(?:[*-]|\d+\.) ")
+_PROSE = re.compile(r"(?!\||#| *```)")
+
+
+def pages() -> list[Path]:
+    """Return every page that is checked."""
+    found = sorted(DOCS.rglob("*.md"))
+    apart = [DOCS / name for name in APART]
+    kept = [path for path in found if not any(path.is_relative_to(each) for each in apart)]
+    return [ROOT / "README.md", *kept]
+
+
+def phrases() -> list[tuple[re.Pattern[str], str]]:
+    """Return the phrases of ``prose.txt``, each with what to write instead."""
+    lines = (DOCS / "prose.txt").read_text("utf-8").splitlines()
+    split = (line.rpartition(" | ") for line in lines if line and not line.startswith("#"))
+    return [
+        (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), instead) for phrase, _, instead in split
+    ]
+
+
+def findings(text: str) -> Iterator[tuple[int, str]]:
+    """Return the number of each line at fault, and what is wrong with it."""
+    plain = _CODE.sub(lambda code: "\n" * code[0].count("\n"), text)
+    for number, line in enumerate(plain.split("\n"), 1):
+        words = _SPAN.sub("`", line)
+        for phrase, instead in phrases():
+            if (found := phrase.search(words)) is not None:
+                yield number, f"{found[0]!r}: write {instead}"
+        prose = _PROSE.match(line) and not line.startswith("    ")
+        if prose and _TWO_SENTENCES.search(_MARK.sub("", words)):
+            yield number, "two sentences: give each a line"
+
+
+def main() -> int:
+    """Print every finding; 1 if there is one."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{number}: {what}"
+        for path in pages()
+        for number, what in findings(path.read_text("utf-8"))
+    ]
+    for line in wrong:
+        sys.stdout.write(f"{line}\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""Message mapping: the kinds of frames (SPEC 4), and the events and commands that each carries.
+
+In: values of a frame in declared order; events and host messages. Out: the one from the other.
+Must not know: bytes, framing, connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from firmware_proto.commands import (
+    Acknowledge,
+    Armed,
+    Challenge,
+    HelloRequest,
+    HostMessage,
+    Locked,
+    Query,
+    ReplayRequest,
+    Reset,
+    RotateKey,
+    SetTime,
+    Show,
+    TestSelf,
+)
+from firmware_proto.events import (
+    Button,
+    CardDrawn,
+    CardPushedBack,
+    CardsDrawn,
+    ChallengeAnswered,
+    CuttingCard,
+    Error,
+    ErrorCleared,
+    Gap,
+    Hello,
+    KeyRotated,
+    Lid,
+    PowerLow,
+    PowerRestored,
+    QueryAnswered,
+    Reply,
+    ResetDone,
+    SelfTested,
+    ShoeEmpty,
+    ShoeEvent,
+    ShoeLoaded,
+    Status,
+    Tamper,
+)
+from firmware_proto.reference.compiled_layouts import COMPILED
+from firmware_proto.reference.fields import (
+    AUTHENTICATES,
+    CAN_ARM,
+    FAULT_CODES,
+    OTHER_FAULT,
+    OTHER_REASON,
+    REASON_CODES,
+)
+from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
+
+Content = ShoeEvent | HostMessage
+
+Values = tuple[Any, ...]
+"""A frame's values in declared order, without the header that every frame of a shoe has."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldMapping:
+    """A kind whose fields, in the layout's order, are those of one event or host message."""
+
+    content_type: Callable[..., Content]
+    names: tuple[str, ...]
+
+    def content(self, values: Values) -> Content:
+        return self.content_type(**dict(zip(self.names, values, strict=True)))
+
+    def values(self, content: Content) -> Values:
+        return tuple(getattr(content, name) for name in self.names)
+
+
+_HEADER = 3
+"""Fields of the header that every frame of a shoe begins with: seq, boot_id, t_us."""
+
+_RENAMED = {"wrapped": "key"}
+"""Fields that the event or host message has under another name than the layout."""
+
+_SAME_FIELDS: dict[Kind, Callable[..., Content]] = {
+    Kind.STATUS: Status,
+    Kind.CHALLENGE_ANSWERED: ChallengeAnswered,
+    Kind.QUERY_ANSWERED: QueryAnswered,
+    Kind.SHOE_LOADED: ShoeLoaded,
+    Kind.CARD_DRAWN: CardDrawn,
+    Kind.CUTTING_CARD: CuttingCard,
+    Kind.CARDS_DRAWN: CardsDrawn,
+    Kind.CARD_PUSHED_BACK: CardPushedBack,
+    Kind.LID: Lid,
+    Kind.BUTTON: Button,
+    Kind.SHOE_EMPTY: ShoeEmpty,
+    Kind.SELF_TEST: SelfTested,
+    Kind.FAULT: Error,
+    Kind.FAULT_CLEARED: ErrorCleared,
+    Kind.POWER_LOW: PowerLow,
+    Kind.POWER_RESTORED: PowerRestored,
+    Kind.RESET_DONE: ResetDone,
+    Kind.KEY_ROTATED: KeyRotated,
+    Kind.TAMPER: Tamper,
+    Kind.HELLO_REQUEST: HelloRequest,
+    Kind.ACKNOWLEDGE: Acknowledge,
+    Kind.ARM: Armed,
+    Kind.LOCK: Locked,
+    Kind.REPLAY_FROM: ReplayRequest,
+    Kind.CHALLENGE: Challenge,
+    Kind.SHOW: Show,
+    Kind.RESET: Reset,
+    Kind.TEST_SELF: TestSelf,
+    Kind.QUERY: Query,
+    Kind.SET_TIME: SetTime,
+    Kind.ROTATE_KEY: RotateKey,
+}
+
+
+def _names(kind: Kind) -> tuple[str, ...]:
+    own = COMPILED[kind].fields[0 if kind >= FIRST_OF_HOST else _HEADER :]
+    return tuple(_RENAMED.get(field.name, field.name) for field in own)
+
+
+_FIELD_MAPPINGS = {
+    kind: _FieldMapping(content_type, _names(kind)) for kind, content_type in _SAME_FIELDS.items()
+}
+
+
+# These are mapped by hand: a changed layout stops here, at import.
+COMPILED[Kind.HELLO].require(
+    *("seq", "boot_id", "t_us", "device_id", "firmware", "firmware_digest", "capabilities"),
+    *("deck", "decks", "set_id", "drawn", "cutting_card_out", "oldest_seq"),
+)
+COMPILED[Kind.REPLY].require("seq", "boot_id", "t_us", "reason", "number")
+COMPILED[Kind.COMMAND_REPLY].require("seq", "boot_id", "t_us", "command_id", "reason")
+COMPILED[Kind.EVENTS_LOST].require("seq", "boot_id", "t_us", "last")
+
+
+def _hello(values: Values) -> Hello:
+    device_id, firmware, digest, capabilities, deck, decks, set_id, drawn, cut, oldest = values
+    return Hello(
+        device_id=device_id,
+        firmware=firmware,
+        firmware_digest=digest,
+        can_arm=bool(capabilities & CAN_ARM),
+        authenticates=True if capabilities & AUTHENTICATES else None,
+        deck=deck,
+        decks=decks,
+        set_id=set_id,
+        drawn=drawn,
+        cutting_card_out=cut,
+        oldest_seq=oldest,
+        boot_id=0,
+    )
+
+
+def _reply(values: Values) -> Reply:
+    reason, number = values
+    return Reply(accepted=reason is None, reason=reason, number=number)
+
+
+def _command_reply(values: Values) -> Reply:
+    command_id, reason = values
+    return Reply(accepted=reason is None, reason=reason, command_id=command_id)
+
+
+def _events_lost(values: Values) -> Gap:
+    (last,) = values
+    return Gap(first=0, last=last)
+
+
+CONTENT_OF: dict[Kind, Callable[[Values], Content]] = {
+    Kind.HELLO: _hello,
+    Kind.REPLY: _reply,
+    Kind.COMMAND_REPLY: _command_reply,
+    Kind.EVENTS_LOST: _events_lost,
+} | {kind: same.content for kind, same in _FIELD_MAPPINGS.items()}
+"""What each kind says. ``Hello.boot_id`` and ``Gap.first`` are 0 here: the header has them."""
+
+_KINDS: dict[Any, tuple[Kind, _FieldMapping]] = {
+    same.content_type: (kind, same) for kind, same in _FIELD_MAPPINGS.items()
+}
+
+
+def values_of(said: Content) -> tuple[Kind, Values]:
+    """The kind that says this, and the values of its fields.
+
+    Raises:
+        ValueError: this profile has no way to say it.
+    """
+    match said:
+        case Reply():
+            reason = _reason(said)
+            if said.command_id is not None:
+                return Kind.COMMAND_REPLY, (said.command_id, reason)
+            return Kind.REPLY, (reason, said.number)
+        case Hello():
+            return Kind.HELLO, _hello_values(said)
+        case Gap(last=last):
+            return Kind.EVENTS_LOST, (last,)
+        case Error(code=code) if code not in FAULT_CODES:
+            return Kind.FAULT, (OTHER_FAULT, said.in_error_mode)
+        case ErrorCleared(code=code) if code not in FAULT_CODES:
+            return Kind.FAULT_CLEARED, (OTHER_FAULT,)
+    try:
+        kind, same = _KINDS[type(said)]
+    except KeyError:
+        raise ValueError(f"the reference profile has no frame for {said!r}") from None
+    return kind, same.values(said)
+
+
+def _hello_values(hello: Hello) -> Values:
+    return (
+        hello.device_id,
+        hello.firmware,
+        hello.firmware_digest,
+        (0 if hello.can_arm is False else CAN_ARM) | (AUTHENTICATES if hello.authenticates else 0),
+        hello.deck,
+        hello.decks,
+        hello.set_id,
+        hello.drawn,
+        hello.cutting_card_out,
+        hello.oldest_seq,
+    )
+
+
+def _reason(reply: Reply) -> str | None:
+    if reply.accepted:
+        return None
+    return reply.reason if reply.reason in REASON_CODES and reply.reason else OTHER_REASON

@@ -1,0 +1,123 @@
+"""Requests to the tables from outside, checked before anything else looks at them.
+
+In: one line of JSON. Out: a Command, a StatusRequest or a RedeliverRequest, or a BadRequest that
+says what is wrong with it. Must not know: tables, sockets, which commands there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.records import Audience
+from shoe_ctl.validation import error_text
+
+_NO_CONTROLS = r"^[^\x00-\x1f\x7f]*\Z"
+
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,63}\Z")]
+Id = Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,128}\Z")]
+Person = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
+Text = Annotated[str, msgspec.Meta(max_length=2000, pattern=_NO_CONTROLS)]
+
+# Arguments are journaled and read again years later: nothing deep, and no inexact number.
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+Plain = None | bool | Whole | str
+Grouped = None | bool | Whole | str | list[Plain] | dict[str, Plain]
+Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """The user at the other end, with the highest position it may act in and what it may see.
+
+    ``also`` are further positions that it may act in. ``names`` are all the names it goes by.
+    """
+
+    user: str
+    position: str
+    sees: Audience
+    also: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The command envelope. ``round_id`` None means the round that is open."""
+
+    command_id: Id
+    table: Id
+    command: Name
+    person: Person
+    position: Name
+    round_id: Id | None = None
+    args: dict[str, Argument] = {}
+    reason: Text | None = None
+    consented_by: Person | None = None
+
+
+class StatusRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ask how the tables stand, or the one named."""
+
+    request: str
+    table: Id | None = None
+
+
+class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Redeliver parked events to every sink, or to the one named."""
+
+    request: str
+    sink: Text | None = None
+
+
+Request = Command | StatusRequest | RedeliverRequest
+"""Anything that can be requested."""
+
+
+class _Peek(msgspec.Struct):
+    """The keys that tell a question from a command, and name the command of a bad request."""
+
+    request: str | None = None
+    command_id: str | None = None
+
+
+class BadRequest(InputRefused):
+    """The line is no valid request; ``command_id`` is the command's, where it names one."""
+
+    def __init__(self, what: str, command_id: str | None = None) -> None:
+        super().__init__(what)
+        self.command_id = command_id
+
+
+_peek = msgspec.json.Decoder(_Peek)
+_decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
+    form: msgspec.json.Decoder(form) for form in (Command, StatusRequest, RedeliverRequest)
+}
+_questions: Mapping[str, type[StatusRequest | RedeliverRequest]] = {
+    "status": StatusRequest,
+    "redeliver": RedeliverRequest,
+}
+
+
+def read_request(line: bytes) -> Request:
+    """Return the request that this line makes.
+
+    Raises:
+        BadRequest: not JSON, not an object, an unknown, missing or wrong key.
+    """
+    seen = _Peek()
+    form: type = Command
+    try:
+        seen = _peek.decode(line)
+        if seen.request is not None:
+            if seen.request not in _questions:
+                known = " or ".join(_questions)
+                raise BadRequest(f"request: expected {known}, not {seen.request[:64]!r}")
+            form = _questions[seen.request]
+        return _decoders[form].decode(line)
+    except RecursionError:
+        raise BadRequest("not taken: nested too deeply", seen.command_id) from None
+    except msgspec.ValidationError as error:
+        raise BadRequest(error_text(str(error), form), seen.command_id) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadRequest(f"not JSON: {error}") from None

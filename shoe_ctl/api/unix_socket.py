@@ -1,0 +1,289 @@
+"""The local Unix socket: a JSON object a line in, one a line out, from users that are known.
+
+In: a path, the users with their highest positions, a handler. Out: its answers, one a line.
+Must not know: tables, commands, what an answer means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import logging
+import os
+import socket
+import stat
+import struct
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.api.requests import BadRequest, Caller, Request, read_request
+from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
+from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.message import message
+
+MODE = 0o660
+"""Its owner and its group may connect; who of them may act is checked by credentials."""
+
+LONGEST_PATH = 107
+"""What the kernel takes for a socket's path, in bytes (sun_path less its end)."""
+
+BACKLOG = 64
+
+
+@contextmanager
+def bound_socket(path: Path, *, gid: int | None = None) -> Iterator[socket.socket]:
+    """A socket that listens at ``path`` and belongs to group ``gid``; on leaving it is gone.
+
+    What a daemon that died left there is replaced.
+
+    Raises:
+        EnvironmentFault: no such directory, one that everyone may write to, a path too long, a
+            file that is no socket, a daemon that is alive, no permission.
+    """
+    path = path.absolute()
+    if len(os.fsencode(path)) > LONGEST_PATH:
+        raise EnvironmentFault(f"socket {path}: the path is longer than {LONGEST_PATH} bytes")
+    with ExitStack() as cleanup:
+        listener = cleanup.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        try:
+            with _alone_in(path.parent):
+                _clear(path)
+                inode = _bind(listener, path, gid)
+        except OSError as error:
+            raise EnvironmentFault(f"socket {path}: {error.strerror}") from None
+        cleanup.callback(_remove, path, inode)
+        yield listener
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Holds the folder, so that two daemons that start at once do not both find it free."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise EnvironmentFault(f"socket directory {folder}: {error.strerror}") from None
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) & stat.S_IWOTH:
+            raise EnvironmentFault(
+                f"socket directory {folder} is world-writable: "
+                "choose one with mode 0755 or stricter"
+            )
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise EnvironmentFault(
+                f"socket directory {folder} is held by another process: try again"
+            ) from None
+        yield
+    finally:
+        os.close(fd)
+
+
+def _clear(path: Path) -> None:
+    """Removes the socket of a daemon that died."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise EnvironmentFault(f"socket {path}: there is a file of another kind; remove it")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        answer = probe.connect_ex(os.fsencode(path))
+    if answer in (0, errno.EAGAIN):  # EAGAIN: so many wait already that it takes no more now
+        raise EnvironmentFault(f"socket {path} is served by another process")
+    if answer not in (errno.ECONNREFUSED, errno.ENOENT):
+        raise EnvironmentFault(f"socket {path}: {os.strerror(answer)}")
+    path.unlink(missing_ok=True)
+
+
+def _bind(listener: socket.socket, path: Path, gid: int | None) -> tuple[int, int]:
+    """Binds it closed, opens it to its group, and only then listens."""
+    os.fchmod(listener.fileno(), 0o600)  # Linux makes the file with the socket's own mode
+    listener.bind(os.fsencode(path))
+    made = path.lstat()
+    try:
+        if gid is not None:
+            os.chown(path, -1, gid)
+        path.chmod(MODE)
+        listener.listen(BACKLOG)
+    except OSError:
+        path.unlink()
+        raise
+    listener.setblocking(False)
+    return made.st_dev, made.st_ino
+
+
+def _remove(path: Path, inode: tuple[int, int]) -> None:
+    """Removes our own file; what someone else put there since stays."""
+    with suppress(OSError):
+        found = path.lstat()
+        if (found.st_dev, found.st_ino) == inode:
+            path.unlink()
+
+
+MOST_BYTES = 65536
+"""The longest line that is read, its end included."""
+
+MOST_CONNECTIONS = 16
+"""Connections of one user at a time."""
+
+PATIENCE_S = 10.0
+"""How long a caller may leave an answer unread before the connection is cut."""
+
+_CREDENTIALS = struct.Struct("3i")
+
+Handler = Callable[[Caller, Request], Awaitable[Mapping[str, Any]]]
+"""Answers what was asked. A ShoeCtlError that it raises is told to the caller."""
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def serving(
+    path: Path,
+    users: Mapping[int, Caller],
+    handler: Handler,
+    *,
+    gid: int | None = None,
+    patience_s: float = PATIENCE_S,
+) -> AsyncIterator[None]:
+    """Serve ``users``, by user id, at ``path``; on leaving, what is being handled is answered.
+
+    Raises:
+        EnvironmentFault: as ``place.listening``.
+    """
+    with bound_socket(path, gid=gid) as listener:
+        talk = _Talk(users, handler, patience_s)
+        server = await asyncio.start_unix_server(talk.connected, sock=listener, limit=MOST_BYTES)
+        try:
+            yield
+        finally:
+            server.close()
+            await talk.stop()
+            await server.wait_closed()
+
+
+class _Talk:
+    """Every conversation that is under way."""
+
+    def __init__(self, users: Mapping[int, Caller], handler: Handler, patience_s: float) -> None:
+        self._users = users
+        self._handler = handler
+        self._patience_s = patience_s
+        self._open: Counter[int] = Counter()
+        self._talks: set[asyncio.Task[None]] = set()
+        self._handling: set[asyncio.Task[None]] = set()
+        self._turned_away: set[int] = set()
+        self._stopping = False
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One conversation, from the first byte to the last."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._talks.add(task)
+        uid = _uid(writer)
+        self._open[uid] += 1
+        writer.transport.set_write_buffer_limits(high=0)  # drained means: the kernel has it all
+        try:
+            await self._converse(uid, reader, writer, task)
+        except asyncio.CancelledError:
+            if not self._stopping:  # else this is how it ends
+                raise
+        except TimeoutError:
+            log.warning("socket: user %d left an answer unread and was cut off", uid)
+        except OSError as error:
+            log.debug("socket: user %d is gone: %s", uid, error)
+        finally:
+            self._talks.discard(task)
+            self._open -= Counter({uid: 1})
+            writer.transport.abort()
+
+    async def stop(self) -> None:
+        """Ends every conversation, those in the middle of an answer after it."""
+        self._stopping = True
+        for task in self._talks - self._handling:
+            task.cancel()
+        await asyncio.gather(*self._talks, return_exceptions=True)
+
+    async def _converse(
+        self,
+        uid: int,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        task: asyncio.Task[None],
+    ) -> None:
+        caller = self._users.get(uid)
+        refusal = self._not_welcome(uid, caller)
+        if caller is None or refusal is not None:
+            await self._say(writer, _refused(refusal or ""))
+            return
+        more = True
+        while more and not self._stopping:
+            line, wrong = await _line(reader)
+            if line is None and wrong is None:
+                return
+            more = wrong is None
+            self._handling.add(task)
+            try:
+                answer = _refused(wrong) if wrong is not None else await self._answer(caller, line)
+            finally:
+                self._handling.discard(task)
+            await self._say(writer, answer)
+
+    def _not_welcome(self, uid: int, caller: Caller | None) -> str | None:
+        if caller is None:
+            first = uid not in self._turned_away
+            self._turned_away.add(uid)
+            log.log(logging.WARNING if first else logging.DEBUG, "socket: user %d refused", uid)
+            return f"user id {uid} has no position at this daemon's tables"
+        if self._open[uid] > MOST_CONNECTIONS:
+            return f"user {caller.user} has {MOST_CONNECTIONS} connections open already"
+        return None
+
+    async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any]:
+        try:
+            return await self._handler(caller, read_request(line or b""))
+        except BadRequest as error:
+            return _refused(str(error), error.command_id)
+        except ShoeCtlError as error:
+            return _refused(str(error))
+        except Exception:
+            log.exception("socket: a request could not be answered")
+            return _refused("this could not be answered; the daemon's log says why")
+
+    async def _say(self, writer: asyncio.StreamWriter, answer: Mapping[str, Any]) -> None:
+        """Raises TimeoutError when the caller does not read, OSError when it is gone."""
+        writer.write(msgspec.json.encode(answer) + b"\n")
+        async with asyncio.timeout(self._patience_s):
+            await writer.drain()
+
+
+async def _line(reader: asyncio.StreamReader) -> tuple[bytes | None, str | None]:
+    """The next line, or what is wrong with it; neither at the end."""
+    try:
+        return await reader.readuntil(b"\n"), None
+    except asyncio.LimitOverrunError:
+        return None, f"a line may hold {MOST_BYTES} bytes"
+    except asyncio.IncompleteReadError as ended:
+        return None, "the last line has no end: nothing of it was done" if ended.partial else None
+
+
+def _uid(writer: asyncio.StreamWriter) -> int:
+    """The user id of the process that connected, as the kernel noted it."""
+    peer: socket.socket = writer.get_extra_info("socket")
+    raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, uid, _ = _CREDENTIALS.unpack(raw)
+    return int(uid)
+
+
+def _refused(error: str, command_id: str | None = None) -> dict[str, Any]:
+    named = {} if command_id is None else {"command_id": command_id}
+    told = with_texts(message("daemon_failed", detail=error).as_data())
+    return {**named, "accepted": False, "error": told, "needs": {}}

@@ -1,0 +1,166 @@
+"""What several commands share: tables on a terminal, the bar of a long run, damage of a journal.
+
+In: rows, records done, a journal's path. Out: text on the terminal; an error in one line.
+Must not know: any command. ``rich`` is imported only when a table is shown on a terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from shoe_ctl.errors import JournalError, ShoeCtlError
+from shoe_ctl.terminal_text import printable
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+# Tables. A terminal gets one that rich draws; a pipe gets the plain text of each command.
+
+SHORTEST_INTERVAL_S = 0.3
+"""Between two updates of the bar of a long run."""
+
+COLUMNS = 80
+"""The width of plain text, and the least that a table on a terminal is laid out for."""
+
+
+class Column(NamedTuple):
+    """A column of a table on a terminal. ``fits``: its cells are never broken or cut."""
+
+    head: str
+    right: bool = False
+    style: str = ""
+    fits: bool = True
+
+
+def is_terminal() -> bool:
+    """Return True if stdout is a terminal, where tables, colours and bars may be shown."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def make_console() -> Console:
+    """Return rich's view of the terminal on stdout; it takes no colours from text.
+
+    Without colour where ``NO_COLOR`` is set.
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.width = max(console.width, COLUMNS)  # the terminal wraps; nothing is lost
+    return console
+
+
+def make_table(columns: list[Column], title: str = "", *, least: int = 0) -> Table:
+    """Return an empty table for a terminal; its first column is ``least`` wide or wider."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        title=Text(printable(title), style="bold") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        show_header=any(column.head for column in columns),
+        header_style="bold",
+    )
+    for number, column in enumerate(columns):
+        table.add_column(
+            Text(printable(column.head)),
+            min_width=None if number else least or None,
+            justify="right" if column.right else "left",
+            style=column.style or None,
+            no_wrap=column.fits,
+            overflow="fold",
+        )
+    return table
+
+
+def make_cell(value: str, style: str = "") -> RenderableType:
+    """Return a cell that shows this text as it is, whatever stands in it."""
+    from rich.text import Text
+
+    return Text(printable(value), style=style)
+
+
+# The bar of a long run.
+
+
+class Progress:
+    """A bar on stderr of how many records are done; it is removed at the end.
+
+    Nothing is shown where stderr is no terminal, or where all is done at once. ``done`` is what is
+    done with the records, in one word.
+    """
+
+    def __init__(self, done: str) -> None:
+        self._done = done
+        self._shows = sys.stderr is not None and sys.stderr.isatty()
+        self._updated_at = time.monotonic()
+        self._bar: ProgressBar[Any] | None = None
+
+    def __enter__(self) -> Callable[[int, int], None]:
+        return self._update
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.render_finish()
+            click.echo("\x1b[1A\r\x1b[K", err=True, nl=False)  # the line that the bar was on
+
+    def _update(self, n: int, last_n: int) -> None:
+        now = time.monotonic()
+        if not self._shows or now - self._updated_at < SHORTEST_INTERVAL_S:
+            return
+        self._updated_at = now
+        if self._bar is None:
+            self._bar = click.progressbar(
+                length=max(last_n, 1),
+                label=f"{self._done} records",
+                file=sys.stderr,
+                show_pos=True,
+                show_percent=True,
+            )
+        self._bar.length = max(last_n, 1)
+        self._bar.update(n - self._bar.pos)
+
+
+# Damage.
+
+
+@contextmanager
+def explain_damage(journal: Path) -> Iterator[None]:
+    """Verify the journal if the body fails in a way that nobody foresaw.
+
+    Raises:
+        JournalError: it is not what was written. Of a whole journal the error itself is raised.
+    """
+    try:
+        yield
+    except (ShoeCtlError, OSError):
+        raise
+    except Exception:
+        from shoe_ctl.journal.reader import Reader
+        from shoe_ctl.journal.verify import verify
+
+        with Reader.open(journal) as reader:
+            bad = verify(reader).first_bad
+        if bad is None:
+            raise
+        found = f"journal {journal} is damaged: record {bad.n}, {bad.why}"
+        raise JournalError(f"{found}. Run: shoectl verify {journal}") from None

@@ -1,0 +1,86 @@
+"""Where a journal begins: at its first record, or at a checkpoint that vouches for what was before.
+
+In: a reader. Out: the first record's number, every chain's end and the events told before it.
+Must not know: why the records before were taken out, who has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from shoe_ctl.journal.chain import GENESIS, read_checkpoint
+from shoe_ctl.journal.codec import JOURNAL, Kind
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.records import Record
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """The journal's first record is ``n``. ``ends`` are the chains' ends before it.
+
+    ``told`` counts the events, public and restricted, that each table had before it.
+    """
+
+    n: int = 1
+    ends: Mapping[str, bytes] = {}
+    told: Mapping[str, tuple[int, int]] = {}
+
+    def end(self, table: str) -> bytes:
+        """The hash that the table's first record here follows."""
+        return self.ends.get(table, GENESIS)
+
+
+FIRST_RECORD = Anchor()
+
+
+class WrongAnchor(Exception):
+    """Record ``n`` is not the one with which the journal says that it begins; ``why`` not."""
+
+    def __init__(self, n: int, why: str) -> None:
+        super().__init__(f"record {n}: {why}")
+        self.n = n
+        self.why = why
+
+
+def find_anchor(reader: Reader) -> Anchor:
+    """Where the journal begins, as its last checkpoint has it; of an export, where the file does.
+
+    Raises:
+        WrongBeginning: it does not begin where it says it does.
+        JournalError: the journal cannot be read.
+    """
+    if reader.is_export:
+        return _of_export(reader)
+    last = next(reader.landmarks(JOURNAL, Kind.CHECKPOINT), None)
+    if last is None:
+        return FIRST_RECORD
+    try:
+        begins = read_checkpoint(last.body).begins
+    except ValueError:
+        return FIRST_RECORD  # whoever walks the records comes to it
+    if begins is None:
+        return FIRST_RECORD
+    if not 1 <= begins.n < last.n:
+        raise WrongAnchor(last.n, "altered: it is no checkpoint")
+    first = next(reader.records(after=begins.n - 1, upto=begins.n), None)
+    if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
+        raise WrongAnchor(begins.n, "missing: the checkpoint with which the journal begins")
+    return Anchor(begins.n, _ends(first), begins.told)
+
+
+def _of_export(reader: Reader) -> Anchor:
+    first = next(reader.records(), None)
+    if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
+        return FIRST_RECORD
+    return Anchor(first.n, _ends(first))
+
+
+def _ends(first: Record) -> dict[str, bytes]:
+    try:
+        return {
+            table: bytes.fromhex(head.hash)
+            for table, head in read_checkpoint(first.body).heads.items()
+        }
+    except ValueError:
+        raise WrongAnchor(first.n, "altered: it is no checkpoint") from None

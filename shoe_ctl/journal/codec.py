@@ -1,0 +1,369 @@
+"""Exact bytes of the records that the journal itself gives a form: all but inputs and events.
+
+In: raw chunks, how a connection was opened, what a table was started with, how it stood. Out:
+bodies.
+Must not know: inputs, events, profiles, games; to it they are bytes, names and numbers.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.records import FORMAT, NO_EPOCH, key_difference
+
+
+class Kind(Enum):
+    """What a record is; the value stands in the file."""
+
+    META = "meta"
+    SNAPSHOT = "snapshot"
+    CHECKPOINT = "checkpoint"
+    CONNECTION = "connection"
+    WIRE = "wire"
+    CALLS = "calls"
+    INPUT = "input"
+    PUBLIC = "event.public"
+    RESTRICTED = "event.restricted"
+
+
+class Direction(Enum):
+    """Which way raw bytes went; the value is the byte in the record."""
+
+    FROM_SHOE = b"<"
+    TO_SHOE = b">"
+
+
+JOURNAL = ""
+"""The chain of the journal's own records, checkpoints and rulings: it is no table of play."""
+
+
+class UnknownFormat(ValueError):
+    """A record is written in a form that this version does not read; the line says which does."""
+
+
+class _Form(msgspec.Struct):
+    """What a record says of its own form, whatever else it says."""
+
+    format: int | None = None
+    software: str | None = None
+
+
+def _check_format(body: bytes) -> None:
+    form = msgspec.json.decode(body, type=_Form)
+    if form.format == FORMAT or form.software is None:
+        return  # without the software it is no such record, whatever its format
+    named = "without a format number" if form.format is None else f"in format {form.format}"
+    raise UnknownFormat(
+        f"it is written {named}, by shoe-ctl {form.software}; this version reads format "
+        f"{FORMAT}: use shoe-ctl {form.software} for this journal, or begin a new one"
+    )
+
+
+_Body = TypeVar("_Body", bound=msgspec.Struct)
+
+
+def _decode_body(body: bytes, kind: type[_Body]) -> _Body:
+    """The value of these bytes, if they have the very keys that this version writes for it."""
+    value = msgspec.json.decode(body, type=kind)
+    written = _json.encode(value)
+    if written != body:
+        differs = key_difference(msgspec.json.decode(body), msgspec.json.decode(written))
+        if differs is not None:
+            raise ValueError(differs)
+    return value
+
+
+_WIRE_HEAD = struct.Struct(">QQqc")
+_json = msgspec.json.Encoder(order="deterministic")
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True):
+    """Raw bytes of one connection.
+
+    ``offset`` counts from the connection's first byte in that direction, ``t_us`` is µs since
+    1970 UTC.
+    """
+
+    connection: int
+    direction: Direction
+    offset: int
+    t_us: int
+    data: bytes
+
+    def to_bytes(self) -> bytes:
+        """Big-endian: connection (8), offset (8), t_us (8), ``<`` or ``>`` (1), then the bytes."""
+        head = _WIRE_HEAD.pack(self.connection, self.offset, self.t_us, self.direction.value)
+        return head + self.data
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Wire:
+        """The chunk that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: too short, or an unknown direction.
+        """
+        if len(body) < _WIRE_HEAD.size:
+            raise ValueError(f"a wire record has at least {_WIRE_HEAD.size} bytes, not {len(body)}")
+        connection, offset, t_us, direction = _WIRE_HEAD.unpack_from(body)
+        return cls(
+            connection=connection,
+            direction=Direction(direction),
+            offset=offset,
+            t_us=t_us,
+            data=body[_WIRE_HEAD.size :],
+        )
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """What a connection was told to go on from: a device and the last number stored of it."""
+
+    device_id: str
+    seq: int
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """How a connection was opened: what decoding its bytes again needs, but never a key.
+
+    ``authenticated``: its session had keys, so that what was recorded of proofs and MACs is needed
+    where they are not at hand.
+    """
+
+    number: int
+    profile: str
+    settings: dict[str, Any]
+    resume: tuple[Resume, ...]
+    t_us: int
+    authenticated: bool = False
+
+    def to_bytes(self) -> bytes:
+        """Deterministic JSON."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Connection:
+        """The connection that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        return _decode_body(body, cls)
+
+
+class Desired(msgspec.Struct, frozen=True, tag_field="call", tag="desire"):
+    """The session was told what the shoe should be: armed for this draw; None is locked."""
+
+    armed: tuple[int, str, int] | None
+
+
+class Ticked(msgspec.Struct, frozen=True, tag_field="call", tag="tick"):
+    """The session was told the time: seconds on its own scale."""
+
+    t_s: float
+
+
+class Commanded(msgspec.Struct, frozen=True, tag_field="call", tag="command"):
+    """The session was given a command: ``query`` with what is asked, ``clear_error`` with a fate.
+
+    No other one changes what a session makes of its bytes.
+    """
+
+    command: Literal["query", "clear_error"]
+    command_id: int
+    of: str | None = None
+
+
+class Ended(msgspec.Struct, frozen=True, tag_field="call", tag="end"):
+    """The session was told that the connection ended: what it gives was left unfinished."""
+
+
+Call = Desired | Ticked | Commanded | Ended
+
+
+class Calls(msgspec.Struct, frozen=True, kw_only=True):
+    """What a connection's session was told besides bytes, after the chunk that stands before it.
+
+    ``t_us`` (µs since 1970 UTC) is the time of what came of it, or of the chunk behind it.
+    """
+
+    connection: int
+    t_us: int
+    calls: tuple[Call, ...]
+
+    def to_bytes(self) -> bytes:
+        """Deterministic JSON."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Calls:
+        """The calls that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: these bytes are none (msgspec's errors are ValueErrors).
+        """
+        return _decode_body(body, cls)
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """What a table was started with: the game file's bytes, the settings, the software.
+
+    ``epoch`` (8 hex digits) stands in the source of its events from here on, and ``format`` is the
+    form of its records.
+    """
+
+    game: bytes
+    settings: dict[str, Any]
+    software: str
+    t_us: int
+    epoch: str = NO_EPOCH
+    format: int = FORMAT
+
+    def to_bytes(self) -> bytes:
+        """Deterministic JSON; the game file in base64."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Meta:
+        """The start that ``to_bytes`` gave.
+
+        Raises:
+            UnknownFormat: they are of another format.
+            ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        _check_format(body)
+        return _decode_body(body, cls)
+
+    @property
+    def rules(self) -> str:
+        """SHA-256 of the game file and the settings, in hex: the same for the same rules."""
+        return sha256(_json.encode((self.game, self.settings))).hexdigest()
+
+    def same_rules(self, other: Meta) -> bool:
+        """Whether a table goes on under the same game file and settings."""
+        return self.rules == other.rules
+
+
+class Ruling(msgspec.Struct, frozen=True, kw_only=True):
+    """Who ruled that a journal goes on without a part that it lost, and why."""
+
+    person: str
+    position: str
+    reason: str
+    consented_by: str
+
+
+class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
+    """The journal's own ``meta`` record: a person ruled that it goes on, under a new ``epoch``.
+
+    The ruling is for every table. ``lost`` says in one line each what showed that a part was lost.
+    ``unpublished`` are records of a table (first and last, both inclusive) that were stored before
+    the loss was known: their events may have used ids, and are never published.
+    """
+
+    epoch: str
+    t_us: int
+    lost: tuple[str, ...]
+    ruling: Ruling
+    unpublished: Mapping[str, tuple[int, int]] = {}
+
+    def to_bytes(self) -> bytes:
+        """Deterministic JSON."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> LossRuling:
+        """The record that ``to_bytes`` gave.
+
+        Raises:
+            ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        return _decode_body(body, cls)
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """How a table stood when it had handled ``inputs`` inputs, so that a restart need not run them.
+
+    It stands after the table's record ``after``, whose chain hash is ``hash`` (hex), with so many
+    events told in ``public`` and ``restricted``. ``rules`` and ``software`` say under what; under
+    any other it is worth nothing. ``state`` is JSON of this ``format``; ``answers`` are the ids of
+    the events, public and restricted, that each remembered command brought about; ``outcomes`` are
+    rounds, oldest first, with the ids of the event that told the outcome last.
+    """
+
+    after: int
+    hash: str
+    inputs: int
+    public: int
+    restricted: int
+    rules: str
+    software: str
+    state: msgspec.Raw
+    answers: Mapping[str, tuple[tuple[str | None, str], ...]]
+    outcomes: tuple[tuple[str, str | None, str], ...]
+    format: int = FORMAT
+
+    def to_bytes(self) -> bytes:
+        """JSON; the state's bytes as they are."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Snapshot:
+        """The snapshot that ``to_bytes`` gave.
+
+        Raises:
+            UnknownFormat: they are of another format.
+            ValueError: these bytes are not one (msgspec's errors are ValueErrors).
+        """
+        _check_format(body)
+        return _decode_body(body, cls)
+
+
+Row = tuple[int, str, str, bytes, bytes]
+"""A record: n, table, kind, body, hash."""
+
+LONGEST_NAME = 0xFFFF
+"""Bytes of a table's name or a kind: their length is hashed in two."""
+
+_TYPES = (int, str, str, bytes, bytes)
+
+
+class InvalidRow(JournalError):
+    """Record ``n`` cannot be read as one; ``table`` is None where that cannot be read either."""
+
+    def __init__(self, journal: Path, n: int, table: str | None) -> None:
+        super().__init__(
+            f"journal {journal} is damaged: record {n} cannot be read. "
+            f"Run: shoectl verify {journal}"
+        )
+        self.n = n
+        self.table = table
+
+
+def first_invalid(rows: Sequence[Row]) -> int | None:
+    """The place of the first row that no writer stored; None where each has a record's form.
+
+    SQLite holds a column to its type when it is written, and never looks again. Columns are looked
+    at whole: there are millions of rows.
+    """
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return None
+    typed = all(set(map(type, of)) == {due} for due, of in zip(_TYPES, columns, strict=True))
+    if typed and _short({*columns[1], *columns[2]}):
+        return None
+    return next(at for at, row in enumerate(rows) if not _is_sound(row))
+
+
+def _is_sound(row: Row) -> bool:
+    return tuple(map(type, row)) == _TYPES and _short({row[1], row[2]})
+
+
+def _short(names: set[str]) -> bool:
+    return all(len(name.encode()) <= LONGEST_NAME for name in names)

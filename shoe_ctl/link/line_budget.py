@@ -1,0 +1,125 @@
+"""What a line may cost: garbage is read in large portions, within a budget, or not at all.
+
+In: what each portion brought, what decoding it took, the time. Out: how long the line is not read,
+and whether it is over its budget. Must not know: ports, sessions, what a budget's end leads to.
+"""
+
+from __future__ import annotations
+
+KEPT_A_MINUTE = 128 * 1024
+"""Bytes of garbage. A line at 4800 or 9600 baud that brings nothing else stays under it; one at
+115200 baud, 11.5 kB/s, is over it in 13 s. No shoe that works comes near it."""
+
+LARGE_PORTION = 1536
+"""Bytes. A record of garbage costs some 800 bytes beside the garbage itself, so that portions of
+this size keep the journal's growth under twice the wire's."""
+
+SHORTEST_S, LONGEST_S = 0.1, 4.0
+"""How long bytes gather on a noisy line. A tty holds 4096 bytes: more than 4 s at 9600 baud."""
+
+NOISY = 1024
+"""Bytes of garbage, less ``FORGIVEN_A_SECOND``: from here on a line is noisy. A shoe that is
+plugged in, or speaks at the wrong rate for a moment, brings less."""
+
+FORGIVEN_A_SECOND = 64
+"""A cable that brings a stray byte now and then is not noisy."""
+
+OF_A_PIECE = 100
+"""What a record of garbage counts for, however short: single bytes cost the most."""
+
+SHARE = 10
+"""Garbage gets one part in so many of the processor's time: 6 s a minute."""
+
+OF_A_SECOND = KEPT_A_MINUTE * SHARE / 60
+"""What a second of the processor's time counts for, in bytes: either budget ends the line."""
+
+
+class LineBudget:
+    """One line's, over all its connections. Times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._left = float(KEPT_A_MINUTE)
+        self._noise = 0.0
+        self._repeats = 0.0
+        self._gathers_s = SHORTEST_S
+        self._at: float | None = None
+
+    def begin_connection(self) -> None:
+        """Forget how noisy the line was, but for the least: another shoe may be there by now.
+
+        The budget goes on.
+        """
+        self._noise = min(self._noise, NOISY)
+        self._repeats = min(self._repeats, NOISY)
+        self._gathers_s = SHORTEST_S
+
+    @property
+    def noisy(self) -> bool:
+        """Whether it brings so much garbage that its bytes are left to gather."""
+        return self._noise > NOISY or self._repeats > NOISY
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more garbage came than is kept, or it took more time than it may."""
+        return self._left <= 0
+
+    def spend(  # noqa: PLR0913 - what a portion brought, each by name
+        self,
+        received: int,
+        useful: int,
+        pieces: int,
+        cost_s: float,
+        now: float,
+        *,
+        repeated: int = 0,
+    ) -> float:
+        """Seconds for which the line is not to be read after this portion.
+
+        ``useful`` of the bytes ``received`` belong to frames, ``repeated`` to frames that were sent
+        again; either may be more than came now, where a frame began earlier. ``pieces`` of garbage
+        are recorded. Decoding took ``cost_s`` of the processor's time.
+
+        A shoe sends again what is not acknowledged in time. Repeats therefore never make the line
+        wait for longer than ``SHORTEST_S``: a longer wait would bring the next ones.
+        """
+        self._pass_time(now)
+        garbage = received - useful
+        cost_s *= min(max(0.0, garbage / received), 1.0)
+        self._left = min(self._left - garbage - cost_s * OF_A_SECOND, KEPT_A_MINUTE)
+        noise = garbage - repeated + OF_A_PIECE * pieces
+        self._noise = min(max(0.0, self._noise + noise), 2 * NOISY)
+        repeats = repeated + (OF_A_PIECE if repeated else 0)
+        self._repeats = min(self._repeats + repeats, 2 * NOISY)
+        if self._noise <= NOISY:
+            self._gathers_s = SHORTEST_S
+            return SHORTEST_S if self._repeats > NOISY else 0.0
+        if received < LARGE_PORTION:
+            self._gathers_s = min(2 * self._gathers_s, LONGEST_S)
+        elif received > 2 * LARGE_PORTION:
+            self._gathers_s = max(self._gathers_s / 2, SHORTEST_S)
+        return max(self._gathers_s, (SHARE - 1) * cost_s)
+
+    def _pass_time(self, now: float) -> None:
+        passed_s = 0.0 if self._at is None else max(0.0, now - self._at)
+        self._at = now
+        self._left = min(self._left + passed_s * KEPT_A_MINUTE / 60, KEPT_A_MINUTE)
+        self._noise = max(0.0, self._noise - passed_s * FORGIVEN_A_SECOND)
+        self._repeats = max(0.0, self._repeats - passed_s * FORGIVEN_A_SECOND)
+
+
+class Suspensions:
+    """How long a line that went over its budget is left alone: longer each time, up to a minute."""
+
+    FIRST_S, LAST_S = 5.0, 60.0
+
+    def __init__(self) -> None:
+        self._next_s = self.FIRST_S
+        self._until = float("-inf")
+
+    def next(self, now: float) -> float:
+        """Seconds for which it is suspended at ``now``; after a quiet minute the first again."""
+        if now > self._until + self.LAST_S:
+            self._next_s = self.FIRST_S
+        wait_s, self._next_s = self._next_s, min(2 * self._next_s, self.LAST_S)
+        self._until = now + wait_s
+        return wait_s

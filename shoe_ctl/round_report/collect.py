@@ -1,0 +1,232 @@
+"""A round as the journal has it: what happened, with its bytes, and what the table told of it.
+
+In: a reader, the place of a round. Out: its account as plain values.
+Must not know: how it is worded or laid out, whether a replay gives the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.journal.codec import Kind, Meta, UnknownFormat
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.recovery import unknown_format_error
+from shoe_ctl.records import Record
+from shoe_ctl.round_report.lookup import (
+    OPENED,
+    Frames,
+    RawFrame,
+    RoundLocation,
+    SentBytes,
+    rounds_backwards,
+    sent_bytes,
+)
+
+ENDS = ("round.settled", "round.void")
+"""What ends a round: settled, or void."""
+
+REVISABLE_ROUNDS = 2
+"""An outcome may be revised until no more bets of the next round: its betting is looked at too."""
+
+_EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
+_KINDS = (Kind.WIRE, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
+
+
+class ReportedEvent(msgspec.Struct, frozen=True):
+    """An event's restricted copy; ``public`` is the id of its public one, None where there is none.
+
+    ``subject`` is the round's id, or the shoe's.
+    """
+
+    type: str
+    restricted: str
+    public: str | None
+    subject: str | None
+    data: dict[str, Any]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One input: its record's number, its values as they were recorded, and what came of it.
+
+    ``frame`` are the bytes that brought it, where a shoe said it; ``sent`` those that went to the
+    shoe since the input before it.
+    """
+
+    n: int
+    t_us: int
+    happened: dict[str, Any]
+    frame: RawFrame | None
+    told: tuple[ReportedEvent, ...]
+    sent: tuple[SentBytes, ...] = ()
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a round was played under, as the journal keeps it; ``sha256`` is the game file's."""
+
+    game: str
+    title: str
+    version: str | None
+    date: str | None
+    sha256: str
+    settings: dict[str, Any]
+    software: str
+
+
+class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A round: what brought it about, and ``afterwards`` what was still told of it.
+
+    ``ended`` is the type of the event that ended it, None where the journal ends before.
+    """
+
+    table: str
+    round_id: str
+    rules: Rules | None
+    entries: tuple[Entry, ...]
+    afterwards: tuple[Entry, ...]
+    ended: str | None
+
+    def events(self, *types: str) -> Iterator[ReportedEvent]:
+        """The events of these types, in order."""
+        for entry in (*self.entries, *self.afterwards):
+            yield from (event for event in entry.told if event.type in types)
+
+
+def collect(reader: Reader, place: RoundLocation) -> RoundReport:
+    """The whole round that was opened there.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    began = next(rounds_backwards(reader, (Kind.INPUT,), before=place.n, table=place.table), None)
+    first = place.n if began is None else began.n
+    entries: list[Entry] = []
+    afterwards: list[Entry] = []
+    ended: str | None = None
+    rounds = 0
+    for entry in _entries(reader, place.table, first):
+        opened = sum(event.type == OPENED for event in entry.told)
+        rounds += opened
+        if ended is None and not (opened and rounds > 1):
+            entries.append(entry)
+            ended = next((e.type for e in entry.told if e.type in ENDS), None)
+            continue
+        if _is_of(entry, place.round_id) or (rounds == 1 and entry.told):
+            afterwards.append(entry)
+        closed = any(event.type == "round.bets_closed" for event in entry.told)
+        if rounds > REVISABLE_ROUNDS or (rounds == REVISABLE_ROUNDS and closed):
+            break
+    return RoundReport(
+        table=place.table,
+        round_id=place.round_id,
+        rules=_rules(reader, place.table, first),
+        entries=tuple(entries),
+        afterwards=tuple(afterwards),
+        ended=ended,
+    )
+
+
+def _is_of(entry: Entry, round_id: str) -> bool:
+    """Whether something was told of this round."""
+    return any(round_id in (e.subject, e.data.get("round_id")) for e in entry.told)
+
+
+def _entries(reader: Reader, table: str, first: int) -> Iterator[Entry]:
+    """The table's inputs from record ``first`` on, each with its bytes and its events."""
+    frames = Frames(reader, table, first)
+    held: Record | None = None
+    before: tuple[SentBytes, ...] = ()
+    since: list[SentBytes] = []
+    events: list[Record] = []
+    for record in reader.records(after=first - 1, table=table, kinds=_KINDS):
+        if record.kind == Kind.WIRE.value:
+            frames.add(record)
+            if (went := sent_bytes(record)) is not None:
+                since.append(went)
+        elif record.kind in _EVENTS:
+            events.append(record)
+        else:
+            if held is not None:
+                yield _entry(held, events, frames, before)
+            held, events, before, since = record, [], tuple(since), []
+    if held is not None:
+        yield _entry(held, events, frames, before)
+
+
+class _Input(msgspec.Struct):
+    t_us: int
+
+
+class _Event(msgspec.Struct):
+    id: str
+    type: str
+    subject: str | None
+    data: dict[str, Any]
+
+
+def _entry(
+    record: Record, events: list[Record], frames: Frames, before: tuple[SentBytes, ...]
+) -> Entry:
+    happened: dict[str, Any] = {"input": "unreadable", "bytes": record.body.hex()}
+    t_us = 0
+    with suppress(ValueError):
+        t_us = msgspec.json.decode(record.body, type=_Input).t_us
+        happened = msgspec.json.decode(record.body, type=dict[str, Any])
+    return Entry(
+        n=record.n,
+        t_us=t_us,
+        happened=happened,
+        frame=frames.of(happened) if happened["input"] == "shoe" else None,
+        told=tuple(_told(events)),
+        sent=before,
+    )
+
+
+def _told(events: list[Record]) -> Iterator[ReportedEvent]:
+    """Each event once: a public copy stands right before its restricted one."""
+    public: str | None = None
+    for record in events:
+        try:
+            event = msgspec.json.decode(record.body, type=_Event)
+        except ValueError:
+            spoilt = f"record {record.n}"
+            yield ReportedEvent("unreadable", spoilt, None, None, {"bytes": record.body.hex()})
+            continue
+        if record.kind == Kind.PUBLIC.value:
+            public = event.id
+        else:
+            yield ReportedEvent(event.type, event.id, public, event.subject, event.data)
+            public = None
+
+
+def _rules(reader: Reader, table: str, before: int) -> Rules | None:
+    """What the table was last started with; None where that was taken out or spoilt."""
+    record = next(reader.landmarks(table, Kind.META, before=before), None)
+    if record is None:
+        return None
+    try:
+        meta = Meta.from_bytes(record.body)
+        game = tomllib.loads(meta.game.decode())
+    except UnknownFormat as error:
+        raise unknown_format_error(record, reader.path, error) from None
+    except ValueError:
+        return None
+    return Rules(
+        game=str(game.get("id")),
+        title=str(game.get("title")),
+        version=_text(game.get("version")),
+        date=_text(game.get("date")),
+        sha256=hashlib.sha256(meta.game).hexdigest(),
+        settings=meta.settings,
+        software=meta.software,
+    )
+
+
+def _text(of: object) -> str | None:
+    """None where the game's file says ``none``: its document does not say."""
+    return None if of in (None, "none") else str(of)

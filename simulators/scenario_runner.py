@@ -1,0 +1,127 @@
+"""Plays one scenario through a daemon that someone else runs: a shoe on a port, bots at its socket.
+
+In: a scenario, a port, the daemon's socket and its file of public events. Out: what is done, in
+words, and what came otherwise than expected. Must not know: how the daemon is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from simulators.errors import SimulatorError
+from simulators.ports.port import PtyAt, TcpAt
+from simulators.rig import Rig
+from simulators.server import Server, port_at, signals, stdin_watched
+from simulators.table.client import SocketClient
+from simulators.table.live_bench import LiveBench
+from simulators.table.scenario import Scenario
+from simulators.table.scenario_player import ScenarioPlayer, shoe_for
+
+TOLD_WITHIN_S = 2.0
+"""After the last step, until the last expected event."""
+
+NOTHING_ELSE_S = 0.5
+"""And then no other event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioRun:
+    """What was asked for. ``patience_s`` bounds every wait, that for a daemon too."""
+
+    scenario: Scenario
+    port: PtyAt | TcpAt
+    socket: Path
+    events: Path
+    pace_ms: int
+    patience_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Who is told: that the port is open, each act in words, what the host has to do, the end.
+
+    The end is what went otherwise than expected, or None.
+    """
+
+    opened: Callable[[Server], None]
+    note: Callable[[str], None]
+    host: Callable[[str], None]
+    ended: Callable[[str | None], None]
+
+
+def run_scenario(scene: ScenarioRun, audience: Progress, *, until_stdin_ends: bool) -> int:
+    """Plays it; 0 when all came as expected, 1 when not, 130 after SIGINT.
+
+    With ``until_stdin_ends`` the shoe stays until stdin has ended.
+
+    Raises:
+        simulators.errors.SimulatorError: the port or the events cannot be used.
+    """
+    return asyncio.run(_perform(scene, audience, until_stdin_ends))
+
+
+async def _perform(scene: ScenarioRun, audience: Progress, until_stdin_ends: bool) -> int:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[int] = loop.create_future()
+    with contextlib.ExitStack() as cleanup:
+        cleanup.enter_context(signals(loop, done))
+        device = shoe_for(scene.scenario)
+        rig = Rig(device, cleanup.enter_context(port_at(scene.port)))
+        cleanup.callback(rig.stop)
+        rig.start()
+        audience.opened(Server(rig.port.address, device.shoe.device_id))
+        if until_stdin_ends:
+            cleanup.enter_context(stdin_watched(loop, done))
+        playing = asyncio.create_task(_play(scene, rig, audience))
+        try:
+            await asyncio.wait({playing, done}, return_when=asyncio.FIRST_COMPLETED)
+            if done.done():
+                return done.result()
+            code = playing.result()
+            if until_stdin_ends:
+                await done
+            return code
+        finally:
+            playing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await playing
+
+
+async def _play(scene: ScenarioRun, rig: Rig, audience: Progress) -> int:
+    client = SocketClient(scene.socket)
+
+    async def restart(what: str) -> None:
+        connected = rig.connections
+        audience.host(what)
+        await bench.in_time(lambda: rig.connections > connected, scene.patience_s)
+
+    bench = LiveBench(
+        rig,
+        client,
+        scene.events,
+        restart=restart,
+        pace_s=scene.pace_ms / 1000,
+        patience_s=scene.patience_s,
+    )
+    wrong: str | None = None
+    try:
+        await ScenarioPlayer(scene.scenario, bench, audience.note).play()
+    except SimulatorError as stuck:
+        wrong = str(stuck)
+    finally:
+        await client.close()
+    differs = await _differences(scene.scenario, bench)
+    said = "\n".join(text for text in (wrong, differs) if text is not None) or None
+    audience.ended(said)
+    return 0 if said is None else 1
+
+
+async def _differences(scenario: Scenario, bench: LiveBench) -> str | None:
+    """What differs once all had time to come, and more than all."""
+    await bench.in_time(lambda: scenario.differences(bench.public) is None, TOLD_WITHIN_S)
+    await asyncio.sleep(NOTHING_ELSE_S)
+    return scenario.differences(bench.public)

@@ -1,0 +1,277 @@
+"""Runs one simulated shoe on one port until it is told to stop, for a person or for a parent.
+
+In: the choices of a command line. Out: the port's address once it is open, the exit code.
+Must not know: how options are spelled, the controller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import signal
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from firmware_proto.cards import DECKS
+from firmware_proto.reference.mac import ShoeKeys, parse_keys
+from simulators.errors import PortFault, WrongUsage
+from simulators.faults import Faults, FaultyLine, Line
+from simulators.ports.port import Port, PtyAt, TcpAt
+from simulators.ports.pty import PtyPort
+from simulators.ports.tcp import TcpPort
+from simulators.rig import Rig
+from simulators.shoe.bee_tek import BeeTekDevice
+from simulators.shoe.build import simulated_shoe
+from simulators.shoe.ground_truth import GroundTruth
+from simulators.table.client import SocketClient
+from simulators.table.dealer import Supply, dealer_for
+from simulators.table.operator import Operator
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+_MOST_KEY_BYTES = 1 << 20
+
+_STDIN = 0
+_ENOUGH = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """What was asked for. ``shoes`` counts sets, the first with ``seed``, each next one more."""
+
+    profile: str
+    port: PtyAt | TcpAt
+    deck: str
+    decks: int
+    seed: int
+    shoes: int
+    pace_ms: int
+    truth: Path | None
+    key_file: Path | None = None
+    socket: Path | None = None
+    table: str | None = None
+    faults: Faults | None = None
+    """Of the line, in both directions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """What is there once the port is open."""
+
+    address: str
+    device_id: str
+
+
+def any_seed() -> int:
+    """A seed for someone who wants none in particular."""
+    return random.SystemRandom().getrandbits(32)
+
+
+def serve(
+    choices: ServerSettings,
+    *,
+    opened: Callable[[Server], None],
+    until_stdin_ends: bool,
+    struck: Callable[[Mapping[str, int]], None] = lambda _: None,
+) -> int:
+    """Serves until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
+
+    ``opened`` is called once a host can open the port, ``struck`` at the end with how often each
+    fault of the line struck. Each process is a device of its own: its
+    event memory is new, so its id is, unless a key file names one.
+
+    Raises:
+        simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
+    """
+    lines: list[FaultyLine] = []
+    if choices.faults is not None:
+        lines = [FaultyLine(choices.seed + way, choices.faults) for way in range(2)]
+    code = asyncio.run(_serve(choices, lines, opened, until_stdin_ends))
+    struck(sum((line.struck for line in lines), Counter()))
+    return code
+
+
+async def _serve(
+    choices: ServerSettings,
+    lines: Sequence[Line],
+    opened: Callable[[Server], None],
+    until_stdin_ends: bool,
+) -> int:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[int] = loop.create_future()
+    async with contextlib.AsyncExitStack() as cleanup:
+        cleanup.enter_context(signals(loop, done))
+        truth = GroundTruth(cleanup.enter_context(_truth_file(choices.truth, done)))
+        own = _identity(choices.key_file)
+        device = simulated_shoe(
+            choices.profile,
+            deck=choices.deck,
+            decks=choices.decks,
+            seed=choices.seed,
+            device_id=own.device_id,
+            keys=own.keys,
+            truth=truth,
+        )
+        supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
+        to_host, to_shoe = lines or (None, None)
+        port = cleanup.enter_context(port_at(choices.port))
+        rig = Rig(device, port, to_host=to_host, to_shoe=to_shoe)
+        cleanup.callback(rig.stop)
+        tell = None
+        if (teller := _teller(choices, rig)) is not None:
+            cleanup.push_async_callback(teller.close)
+            tell = teller.tell
+        dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000, tell=tell)
+        rig.dealer = dealer
+        dealer.open_table(rig.now)
+        rig.start()
+        opened(Server(rig.port.address, device.shoe.device_id))
+        if until_stdin_ends:
+            cleanup.enter_context(stdin_watched(loop, done))
+        return await done
+
+
+def _teller(choices: ServerSettings, rig: Rig) -> Operator | None:
+    """Who tells the table what the shoe does not, where a socket is named.
+
+    Raises:
+        WrongUsage: shoes of this profile speak for themselves.
+    """
+    if choices.socket is None or choices.table is None:
+        return None
+    if not isinstance(rig.device, BeeTekDevice):
+        raise WrongUsage(f"--socket: a shoe of profile {choices.profile} speaks for itself")
+    return Operator(SocketClient(choices.socket), table=choices.table, done=rig.turn)
+
+
+@contextlib.contextmanager
+def port_at(at: PtyAt | TcpAt) -> Iterator[Port]:
+    """The port that was asked for, not yet plugged in; it is unplugged before this is left.
+
+    A pty for which no link was named has one in a folder that only this user may enter, and that
+    goes with it.
+
+    Raises:
+        simulators.errors.PortFault: there is no place for that folder.
+    """
+    if isinstance(at, TcpAt):
+        yield TcpPort(at.host, at.port)
+    elif at.link is not None:
+        yield PtyPort(at.link)
+    else:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="shoe-sim-")
+        except OSError as error:
+            raise PortFault(f"no folder for the port's link: {error.strerror}") from None
+        with folder as name:
+            yield PtyPort(str(Path(name) / "shoe"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    device_id: str
+    keys: ShoeKeys | None
+
+
+def _identity(key_file: Path | None) -> _Identity:
+    """The first shoe of a key file, with its keys; without one, nobody in particular."""
+    if key_file is None:
+        return _Identity(f"SIM-{random.SystemRandom().getrandbits(24):06X}", None)
+    try:
+        with key_file.open("rb") as file:
+            text = file.read(_MOST_KEY_BYTES + 1)
+    except OSError as error:
+        raise PortFault(f"cannot read {key_file}: {error.strerror}") from None
+    if len(text) > _MOST_KEY_BYTES:
+        raise WrongUsage(f"{key_file} has more than {_MOST_KEY_BYTES:,} bytes: no file of keys")
+    try:
+        known = parse_keys(text.decode())
+    except UnicodeDecodeError:
+        raise WrongUsage(f"{key_file} is not text") from None
+    except ValueError as error:
+        raise WrongUsage(f"{key_file}: {error}") from None
+    if not known:
+        raise WrongUsage(f"{key_file} has no key in it")
+    device_id, keys = next(iter(known.items()))
+    return _Identity(device_id, ShoeKeys(keys, partial(secrets.token_bytes, 16)))
+
+
+def _finish(done: asyncio.Future[int], code: int) -> None:
+    if not done.done():
+        done.set_result(code)
+
+
+@contextlib.contextmanager
+def signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+    """SIGINT and SIGTERM end the serving with their exit codes."""
+    codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 0}
+    for number, code in codes.items():
+        loop.add_signal_handler(number, _finish, done, code)
+    try:
+        yield
+    finally:
+        for number in codes:
+            loop.remove_signal_handler(number)
+
+
+@contextlib.contextmanager
+def _truth_file(
+    path: Path | None, done: asyncio.Future[int]
+) -> Iterator[Callable[[str], None] | None]:
+    """A writer of lines, each of them in the file when it returns; a fault ends the serving."""
+    if path is None:
+        yield None
+        return
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise PortFault(f"cannot write {path}: {error.strerror}") from None
+
+    def write(line: str) -> None:
+        data = f"{line}\n".encode()
+        try:
+            while data:
+                data = data[os.write(file, data) :]
+        except OSError as error:
+            if not done.done():
+                done.set_exception(PortFault(f"cannot write {path}: {error.strerror}"))
+
+    try:
+        yield write
+    finally:
+        os.close(file)
+
+
+@contextlib.contextmanager
+def stdin_watched(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
+    """Ends the serving when stdin does. What comes before its end is not looked at."""
+
+    def readable() -> None:
+        try:
+            ended = not os.read(_STDIN, _ENOUGH)
+        except BlockingIOError:
+            return
+        except OSError:
+            ended = True
+        if ended:
+            loop.remove_reader(_STDIN)
+            _finish(done, 0)
+
+    try:
+        loop.add_reader(_STDIN, readable)
+    except OSError:  # a plain file, /dev/null or nothing at all: it has ended already
+        _finish(done, 0)
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_reader(_STDIN)

@@ -1,0 +1,192 @@
+"""A live bench: a simulated shoe on a port of its own, a daemon behind a socket, real time.
+
+In: a rig, a client, the file that the daemon's public sink writes. Out: a Bench.
+Must not know: how the daemon is started, scenarios.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from simulators.errors import PortFault
+from simulators.rig import Rig
+from simulators.shoe.device import Device
+from simulators.shoe.reference import ReferenceDevice
+from simulators.table.bench import Stuck
+from simulators.table.client import Client
+from simulators.table.expectation import Told
+
+LOOK_EVERY_S = 0.005
+"""Far below what a person or a daemon takes to do anything; a file tells nobody that it grew."""
+
+UNHEARD_AFTER_S = 1.0
+"""A card of a shoe that gets no acknowledgements, of which no event comes, is not waited for."""
+
+UNSEEN_S = 0.1
+"""The same where only the public stream is read: what a loaded host takes to store a card."""
+
+CARD_EVENTS = ("round.card_drawn", "shoe.fault")
+"""What the restricted stream says of every card that leaves a shoe."""
+
+
+class Stream:
+    """The events in a file of JSON lines, as far as they have been written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.told: list[Told] = []
+        self._at = 0
+
+    def read(self) -> None:
+        """Takes in what is new; a line that is still being written waits.
+
+        Raises:
+            PortFault: the file cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._at)
+                new = file.read()
+        except FileNotFoundError:
+            return  # the daemon makes it
+        except OSError as error:
+            raise PortFault(f"events file {self.path}: {error.strerror}") from None
+        end = new.rfind(b"\n") + 1
+        self._at += end
+        for line in new[:end].splitlines():
+            event = json.loads(line)
+            self.told.append(Told(event["type"], event["data"], event["id"]))
+
+
+class LiveBench:
+    """See ``Bench``. ``restart`` is asked to restart the daemon, or to reboot its host.
+
+    ``restricted`` is read, where it is given, only to know when a card has been told of.
+    ``pace_s`` is how long the hand takes for a card; ``patience_s`` bounds every wait.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a bench is made of, each by name
+        self,
+        rig: Rig,
+        client: Client,
+        public: Path,
+        *,
+        restart: Callable[[str], Awaitable[None]],
+        restricted: Path | None = None,
+        pace_s: float = 0.0,
+        patience_s: float = 30.0,
+    ) -> None:
+        self.client = client
+        self._rig = rig
+        self._public = Stream(public)
+        self._restricted = None if restricted is None else Stream(restricted)
+        self._restart = restart
+        self._pace_s = pace_s
+        self._patience_s = patience_s
+        self._cards_told = 0
+
+    @property
+    def device(self) -> Device:
+        """The shoe."""
+        return self._rig.device
+
+    @property
+    def now(self) -> float:
+        """The loop's time."""
+        return self._rig.now
+
+    @property
+    def public(self) -> Sequence[Told]:
+        """What the file holds by now."""
+        self._public.read()
+        return self._public.told
+
+    @property
+    def connections(self) -> int:
+        """As the rig counts them."""
+        return self._rig.connections
+
+    def touched(self) -> None:
+        """The shoe says what it has to say."""
+        self._rig.turn()
+
+    async def until(self, so: Callable[[], bool], what: str) -> None:
+        """As ``Bench.until``, for as long as patience lasts."""
+        if not await self.in_time(so, self._patience_s):
+            raise Stuck(f"{what} did not come in {self._patience_s:g} s")
+
+    async def in_time(self, so: Callable[[], bool], limit_s: float) -> bool:
+        """Whether it was so within this time."""
+        end = self.now + limit_s
+        while not so():
+            if self.now >= end:
+                return False
+            await asyncio.sleep(LOOK_EVERY_S)
+        return True
+
+    async def taken_up(self, cards: int = 0) -> None:
+        """As ``Bench.taken_up``: by acknowledgements where there are any, and by events.
+
+        A card is acknowledged, and the next one freed, before any sink is told of it.
+        """
+        if cards and self._pace_s:
+            await asyncio.sleep(self._pace_s)
+        device = self.device
+        if isinstance(device, ReferenceDevice):
+            await self.until(
+                lambda: not device.connected or not device.memory.unacknowledged,
+                "the host's acknowledgement",
+            )
+        if not cards or not device.connected:
+            return
+        if self._restricted is not None or not isinstance(device, ReferenceDevice):
+            await self._until_told_of(cards)
+
+    async def _until_told_of(self, cards: int) -> None:
+        if self._restricted is None:
+            await asyncio.sleep(max(0.0, UNSEEN_S - self._pace_s))
+            return
+        wanted = self._cards_told + cards
+        await self.in_time(
+            lambda: self._count_cards() >= wanted and self._public_is_told_of_them(),
+            UNHEARD_AFTER_S,
+        )
+        self._cards_told = self._count_cards()
+
+    def unplug(self) -> None:
+        """The cable comes off."""
+        self._rig.unplug()
+
+    def replug(self) -> None:
+        """It is plugged in again."""
+        self._rig.replug()
+
+    def hold(self) -> None:
+        """Neither end hears the other."""
+        self._rig.hold()
+
+    def release(self) -> None:
+        """Each hears what the other has said."""
+        self._rig.release()
+
+    async def host(self, what: str) -> None:
+        """Whoever runs the daemon is asked, and the shoe waits until it has hung up."""
+        await self.client.close()
+        await self._restart(what)
+
+    def _count_cards(self) -> int:
+        assert self._restricted is not None
+        self._restricted.read()
+        return sum(told.type in CARD_EVENTS for told in self._restricted.told)
+
+    def _public_is_told_of_them(self) -> bool:
+        """Each file is written when its own sink comes to it."""
+        assert self._restricted is not None
+        public, restricted = (
+            sum(told.type == "round.card_dealt" for told in stream)
+            for stream in (self.public, self._restricted.told)
+        )
+        return public >= restricted

@@ -1,0 +1,86 @@
+"""What staff tell a daemon of a shoe that cannot speak for itself, over its local socket.
+
+In: commands of a dealer, a client. Out: each said until the table takes it, then the dealer told.
+Must not know: which shoe, when something is to be told, real or simulated cards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from simulators.errors import PortFault
+from simulators.table.client import Client
+
+AGAIN_S = 0.05
+"""A table that does not take it yet is asked again: it may be about to settle the round."""
+
+REST_S = 0.1
+"""A daemon stores a card in a few milliseconds: one that is behind the dealer changes meanwhile."""
+
+
+class Operator:
+    """``done`` is called after each command that the table took (``Rig.turn``).
+
+    A command is given again while no daemon answers, or while the table is in a state that does
+    not take it; whatever else it is refused for, it is so already.
+    """
+
+    def __init__(self, client: Client, *, table: str, done: Callable[[], None]) -> None:
+        self._client = client
+        self._table = table
+        self._done = done
+        self._name = secrets.token_hex(4)
+        self._given = 0
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def tell(self, command: str, taken: Callable[[], None]) -> None:
+        """As ``dealer.Tell``."""
+        task = asyncio.create_task(self._until_taken(command, taken), name=f"tells {command}")
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def close(self) -> None:
+        """Stops telling and hangs up."""
+        for task in self._telling:
+            task.cancel()
+        await asyncio.gather(*self._telling, return_exceptions=True)
+        await self._client.close()
+
+    async def _until_taken(self, command: str, taken: Callable[[], None]) -> None:
+        while True:
+            if await self._rests() and await self._is_taken(command):
+                break
+            await asyncio.sleep(AGAIN_S)
+        taken()
+        self._done()
+
+    async def _rests(self) -> bool:
+        """The table stands as it stood a moment ago: every card that was drawn has reached it."""
+        before = await self._ask({"request": "status", "table": self._table})
+        await asyncio.sleep(REST_S)
+        return before == await self._ask({"request": "status", "table": self._table})
+
+    async def _is_taken(self, command: str) -> bool:
+        self._given += 1
+        asked = {
+            "command_id": f"dealer-{self._name}-{self._given}",
+            "table": self._table,
+            "command": command,
+            "person": "the pit supervisor",
+            "position": "pit_supervisor",
+            "reason": "seen at the shoe",
+        }
+        answer = await self._ask(asked)
+        if answer is None:
+            return False
+        return answer.get("accepted") is True or "state" not in (answer.get("needs") or {})
+
+    async def _ask(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """The answer; None where nobody gives one."""
+        try:
+            return await self._client.ask(asked)
+        except PortFault:
+            return None

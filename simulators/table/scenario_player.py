@@ -1,0 +1,420 @@
+"""Plays a scenario at a bench: hands draw, staff speak, cables come off, step by step.
+
+In: a Scenario, a Bench. Out: nothing but what the table makes of it; StepFailed where it is stuck.
+Must not know: whether time is real, what is expected to come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from firmware_proto.events import Error
+from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
+from simulators.shoe.build import simulated_shoe
+from simulators.shoe.device import Device
+from simulators.shoe.event_log import EventLog
+from simulators.shoe.model import CuttingCardOut, Refused
+from simulators.shoe.reference import ReferenceDevice
+from simulators.table.bench import Bench, Stuck
+from simulators.table.dealer_view import DealerView, Draws, Manners
+from simulators.table.expectation import Pattern
+from simulators.table.scenario import TABLE, Scenario
+from simulators.table.shoe_setup import ShoeSetup
+from simulators.table.steps import (
+    Draw,
+    HostDoes,
+    NewShoe,
+    Play,
+    Say,
+    ShoeDoes,
+    ShoeJudges,
+    Step,
+    Wait,
+)
+
+OPENING = ("first_card", "burn")
+"""What a shoe that opens itself asks for before any round."""
+
+
+class StepFailed(Stuck):
+    """A step of a scenario could not be taken; says which and why."""
+
+
+def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
+    """The scenario's shoe with its cards in it, without power.
+
+    Raises:
+        WrongUsage: cards that shoes of its profile cannot name.
+    """
+    setup = scenario.shoe
+    memory = None if setup.memory is None else EventLog(setup.memory, reserve=1)
+    device = simulated_shoe(
+        scenario.profile,
+        deck=setup.deck.name,
+        decks=setup.decks,
+        seed=setup.seed,
+        device_id=device_id,
+        behind_cut=setup.behind_cut,
+        stacked=setup.stacked,
+        unreadable=setup.unreadable,
+        memory=memory,
+    )
+    device.shoe.face_up = setup.face_up
+    return device
+
+
+class ScenarioPlayer:
+    """One playing of a scenario. ``note`` is told in words what hands and staff do."""
+
+    def __init__(
+        self, scenario: Scenario, bench: Bench, note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._scenario = scenario
+        self._bench = bench
+        self._note = note
+        self._manners = Manners.of(scenario.table)
+        self._view = DealerView()
+        self._viewed = 0
+        self._waited = 0
+        self._given = 0
+        self._was_said = False
+        self._under_way = 0
+        self._answers: dict[str, dict[str, Any]] = {}
+
+    async def play(self) -> None:
+        """Switches the shoe on and takes every step.
+
+        Raises:
+            StepFailed: a step cannot be taken.
+        """
+        await self._host_at_port(1)
+        await self._power_on()
+        await self._until_told("shoe.connected", 1)
+        for number, step in enumerate(self._scenario.steps):
+            under_way, self._under_way = self._under_way, 0
+            try:
+                await self._take(step)
+                self._was_said = isinstance(step, Say)
+                if under_way:
+                    await self._arrive(under_way)
+            except (Stuck, Refused) as stuck:
+                where = f"{self._scenario.name}: steps[{number}]"
+                raise StepFailed(f"{where}: {step_words(step)}: {stuck}") from None
+
+    async def _take(self, step: Step) -> None:
+        if not isinstance(step, Say | Play | Wait):
+            self._note(step_words(step))
+        match step:
+            case Draw():
+                await self._draw(step)
+            case Say():
+                await self._say(step)
+            case Play(until):
+                await self._play(until)
+            case Wait(until):
+                await self._bench.until(lambda: self._came(until), str(until))
+            case ShoeDoes(what):
+                await self._shoe_does(what)
+            case HostDoes(what):
+                before = self._bench.connections
+                await self._bench.host(what)
+                await self._connected(before + 1)
+            case NewShoe(setup):
+                await self._push_in(setup)
+            case ShoeJudges(winner):
+                self._misjudge(winner)
+
+    # --- hands at the shoe ------------------------------------------------------------------
+
+    async def _draw(self, step: Draw) -> None:
+        device = self._bench.device
+        if step.manner in ("as_one", "unordered"):
+            await self._pull_as_one(step)
+            return
+        if step.manner == "under_way":
+            await self._draw_under_way(step.count)
+            return
+        if step.manner == "together":
+            for _ in range(step.count):
+                self._pull(force=True)
+            self._bench.touched()
+            await self._bench.taken_up(step.count)
+            return
+        if step.manner == "under_key":
+            device.turn_key(self._bench.now, locked=True)
+        for _ in range(step.count):
+            if step.manner == "freed":
+                await self._draw_freed()
+            else:
+                if step.manner == "early" and self._was_said and self._is_halted():
+                    # What was said locks the shoe: a card that left before that is not early.
+                    await self._bench.until(lambda: device.lamp is None, "the shoe to be locked")
+                await self._draw_one(force=True)
+        if step.manner == "under_key":
+            device.turn_key(self._bench.now, locked=False)
+            self._bench.touched()
+            await self._bench.taken_up()
+
+    async def _draw_freed(self) -> None:
+        """One card once the shoe frees it; none if the table halts for a cutting card before it."""
+        device, bench = self._bench.device, self._bench
+        await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        while isinstance(device.draw(bench.now), CuttingCardOut):
+            bench.touched()
+            await bench.taken_up()
+            await bench.until(lambda: device.lamp is not None or self._is_halted(), "the shoe")
+            if device.lamp is None:
+                return
+        bench.touched()
+        await bench.taken_up(1)
+
+    async def _draw_under_way(self, count: int) -> None:
+        """The shoe gives a card, and what it says of it stays in the line."""
+        device, bench = self._bench.device, self._bench
+        await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        bench.hold()
+        device.draw(bench.now)
+        self._under_way = count
+
+    async def _arrive(self, count: int) -> None:
+        """What was held in the line comes to the host."""
+        self._bench.release()
+        await self._bench.taken_up(count)
+
+    async def _pull_as_one(self, step: Draw) -> None:
+        device, order_known = self._tells_of_its_body(), step.manner == "as_one"
+        if step.when_freed:
+            await self._bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        device.pull_together(self._bench.now, step.count, order_known=order_known)
+        self._bench.touched()
+        await self._bench.taken_up(step.count)
+
+    async def _draw_one(self, *, force: bool) -> None:
+        self._pull(force=force)
+        self._bench.touched()
+        await self._bench.taken_up(1)
+
+    def _pull(self, *, force: bool) -> None:
+        """One card; a cutting card that comes first is laid aside."""
+        device, now = self._bench.device, self._bench.now
+        while isinstance(device.draw(now, force=force), CuttingCardOut):
+            self._bench.touched()
+
+    async def _push_in(self, setup: ShoeSetup) -> None:
+        device = self._bench.device
+        device.shoe.unreadable, device.shoe.face_up = setup.unreadable, setup.face_up
+        device.load(
+            setup.deck,
+            setup.decks,
+            setup.seed,
+            self._bench.now,
+            behind_cut=setup.behind_cut,
+            stacked=setup.stacked,
+        )
+        self._bench.touched()
+        await self._bench.taken_up()
+        await self._open_shoe()
+
+    async def _open_shoe(self) -> None:
+        """The first card and those burned, where the shoe itself asks for them."""
+        device = self._bench.device
+        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
+            await self._draw_one(force=False)
+
+    async def _shoe_does(self, what: str) -> None:
+        bench, device = self._bench, self._bench.device
+        match what:
+            case "unplug":
+                lost = self._told("shoe.lost")
+                bench.unplug()
+                await self._until_told("shoe.lost", lost + 1)
+            case "replug":
+                before = bench.connections
+                bench.replug()
+                await self._connected(before + 1)
+            case "power_off":
+                device.power_off()
+            case "power_on" | "reboot":
+                await self._power_on()
+            case "read_again":
+                await self._read_again()
+            case "push_back":
+                self._tells_of_its_body().push_back(bench.now)
+                bench.touched()
+                await bench.taken_up()
+            case "reverse_run":
+                self._tells_of_its_body().happen(Error(code="reverse_run"), bench.now)
+                bench.touched()
+                await bench.taken_up()
+            case _:
+                device.turn_key(bench.now, locked=what == "lock")
+                bench.touched()
+                await bench.taken_up()
+
+    async def _power_on(self) -> None:
+        self._bench.device.boot(self._bench.now)
+        self._bench.touched()
+        await self._bench.taken_up()
+        await self._open_shoe()
+
+    def _tells_of_its_body(self) -> ReferenceDevice:
+        device = self._bench.device
+        if not isinstance(device, ReferenceDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not tell of that")
+        return device
+
+    async def _read_again(self) -> None:
+        device = self._bench.device
+        if not isinstance(device, AngelEyeDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not stop at a card")
+        device.read_again(self._bench.now)
+        self._bench.touched()
+        await self._bench.taken_up(1)
+
+    def _misjudge(self, winner: str) -> None:
+        device = self._bench.device
+        if not isinstance(device, AngelEyeDevice):
+            raise Stuck(f"a shoe of {self._scenario.profile} does not judge")
+        device.misjudges = cast(Misjudgement, winner)
+
+    # --- staff ------------------------------------------------------------------------------
+
+    async def _play(self, until: Pattern) -> None:
+        while not self._came(until):
+            act = self._view.next_act(self._manners)
+            if act is None:
+                await self._more_than(self._viewed, str(until))
+            elif isinstance(act, Draws):
+                await self._deal()
+            else:
+                await self._say(Say(command=act.command, args=act.args))
+
+    async def _deal(self) -> None:
+        """Draws one card and looks whether the table took it: dealt, or halted over it."""
+        dealt = self._told("round.card_dealt")
+        await self._draw(Draw(1))
+        await self._bench.until(
+            lambda: self._told("round.card_dealt") > dealt or self._is_halted(),
+            "round.card_dealt or table.halted",
+        )
+
+    async def _say(self, said: Say) -> None:
+        self._look()
+        self._given += 1
+        command_id = f"{self._scenario.name}-{said.id or f'n{self._given}'}"
+        self._note(step_words(said))
+        answer = await self._bench.client.ask(self._envelope(said, command_id))
+        first = self._answers.setdefault(command_id, answer)
+        if answer != first:
+            raise Stuck(f"the same command was answered {answer}, and first {first}")
+        if answer.get("accepted") is not True:
+            self._note(f"  refused: {_error(answer)}")
+            _check_refusal(said, answer)
+            return
+        if said.refused is not None:
+            raise Stuck("it was accepted, and was to be refused")
+        ids = set(answer["events"])
+        await self._bench.until(
+            lambda: ids <= {told.id for told in self._bench.public}, "the events of its answer"
+        )
+
+    def _envelope(self, said: Say, command_id: str) -> dict[str, Any]:
+        if said.round is not None and said.round > len(self._view.rounds):
+            raise Stuck(f"round {said.round} is not opened yet")
+        return {
+            "command_id": command_id,
+            "table": TABLE,
+            "round_id": None if said.round is None else self._view.rounds[said.round - 1],
+            "command": said.command,
+            "args": dict(said.args),
+            "person": said.person or f"the {said.position.replace('_', ' ')}",
+            "position": said.position,
+            "reason": said.reason,
+            "consented_by": said.consented_by,
+        }
+
+    # --- the public stream --------------------------------------------------------------------
+
+    def _look(self) -> int:
+        """Sees what is new in the stream; how long it is."""
+        public = self._bench.public
+        for told in public[self._viewed :]:
+            self._view.take(told)
+        self._viewed = len(public)
+        return self._viewed
+
+    async def _more_than(self, seen: int, what: str) -> None:
+        await self._bench.until(lambda: self._look() > seen, what)
+
+    def _came(self, wanted: Pattern) -> bool:
+        """Whether it came since the last time that something was waited for."""
+        self._look()
+        public = self._bench.public
+        for at in range(self._waited, len(public)):
+            if wanted.matches(public[at]):
+                self._waited = at + 1
+                return True
+        return False
+
+    def _is_halted(self) -> bool:
+        self._look()
+        return self._view.halted
+
+    def _told(self, kind: str) -> int:
+        return sum(told.type == kind for told in self._bench.public)
+
+    async def _connected(self, times: int) -> None:
+        """Waits until shoe and table both know of so many connections."""
+        await self._until_told("shoe.connected", times)
+        await self._host_at_port(times)
+
+    async def _host_at_port(self, times: int) -> None:
+        """Waits until the shoe knows of so many connections."""
+        await self._bench.until(lambda: self._bench.connections >= times, "the host at the port")
+        await self._bench.taken_up()
+
+    async def _until_told(self, kind: str, count: int) -> None:
+        await self._bench.until(lambda: self._told(kind) >= count, kind)
+
+
+def _error(answer: Mapping[str, Any]) -> str | None:
+    """Why a command was refused, in words."""
+    error = answer.get("error")
+    return None if error is None else str(error["text"])
+
+
+def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
+    """Raises Stuck unless it was to be refused for want of just this."""
+    needs = answer.get("needs") or {}
+    if said.refused is None:
+        raise Stuck(f"it was refused: {_error(answer)} (needs {dict(needs)})")
+    if said.refused != "other" and said.refused not in needs:
+        raise Stuck(f"it was refused for another reason: {_error(answer)} ({dict(needs)})")
+    if said.refused == "other" and needs:
+        raise Stuck(f"it was refused for want of {', '.join(needs)}: {_error(answer)}")
+
+
+def step_words(step: Step) -> str:
+    """The step as one says it at a table."""
+    match step:
+        case Say():
+            args = "".join(f" {key}={value}" for key, value in step.args.items())
+            why = "" if step.reason is None else f' ("{step.reason}")'
+            second = "" if step.consented_by is None else f", {step.consented_by} consents"
+            return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}{second}"
+        case Draw(count, manner, _):
+            how = "" if manner == "freed" else f", {manner.replace('_', ' ')}"
+            return f"hand: draws {count}{how}"
+        case Play(until):
+            return f"all play until {until}"
+        case Wait(until):
+            return f"all wait for {until}"
+        case ShoeDoes(what):
+            return f"shoe: {what.replace('_', ' ')}"
+        case HostDoes(what):
+            return f"host: {what}"
+        case NewShoe():
+            return "shoe: another set of cards is pushed in"
+        case ShoeJudges(winner):
+            return f"shoe: will judge the next round {winner}, whatever its cards are"

@@ -1,0 +1,46 @@
+"""The words of the pages: phrases to avoid are found, and so are two sentences in a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from docs import prose
+
+
+def test_no_page_has_a_phrase_to_avoid_or_two_sentences_in_a_line() -> None:
+    wrong = [
+        (path.name, *found)
+        for path in prose.pages()
+        for found in prose.findings(path.read_text("utf-8"))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Take whatever lies there.",
+        "1. It is gone on with.",
+        "One sentence. Another one.",
+        "* One sentence. `Another` one.",
+        "> One sentence. Another one.",
+    ],
+)
+def test_a_line_at_fault_is_found(text: str) -> None:
+    assert [number for number, _ in prose.findings(f"A line.\n{text}\n")] == [2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The rules 3.14 and 3.15 say so.",
+        "`whatever. The` code",
+        "* **Away.** The daemon tries again.",
+        "1. [A link](page.md)",
+        "| a cell. With two | sentences |",
+        "```\nwhatever. The code\n```",
+        "[a page](whatever.md)",
+    ],
+)
+def test_code_tables_and_bold_beginnings_are_left_alone(text: str) -> None:
+    assert list(prose.findings(text)) == []

@@ -1,0 +1,39 @@
+"""The generated reference pages are what the code gives."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from docs import generate
+from shoe_ctl.cli.main import COMMANDS
+from shoe_ctl.errors import EXIT_CODES, ShoeCtlError
+
+
+@pytest.mark.parametrize("name", generate.PAGES)
+def test_a_committed_page_is_the_generated_one(name: str) -> None:
+    committed = (generate.FOLDER / name).read_text("utf-8")
+    assert committed == generate.PAGES[name](), "run: make docs"
+
+
+def test_every_command_of_both_programs_has_a_section() -> None:
+    page = generate.cli()
+    for name in (*(f"shoectl {each}" for each in COMMANDS), "shoe-sim serve", "shoe-sim play"):
+        assert f"\n## `{name}`\n" in page
+
+
+def test_every_exit_code_of_an_error_has_a_meaning() -> None:
+    found = [ShoeCtlError]
+    for each in found:
+        found += each.__subclasses__()
+    assert {each.exit_code for each in found} <= EXIT_CODES.keys()
+
+
+def test_a_key_without_a_docstring_is_noticed() -> None:
+    class Described(msgspec.Struct):
+        named: int
+        """What it is."""
+        nameless: int
+
+    with pytest.raises(KeyError, match="nameless"):
+        generate.descriptions(Described)
