@@ -16,7 +16,7 @@ from shoe_ctl.texts import english
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
-APART = ("staff", "guides/install.md", "guides/upgrade.md", "architecture/state-diagram.md")
+APART = ("staff", "architecture/state-diagram.md")
 """Pages that are set for paper, whose text comes with the packages, or that list triggers."""
 
 _CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
