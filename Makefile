@@ -91,7 +91,7 @@ wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill 
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
 
 staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
-	@$(BIN)/python -m docs.staff.sheets $(ARGS)
+	@$(BIN)/python tools/staff_pages.py $(ARGS)
 
 man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
 	@rm -rf build/man build/completion

@@ -8,7 +8,6 @@ looks like a typing error. Must not know: what is configured or asked for.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ def error_text(message: str, form: type) -> str:
 
 def suggest_key(form: type, place: str, key: str) -> str | None:
     """Return the key at this place (``table[0].shoe``; empty: the top) most like ``key``."""
+    from difflib import get_close_matches
+
     names = [field.encode_name for field in _fields_at(form, re.findall(r"[a-z_]+", place))]
     return next(iter(get_close_matches(key, names, n=1, cutoff=SIMILARITY)), None)
 

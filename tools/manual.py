@@ -18,6 +18,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from shoe_ctl.cli.main import shoectl
+from shoe_ctl.errors import EXIT_CODES
 from simulators.cli import cli as shoe_sim
 
 PROGRAMS: dict[str, click.Command] = {"shoectl": shoectl, "shoe-sim": shoe_sim}
@@ -25,13 +26,7 @@ PROGRAMS: dict[str, click.Command] = {"shoectl": shoectl, "shoe-sim": shoe_sim}
 COMPLETION = {"bash": "{}", "zsh": "_{}", "fish": "{}.fish"}
 """Shell → the name of a program's file, where that shell looks for it."""
 
-EXIT_STATUS = (
-    ("0", "Done."),
-    ("1", "Refused, or a check failed."),
-    ("2", "Wrong usage or configuration."),
-    ("3", "A port, file, disk, daemon or broker is not usable."),
-    ("130", "Interrupted."),
-)
+EXIT_STATUS = tuple((str(code), meaning) for code, meaning in EXIT_CODES.items())
 ENVIRONMENT = (
     ("NO_COLOR", "If set and not empty, tables on a terminal have no colour."),
     ("SHOECTL_SOCKET", "The daemon's socket, for shoectl table."),

@@ -1,14 +1,17 @@
-"""Checks the words of the pages: phrases to avoid, and one sentence a line.
+"""Checks the words that people read: phrases to avoid, and in pages one sentence a line.
 
-``make check`` runs it. In: the Markdown pages, ``prose.txt``. Out: a line for each finding.
+``make check`` runs it. In: the Markdown pages, the English catalog, ``prose.txt``. Out: a line for
+each finding. Help texts are checked in the reference pages that show them.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from shoe_ctl.texts import english
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -31,13 +34,23 @@ def pages() -> list[Path]:
     return [ROOT / "README.md", *kept]
 
 
-def phrases() -> list[tuple[re.Pattern[str], str]]:
+def phrases(*, of_pages: bool = True) -> list[tuple[re.Pattern[str], str]]:
     """Return the phrases of ``prose.txt``, each with what to write instead."""
     lines = Path(__file__).with_name("prose.txt").read_text("utf-8").splitlines()
-    split = (line.rpartition(" | ") for line in lines if line and not line.startswith("#"))
+    split = (line.split(" | ") for line in lines if line and not line.startswith("#"))
     return [
-        (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), instead) for phrase, _, instead in split
+        (re.compile(rf"\b(?:{phrase})\b", re.IGNORECASE), instead)
+        for phrase, instead, *where in split
+        if of_pages or where != ["pages"]
     ]
+
+
+def wrong_texts(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Return the code of each text of a catalog that has a phrase to avoid, and what is wrong."""
+    for code, text in texts.items():
+        for phrase, instead in phrases(of_pages=False):
+            if (found := phrase.search(text)) is not None:
+                yield code, f"{found[0]!r}: write {instead}"
 
 
 def findings(text: str) -> Iterator[tuple[int, str]]:
@@ -60,6 +73,7 @@ def main() -> int:
         for path in pages()
         for number, what in findings(path.read_text("utf-8"))
     ]
+    wrong += [f"{english.__name__}:{code}: {what}" for code, what in wrong_texts(english.TEXTS)]
     for line in wrong:
         sys.stdout.write(f"{line}\n")
     return 1 if wrong else 0

@@ -1,0 +1,44 @@
+"""How programs on this host reach the tables: requests, and the Unix socket that takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_ctl.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from shoe_ctl.api.requests import (
+        BadRequest,
+        Caller,
+        Command,
+        RedeliverRequest,
+        Request,
+        StatusRequest,
+        read_request,
+    )
+    from shoe_ctl.api.unix_socket import serving
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "BadRequest": "requests",
+            "Caller": "requests",
+            "Command": "requests",
+            "RedeliverRequest": "requests",
+            "Request": "requests",
+            "StatusRequest": "requests",
+            "read_request": "requests",
+            "serving": "unix_socket",
+        },
+    )
+
+__all__ = [
+    "BadRequest",
+    "Caller",
+    "Command",
+    "RedeliverRequest",
+    "Request",
+    "StatusRequest",
+    "read_request",
+    "serving",
+]

@@ -38,7 +38,7 @@ BACKLOG = 64
 
 @contextmanager
 def bound_socket(path: Path, *, gid: int | None = None) -> Iterator[socket.socket]:
-    """A socket that listens at ``path`` and belongs to group ``gid``; on leaving it is gone.
+    """Open a socket that listens at ``path`` and belongs to group ``gid``; remove it on leaving.
 
     What a daemon that died left there is replaced.
 
@@ -63,7 +63,7 @@ def bound_socket(path: Path, *, gid: int | None = None) -> Iterator[socket.socke
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Holds the folder, so that two daemons that start at once do not both find it free."""
+    """Lock the folder, so that two daemons that start at once do not both find it free."""
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
@@ -86,7 +86,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _clear(path: Path) -> None:
-    """Removes the socket of a daemon that died."""
+    """Remove the socket of a daemon that died."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -104,7 +104,7 @@ def _clear(path: Path) -> None:
 
 
 def _bind(listener: socket.socket, path: Path, gid: int | None) -> tuple[int, int]:
-    """Binds it closed, opens it to its group, and only then listens."""
+    """Bind the socket for its owner only, open it to its group, and only then listen."""
     os.fchmod(listener.fileno(), 0o600)  # Linux makes the file with the socket's own mode
     listener.bind(os.fsencode(path))
     made = path.lstat()
@@ -121,7 +121,7 @@ def _bind(listener: socket.socket, path: Path, gid: int | None) -> tuple[int, in
 
 
 def _remove(path: Path, inode: tuple[int, int]) -> None:
-    """Removes our own file; what someone else put there since stays."""
+    """Remove the socket that this process made; what another put there since stays."""
     with suppress(OSError):
         found = path.lstat()
         if (found.st_dev, found.st_ino) == inode:
@@ -184,7 +184,7 @@ class _Talk:
         self._stopping = False
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One conversation, from the first byte to the last."""
+        """Serve one connection, from the first byte to the last."""
         task = asyncio.current_task()
         assert task is not None
         self._talks.add(task)
@@ -206,7 +206,7 @@ class _Talk:
             writer.transport.abort()
 
     async def stop(self) -> None:
-        """Ends every conversation, those in the middle of an answer after it."""
+        """Close every conversation, those in the middle of an answer after it."""
         self._stopping = True
         for task in self._talks - self._handling:
             task.cancel()
@@ -266,7 +266,7 @@ class _Talk:
 
 
 async def _line(reader: asyncio.StreamReader) -> tuple[bytes | None, str | None]:
-    """The next line, or what is wrong with it; neither at the end."""
+    """Read the next line, or what is wrong with it; neither at the end."""
     try:
         return await reader.readuntil(b"\n"), None
     except asyncio.LimitOverrunError:
@@ -276,7 +276,7 @@ async def _line(reader: asyncio.StreamReader) -> tuple[bytes | None, str | None]
 
 
 def _uid(writer: asyncio.StreamWriter) -> int:
-    """The user id of the process that connected, as the kernel noted it."""
+    """Return the user id of the process that connected, as the kernel noted it."""
     peer: socket.socket = writer.get_extra_info("socket")
     raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, uid, _ = _CREDENTIALS.unpack(raw)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from shoe_ctl.errors import JournalError, ShoeCtlError
-from shoe_ctl.terminal_text import printable
+from shoe_ctl.terminal_text import cell_width, pad, printable
 
 if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
@@ -40,6 +40,15 @@ class Column(NamedTuple):
     right: bool = False
     style: str = ""
     fits: bool = True
+
+
+def format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return cells in columns of plain text; a column of negative width is set to the right."""
+    padded = [
+        pad(cell, width) if width >= 0 else " " * (-width - cell_width(cell)) + cell
+        for cell, width in zip(map(printable, cells), widths, strict=True)
+    ]
+    return "  ".join(padded).rstrip()
 
 
 def is_terminal() -> bool:

@@ -12,12 +12,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from shoe_ctl.cli.common import Column, is_terminal, make_cell, make_console, make_table
+from shoe_ctl.cli.common import Column, format_row, is_terminal, make_cell, make_console, make_table
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 
-_ROW = "{:<26}  {:>3}  {:<10}  {:<9}  {:>5}  {:<7}  {:>6}"
+_WIDTHS = (26, -3, 10, 9, -5, 7, -6)
 _HEADS = ("GAME", "VER", "DATE", "DECK", "DECKS", "METHODS", "WAGERS")
 _NUMBERS = ("VER", "DECKS", "WAGERS")
 
@@ -55,9 +55,9 @@ def games(as_json: bool, file: Path | None) -> None:
             table.add_row(*map(make_cell, _cells(game)))
         make_console().print(table)
         return
-    click.echo(_ROW.format(*_HEADS))
+    click.echo(format_row(_HEADS, _WIDTHS))
     for game in found:
-        click.echo(_ROW.format(*_cells(game)).rstrip())
+        click.echo(format_row(_cells(game), _WIDTHS))
 
 
 def _check(file: Path, as_json: bool) -> None:

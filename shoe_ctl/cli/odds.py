@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 import click
 
-from shoe_ctl.cli.common import Column, is_terminal, make_cell, make_console, make_table
+from shoe_ctl.cli.common import Column, format_row, is_terminal, make_cell, make_console, make_table
 from shoe_ctl.games import catalog
 from shoe_ctl.games.odds import WagerOdds
 from shoe_ctl.games.odds import odds as odds_of
 
-_ROW = "{:<{}}  {:>10}  {:>10}  {:>10}  {:>10}"
+_WIDTHS = (-10, -10, -10, -10)
 _HEADS = ("WINS %", "PUSHES %", "RETURNS %", "EDGE %")
 
 
@@ -52,13 +52,9 @@ def odds(game: str, decks: int | None, as_json: bool) -> None:
         return
     width = max(map(len, (*found, "WAGER")))
     click.echo(title)
-    click.echo(_ROW.format("WAGER", width, *_HEADS))
+    click.echo(format_row(("WAGER", *_HEADS), (width, *_WIDTHS)))
     for name, wager in found.items():
-        click.echo(_row(name, width, wager))
-
-
-def _row(name: str, width: int, wager: WagerOdds) -> str:
-    return _ROW.format(name, width, *_percentages(wager))
+        click.echo(format_row((name, *_percentages(wager)), (width, *_WIDTHS)))
 
 
 def _percentages(wager: WagerOdds) -> list[str]:

@@ -33,11 +33,11 @@ def lines(found: Replay, sessions: RecordedSessions, *, same_rules: bool = False
         yield from _round(of)
         yield ""
     if len(rounds) > MOST_ROUNDS:
-        yield f"... and more; --json tells of {len(found.differences):,} differences"
+        yield f"... and more: --json lists {len(found.differences):,} differences"
         yield ""
     yield from _summary(found)
     if found.found and same_rules:
-        yield from named("see", "shoectl verify says whether anything was altered, and where")
+        yield from named("see", "shoectl verify finds whether anything was altered, and where")
     yield from _keys(sessions)
 
 
@@ -50,34 +50,34 @@ def _summary(found: Replay) -> Iterator[str]:
         of = f"{found.rounds_differing:,} of them"
         yield f"{many}: {differ}, in {of}" if found.rounds_differing else f"{many}: {differ}"
     if found.stopped_at is not None:
-        said = f"at record {found.stopped_at:,}, behind the first difference; --all goes on"
+        said = f"at record {found.stopped_at:,}, after the first difference; add --all to continue"
         yield from named("stopped", said)
     if found.followed:
         many = "1 input" if found.followed == 1 else f"{found.followed:,} inputs"
-        said = f"{many} behind a difference came out otherwise because of it, and are not told"
+        said = f"{many} differ only because of an earlier difference; they are not listed"
         yield from named("followed", said)
     links = "1 connection" if found.connections == 1 else f"{found.connections:,} connections"
     yield from named("decoded", f"{found.bytes:,} bytes from shoes, on {links}")
     if found.overheard:
         said = f"{found.overheard:,} bytes of connections that began before this journal does"
-        yield from named("overheard", f"{said}: frame by frame, without what was said before")
+        yield from named("overheard", f"{said}: decoded frame by frame, without what came before")
 
 
 def _keys(sessions: RecordedSessions) -> Iterator[str]:
     if not sessions.authenticated:
         if sessions.checks:
-            said = "no connection that a shoe had to prove itself on begins in this journal"
+            said = "no connection on which a shoe must authenticate begins in this journal"
             yield from named("not checked", said)
         return
     count = sessions.authenticated
     many = "1 connection" if count == 1 else f"{count:,} connections"
     if not sessions.checks:
-        said = f"{many} had to prove themselves: proofs and MACs are taken as recorded, for"
-        yield from named("not checked", f"{said} want of --key-file")
+        said = f"{many} had to authenticate; proofs and MACs are taken as recorded."
+        yield from named("not checked", f"{said} To check them, add --key-file")
         return
     for device_id, key_id in sorted(sessions.missing):
-        said = f"key {key_id} of {device_id} is not in the key file: from where it was asked"
-        yield from named("not checked", f"{said} for, proofs and MACs are taken as recorded")
+        said = f"key {key_id} of {device_id} is not in the key file: from its first use on,"
+        yield from named("not checked", f"{said} proofs and MACs are taken as recorded")
     if not sessions.missing:
         yield from named("checked", f"every proof and MAC, on {many}")
 

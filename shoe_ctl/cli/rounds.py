@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.cli.common import Column, is_terminal, make_cell, make_console, make_table
-from shoe_ctl.terminal_text import pad, printable
+from shoe_ctl.cli.common import Column, format_row, is_terminal, make_cell, make_console, make_table
+from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -126,8 +126,7 @@ def _as_text(found: Iterable[Line]) -> Iterator[str]:
         if isinstance(line, ShoeLine):
             yield printable(_heading(line), most=COLUMNS)
         else:
-            cells = zip(map(printable, _cells(line)), _WIDTHS, strict=True)
-            yield printable("  ".join(pad(*cell) for cell in cells).rstrip(), most=COLUMNS)
+            yield printable(format_row(_cells(line), _WIDTHS), most=COLUMNS)
 
 
 def _heading(line: Any) -> str:

@@ -87,7 +87,7 @@ def _show(journal: Path, found: Verification) -> None:
     if found.first_bad is None:
         rows.append(("chains", "whole"))
         if found.head_file == "missing":
-            rows.append(("head file", "missing: nothing shows that this is the newest part"))
+            rows.append(("head file", "missing: the newest records may be missing too"))
     else:
         bad = found.first_bad
         where = f"record {bad.n} {_whose(bad.table)}" if bad.n else "the file itself"
@@ -121,12 +121,12 @@ def _signed(found: Verification) -> list[tuple[str, str]]:
 
     covered = found.signed
     if covered.t_us is None:
-        where = "stands in it" if found.ok else "that holds stands before it"
-        return [("signed", f"nothing: no checkpoint {where}")]
+        where = "found" if found.ok else "found before the damage"
+        return [("signed", f"nothing: no valid checkpoint {where}")]
     many = "1 checkpoint" if covered.checkpoints == 1 else f"{covered.checkpoints:,} checkpoints"
     rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
     rows += [("public key", key) for key in covered.keys]
     if found.ok:
-        behind = f"{found.not_signed:,} records behind that" if found.not_signed else "nothing"
+        behind = f"{found.not_signed:,} records after that" if found.not_signed else "nothing"
         rows.append(("not signed", behind))
     return rows

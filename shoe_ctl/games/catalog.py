@@ -16,17 +16,17 @@ _DATA = Path(__file__).with_name("data")
 
 
 def shipped() -> tuple[str, ...]:
-    """The ids of the games that come with the product, in alphabetical order."""
+    """Return the ids of the games that come with the product, in alphabetical order."""
     return tuple(sorted(path.stem for path in _DATA.glob("*.toml")))
 
 
 def source(game: str) -> bytes:
-    """The file of a shipped game, by its id."""
+    """Return the file of a shipped game, by its id."""
     return (_DATA / f"{game}.toml").read_bytes()
 
 
 def load(ref: str) -> Game:
-    """A shipped game by its id, or the game in the file at this path.
+    """Return a shipped game by its id, or the game in the file at this path.
 
     Raises:
         GameFileError: no such game or file, or the file is not a good game file.
@@ -42,7 +42,7 @@ def load(ref: str) -> Game:
 
 
 def load_file(path: Path) -> Game:
-    """The game in this file.
+    """Return the game in this file.
 
     Raises:
         GameFileError: the file cannot be read, or is not a good game file.

@@ -23,10 +23,12 @@ from shoe_ctl.games.table_of_play import (
 )
 
 Value = str | int | bool
+
 Features = Mapping[str, Value | None]
 """A feature is None where the hand has no such thing (the rank of a pair where there is none)."""
 
 _TOTALS: tuple[Value, ...] = tuple(range(10))
+
 _YES_NO: tuple[Value, ...] = (True, False)
 
 CORE: Mapping[str, tuple[Value, ...]] = {
@@ -49,8 +51,11 @@ MIXED = "mixed"
 """``player_suit``, ``banker_suit``: the first two cards are not of one suit."""
 
 
+# Features
+
+
 def initial_values(deck: Deck) -> dict[str, tuple[Value, ...]]:
-    """Features of each hand's first two cards, each with the values it takes with this deck.
+    """Return the features of each hand's first two cards, with their values in this deck.
 
     A pair is two cards of the same rank; ``*_pair_rank`` is that rank's letter. ``*_suit`` is the
     letter of the suit (or element) that the two cards share, or ``mixed``.
@@ -78,7 +83,7 @@ class Initial(msgspec.Struct, frozen=True):
 
 
 def initial(first: Card, second: Card) -> Initial:
-    """What the conditions see of these two cards."""
+    """Return what the conditions see of these two cards."""
     return Initial(
         first.rank.value if first.rank is second.rank else None,
         first.suit.value if first.suit is second.suit else None,
@@ -88,7 +93,7 @@ def initial(first: Card, second: Card) -> Initial:
 def core_features(
     player_total: int, player_cards: int, banker_total: int, banker_cards: int
 ) -> dict[str, Value | None]:
-    """The CORE features of a round finished with these totals and card counts."""
+    """Return the CORE features of a round finished with these totals and card counts."""
     margin = player_total - banker_total
     return {
         "winner": "player" if margin > 0 else "banker" if margin < 0 else "tie",
@@ -104,7 +109,7 @@ def core_features(
 
 
 def initial_features(player: Initial, banker: Initial) -> dict[str, Value | None]:
-    """The features of both hands' first two cards."""
+    """Return the features of both hands' first two cards."""
     found = (player.pair_rank is not None) + (banker.pair_rank is not None)
     twin = found > 1 and player.pair_rank == banker.pair_rank
     return {
@@ -121,10 +126,13 @@ def initial_features(player: Initial, banker: Initial) -> dict[str, Value | None
 
 
 def features(player: Sequence[Card], banker: Sequence[Card]) -> dict[str, Value | None]:
-    """Every feature of a round that the Table of Play has finished."""
+    """Return every feature of a round that the Table of Play has finished."""
     return core_features(total(player), len(player), total(banker), len(banker)) | initial_features(
         initial(player[0], player[1]), initial(banker[0], banker[1])
     )
+
+
+# Conditions
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -133,48 +141,20 @@ class Condition(msgspec.Struct, frozen=True):
     terms: tuple[tuple[str, frozenset[Value]], ...]
 
     def holds(self, seen: Features) -> bool:
-        """Whether these features meet every term."""
+        """Return True if these features meet every term."""
         for feature, values in self.terms:  # noqa: SIM110 -- all() costs twice as much
             if seen[feature] not in values:
                 return False
         return True
 
 
+# Coverage: what can be met at all
+
 Combination = dict[str, Value | None]
 
 
-@cache
-def _ends_by_totals() -> dict[tuple[int, int], frozenset[End]]:
-    """By both two-card totals: every end that a round can have."""
-    return {
-        (player, banker): frozenset(possible_ends(player, banker))
-        for player, banker in product(range(10), repeat=2)
-    }
-
-
-def _initials(deck: Deck, decks: int) -> dict[int, frozenset[Initial]]:
-    """By two-card total: what the first two cards of a hand can be."""
-    points = {card.rank.value: card.points for card in deck.cards}
-    suits = [suit.value for suit in deck.suits]
-    found: dict[int, set[Initial]] = {points: set() for points in range(10)}
-    for first, second in product(points, repeat=2):
-        pair = first if first == second else None
-        shared = [None] if pair and decks == 1 else [None, *suits]
-        found[(points[first] + points[second]) % 10] |= {Initial(pair, suit) for suit in shared}
-    return {points: frozenset(seen) for points, seen in found.items()}
-
-
-def _seen_of(hands: Collection[Initial], side: str, names: Collection[str]) -> set[Initial]:
-    """One side's hands with what none of the features looks at left out."""
-    rank = not {"pairs", f"{side}_pair", f"{side}_pair_rank"}.isdisjoint(names)
-    suit = not {f"{side}_suit", f"{side}_suited"}.isdisjoint(names)
-    return {
-        Initial(hand.pair_rank if rank else None, hand.suit if suit else None) for hand in hands
-    }
-
-
 def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combination]:
-    """Every combination of values of these features that some finished round has.
+    """Return every combination of these features' values that some finished round has.
 
     ``decks`` is the most decks the game is played with (1 rules out two cards of one face).
     """
@@ -197,6 +177,36 @@ def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combina
     return [dict(zip(core + early, seen, strict=True)) for seen in found]
 
 
+@cache
+def _ends_by_totals() -> dict[tuple[int, int], frozenset[End]]:
+    """Return every end that a round can have, by both two-card totals."""
+    return {
+        (player, banker): frozenset(possible_ends(player, banker))
+        for player, banker in product(range(10), repeat=2)
+    }
+
+
+def _initials(deck: Deck, decks: int) -> dict[int, frozenset[Initial]]:
+    """Return what the first two cards of a hand can be, by their total."""
+    points = {card.rank.value: card.points for card in deck.cards}
+    suits = [suit.value for suit in deck.suits]
+    found: dict[int, set[Initial]] = {points: set() for points in range(10)}
+    for first, second in product(points, repeat=2):
+        pair = first if first == second else None
+        shared = [None] if pair and decks == 1 else [None, *suits]
+        found[(points[first] + points[second]) % 10] |= {Initial(pair, suit) for suit in shared}
+    return {points: frozenset(seen) for points, seen in found.items()}
+
+
+def _seen_of(hands: Collection[Initial], side: str, names: Collection[str]) -> set[Initial]:
+    """Return one side's hands without what none of the features looks at."""
+    rank = not {"pairs", f"{side}_pair", f"{side}_pair_rank"}.isdisjoint(names)
+    suit = not {f"{side}_suit", f"{side}_suited"}.isdisjoint(names)
+    return {
+        Initial(hand.pair_rank if rank else None, hand.suit if suit else None) for hand in hands
+    }
+
+
 def _project(finals: Collection[End], names: tuple[str, ...]) -> set[tuple[Value | None, ...]]:
     seen = (core_features(*final) for final in finals)
     return {tuple(one[name] for name in names) for one in seen}
@@ -209,6 +219,8 @@ def _project_initial(
     seen = (initial_features(*pair) for pair in product(players, bankers))
     return {tuple(one[name] for name in names) for one in seen}
 
+
+# Kinds of first two cards
 
 Kind = tuple[int, str | None, str | None]
 """Points total of the two cards, the pair's rank and the shared suit, as far as it matters."""
@@ -233,7 +245,7 @@ class HandKinds:
         self._any_suit = bool({"suit", "suited"} & named.keys())
 
     def kind(self, first: Card, second: Card) -> Kind:
-        """The kind of a hand that begins with these two cards."""
+        """Return the kind of a hand that begins with these two cards."""
         seen = initial(first, second)
         rank, suit = seen.pair_rank, seen.suit
         if self._any_rank is not None and rank is not None and rank not in self._ranks:

@@ -47,7 +47,7 @@ _Kinds = Mapping[Kind, Sequence[tuple[Card, Card]]]
 def decide(
     game: Game, shown: Sequence[Card | None], *, decks: int | None = None, layout: str | None = None
 ) -> dict[str, str]:
-    """Whether each wager is won or lost already: ``win``, ``lose`` or ``open``, by id.
+    """Return whether each wager is won or lost already: ``win``, ``lose`` or ``open``, by id.
 
     ``win``: every completion wins, at whatever odds. ``lose``: every completion loses. ``open``:
     neither, a certain push too.
@@ -132,7 +132,7 @@ class _Shown:
         bankers: Iterable[tuple[Card, Card]],
         unseen: Iterable[tuple[int, ...]],
     ) -> bool:
-        """Whether the decks hold one of the hands for each side and third cards of these points.
+        """Return True if the decks hold one hand for each side and third cards of these points.
 
         All at once, and beside the third cards that are known.
         """
@@ -169,7 +169,7 @@ class _Part:
         self._all_open = (1 << 2 * len(wagers)) - 1
 
     def decide(self, shown: _Shown) -> dict[str, str]:
-        """Every wager's state: the union of its results over all completions."""
+        """Return every wager's state: the union of its results over all completions."""
         met = 0
         players, bankers = self._kinds(shown.player), self._kinds(shown.banker)
         for player, banker in product(players, bankers):
@@ -186,7 +186,7 @@ class _Part:
         return {name: _TOLD[met >> 2 * place & 3] for place, name in enumerate(self.wagers)}
 
     def _results(self, player: Kind, banker: Kind, end: End | None) -> int:
-        """The result of each wager as two bits, side by side."""
+        """Return the result of each wager as two bits, side by side."""
         key = (player[1:], banker[1:], end)
         packed = self._judged.get(key)
         if packed is None:
@@ -202,7 +202,7 @@ class _Part:
     def _can_come(
         self, shown: _Shown, player: Kind, banker: Kind, unseen: Iterable[tuple[int, ...]]
     ) -> bool:
-        """Whether the decks hold cards for it: first as few as stand for all, then all."""
+        """Return True if the decks hold cards for it: first as few as stand for all, then all."""
         return shown.ample or any(
             shown.fits(
                 self._kinds(shown.player, full=full)[player],
@@ -213,7 +213,7 @@ class _Part:
         )
 
     def _kinds(self, cards: _TwoCards, *, full: bool = False) -> _Kinds:
-        """What a hand of these first two cards can be, by kind: by a few cards, or in full."""
+        """Return what a hand of these first cards can be, by kind: by a few cards, or in full."""
         key = cards, full
         kinds = self._hands.get(key)
         if kinds is None:
@@ -225,7 +225,7 @@ class _Part:
 
 
 def _pairs(cards: _TwoCards, faces: Sequence[Card]) -> Iterable[tuple[Card, Card]]:
-    """Every two cards that these can be, in whichever order."""
+    """Return every two cards that these can be, in whichever order."""
     known = [card for card in cards if card is not None]
     if not known:
         return combinations_with_replacement(faces, 2)
@@ -235,7 +235,7 @@ def _pairs(cards: _TwoCards, faces: Sequence[Card]) -> Iterable[tuple[Card, Card
 
 
 def _faces(deck: Deck, looks_at: set[str]) -> tuple[Card, ...]:
-    """One card for all those that conditions on these features cannot tell apart.
+    """Return one card for all those that conditions on these features cannot tell apart.
 
     Suits are told apart where they matter at all; ranks of no other use go by their points.
     """
@@ -249,7 +249,7 @@ def _faces(deck: Deck, looks_at: set[str]) -> tuple[Card, ...]:
 
 @lru_cache(maxsize=16)
 def _parts(game: Game) -> tuple[_Part, ...]:
-    """The game's wagers, together where they look at totals and card counts only."""
+    """Return the game's wagers, together where they look at totals and card counts only."""
     core: dict[str, Wager] = {}
     others: list[dict[str, Wager]] = []
     for name, wager in game.wagers.items():

@@ -33,28 +33,28 @@ class Fields:
         self._read: list[str] = []
 
     def error(self, key: str, expected: str, found: object = None) -> GameFileError:
-        """The error for this key; ``found`` is shown when given."""
+        """Return the error for this key; ``found`` is shown when given."""
         where = ".".join(part for part in (self._path, key) if part)
         shown = "" if found is None else f", found {_shown(found)}"
         return GameFileError(f"{self._file}: {where}: expected {expected}{shown}")
 
     def names(self) -> tuple[str, ...]:
-        """Every key of the table, in the file's order."""
+        """Return every key of the table, in the file's order."""
         return tuple(self._table)
 
     def has(self, key: str) -> bool:
-        """Whether the table has the key."""
+        """Return True if the table has the key."""
         return key in self._table
 
     def text(self, key: str, expected: str = "text") -> str:
-        """A string that is not empty."""
+        """Return a string that is not empty."""
         found = self._take(key, expected)
         if not isinstance(found, str) or not found.strip():
             raise self.error(key, expected, found)
         return found
 
     def name(self, key: str) -> str:
-        """An id: lower-case letters, digits and underscores."""
+        """Return an id: lower-case letters, digits and underscores."""
         found = self.text(key, _NAME_EXPECTED)
         if not _NAME.match(found):
             raise self.error(key, _NAME_EXPECTED, found)
@@ -66,7 +66,7 @@ class Fields:
             raise self.error(key, _NAME_EXPECTED, key)
 
     def one_of(self, key: str, choices: Iterable[str]) -> str:
-        """One of these words."""
+        """Return one of these words."""
         known = tuple(choices)
         expected = _either(known)
         found = self._take(key, expected)
@@ -75,7 +75,7 @@ class Fields:
         return found
 
     def rule(self, key: str) -> str | None:
-        """A rule number such as 3.14.2; None where the file says ``none``."""
+        """Return a rule number such as 3.14.2; None where the file says ``none``."""
         expected = 'a rule number such as "3.14.2", or "none"'
         found = self.text(key, expected)
         if found == NONE:
@@ -85,7 +85,7 @@ class Fields:
         return found
 
     def integer(self, key: str, low: int, high: int) -> int:
-        """A whole number between these bounds, both included."""
+        """Return a whole number between these bounds, both included."""
         expected = f"a whole number from {low} to {high}"
         found = self._take(key, expected)
         if not isinstance(found, int) or isinstance(found, bool) or not low <= found <= high:
@@ -93,7 +93,7 @@ class Fields:
         return found
 
     def integers(self, key: str, low: int, high: int) -> tuple[int, ...]:
-        """A list of different whole numbers between these bounds."""
+        """Return a list of different whole numbers between these bounds."""
         expected = f"a list of different whole numbers from {low} to {high}"
         found = self._take(key, expected)
         whole = isinstance(found, list) and all(
@@ -105,14 +105,14 @@ class Fields:
         return tuple(found)
 
     def flag(self, key: str) -> bool:
-        """True or false."""
+        """Return true or false."""
         found = self._take(key, "true or false")
         if not isinstance(found, bool):
             raise self.error(key, "true or false", found)
         return found
 
     def date(self, key: str) -> str | None:
-        """A date as ``2022-03-09``; None where the file says ``none``."""
+        """Return a date as ``2022-03-09``; None where the file says ``none``."""
         expected = 'a date such as 2022-03-09 (no quotes), or "none"'
         found = self._take(key, expected)
         if found == NONE:
@@ -122,7 +122,7 @@ class Fields:
         return found.isoformat()
 
     def texts(self, key: str, choices: Sequence[str] | None = None) -> tuple[str, ...]:
-        """A list of different strings, each one of ``choices`` where given."""
+        """Return a list of different strings, each one of ``choices`` where given."""
         expected = f"a list of {_either(choices)}" if choices is not None else "a list of text"
         found = self._take(key, expected)
         if not isinstance(found, list):
@@ -138,27 +138,27 @@ class Fields:
         return tuple(taken)
 
     def table(self, key: str) -> Fields:
-        """The table under this key."""
+        """Return the table under this key."""
         found = self._take(key, "a table")
         if not isinstance(found, dict):
             raise self.error(key, "a table", found)
         return Fields(self._file, f"{self._path}.{key}" if self._path else key, found)
 
     def table_or_none(self, key: str) -> Fields | None:
-        """The table under this key; None where the file says ``none``."""
+        """Return the table under this key; None where the file says ``none``."""
         if self._table.get(key) == NONE:
             self._read.append(key)
             return None
         return self.table(key)
 
     def table_or_tables(self, key: str) -> tuple[Fields, ...]:
-        """One table, or a list of them."""
+        """Return one table, or a list of them."""
         if isinstance(self._table.get(key), list):
             return self.tables(key)
         return (self.table(key),)
 
     def tables(self, key: str) -> tuple[Fields, ...]:
-        """The list of tables under this key."""
+        """Return the list of tables under this key."""
         found = self._take(key, "a list of tables")
         if not isinstance(found, list):
             raise self.error(key, "a list of tables", found)
@@ -169,7 +169,7 @@ class Fields:
         return tuple(Fields(self._file, f"{path}[{n}]", item) for n, item in enumerate(found))
 
     def values_of(self, key: str, known: Sequence[str | int | bool]) -> frozenset[str | int | bool]:
-        """One of these values, or a list of some of them (compared with their type)."""
+        """Return one of these values, or a list of some of them (compared with their type)."""
         expected = _either([_toml(value) for value in known])
         found = self._take(key, expected)
         listed = found if isinstance(found, list) else [found]

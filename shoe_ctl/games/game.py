@@ -197,7 +197,7 @@ class Game:
         return msgspec.structs.replace(done, wagers=MappingProxyType(offered))
 
     def offered(self, layout: str | None = None) -> tuple[str, ...]:
-        """The wagers which this layout offers, or every wager of the game, by id.
+        """Return the wagers which this layout offers, or every wager of the game, by id.
 
         Raises:
             InputRefused: the layout is unknown.
@@ -223,7 +223,7 @@ class Game:
             )
 
     def rule(self, key: str, end: str) -> str | None:
-        """The rule number to cite for this end of this irregularity, None if there is none.
+        """Return the rule number to cite for this end of this irregularity, None if there is none.
 
         Raises:
             KeyError: ``irregularity_ends.ENDS`` has no such key or end.
@@ -231,7 +231,7 @@ class Game:
         return self.irregularities[key][end]
 
     def clause(self, name: str) -> str | None:
-        """The rule number of a clause named in ``clauses.CLAUSES``, None if there is none.
+        """Return the rule number of a clause in ``game_file.CLAUSES``, None if there is none.
 
         Raises:
             KeyError: there is no such clause.

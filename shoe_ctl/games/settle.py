@@ -70,7 +70,7 @@ class PartedJudge:
         self._kept_initial: dict[object, dict[str, WagerResult]] = {}
 
     def judge(self, player: Sequence[Card], banker: Sequence[Card], kinds: object) -> Judgement:
-        """The round's judgement; ``kinds`` stands for all that conditions see of first cards."""
+        """Judge a round; ``kinds`` stands for all that conditions see of the first cards."""
         end = (total(player), len(player), total(banker), len(banker))
         core = self._ends.get(end)
         if core is None:
@@ -90,7 +90,7 @@ class PartedJudge:
 
 
 def named(conditions: Iterable[Condition]) -> set[str]:
-    """The features that these conditions look at."""
+    """Return the features that these conditions look at."""
     return {feature for condition in conditions for feature, _ in condition.terms}
 
 
@@ -139,7 +139,7 @@ class SettleTable:
         self._same: dict[object, _Judged] = {}
 
     def settle(self, cards: Sequence[Card], decks: int | None) -> Settlement:
-        """The round of these cards in dealing order: P B P B, then Player's and Banker's third.
+        """Settle the cards in dealing order: P B P B, then Player's and Banker's third.
 
         ``decks`` bounds the copies of a face; None means the game's default.
 
@@ -198,7 +198,7 @@ class SettleTable:
         )
 
     def _judge(self, player: tuple[Card, ...], banker: tuple[Card, ...], kinds: int) -> _Judged:
-        """The round judged; rounds that come to the same share one value."""
+        """Return the round judged; rounds that come to the same share one value."""
         winner, wagers, rules = self._judging.judge(player, banker, kinds)
         hands = (total(player), natural(player), total(banker), natural(banker))
         to_player = len(player) > len(banker)
@@ -232,7 +232,7 @@ class SettleTable:
         }
 
     def _dealt(self, cards: Sequence[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
-        """Both hands of a complete round; refuses anything that is not one."""
+        """Return both hands of a complete round; refuses anything that is not one."""
         for dealt in cards:
             if dealt not in self._deck:
                 raise InputRefused(f"{dealt} is not a card of {self._deck.name}")

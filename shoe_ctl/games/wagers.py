@@ -15,53 +15,11 @@ from firmware_proto.cards import Card
 from shoe_ctl.games.conditions import Condition, Features
 
 Winner = Literal["player", "banker", "tie"]
+
 Result = Literal["win", "lose", "push"]
 
 
-class HandResult(msgspec.Struct, frozen=True):
-    """One hand at the end of the round: cards in dealing order, total 0-9."""
-
-    cards: tuple[Card, ...]
-    total: int
-    natural: bool
-
-
-class WagerResult(msgspec.Struct, frozen=True):
-    """How one wager ended.
-
-    ``odds`` are exact and *to 1* (``Fraction(19, 20)`` pays 0.95 for 1), None unless won.
-    ``rule`` is the number to cite for it, None where the document gives none. ``commission`` is
-    the part of one unit's even-money win that the house keeps (already taken off the odds), None
-    where the rules speak of none.
-    """
-
-    result: Result
-    odds: Fraction | None = None
-    rule: str | None = None
-    commission: Fraction | None = None
-
-
-class Settlement(msgspec.Struct, frozen=True):
-    """A finished round. ``wagers`` holds every wager asked for, by id, read-only.
-
-    ``rules`` are the rule numbers that decided the outcome (empty where the document has none).
-    """
-
-    winner: Winner
-    player: HandResult
-    banker: HandResult
-    wagers: Mapping[str, WagerResult]
-    rules: tuple[str, ...]
-
-
-def plain_wagers(wagers: Mapping[str, WagerResult]) -> dict[str, dict[str, str]]:
-    """The wagers as they stand in JSON: ``{"banker": {"result": "win", "odds": "19/20"}}``."""
-    return {
-        wager: {"result": done.result}
-        if done.odds is None
-        else {"result": done.result, "odds": str(done.odds)}
-        for wager, done in wagers.items()
-    }
+# Pay lines
 
 
 class PayLine(msgspec.Struct, frozen=True):
@@ -79,10 +37,25 @@ class PayLine(msgspec.Struct, frozen=True):
     pays: str | None = None
 
     def holds(self, seen: Features) -> bool:
-        """Whether a round with these features is on this line."""
+        """Return True if a round with these features is on this line."""
         if not self.when.holds(seen):
             return False
         return not self.unless or not any(other.holds(seen) for other in self.unless)
+
+
+class WagerResult(msgspec.Struct, frozen=True):
+    """How one wager ended.
+
+    ``odds`` are exact and *to 1* (``Fraction(19, 20)`` pays 0.95 for 1), None unless won.
+    ``rule`` is the number to cite for it, None where the document gives none. ``commission`` is
+    the part of one unit's even-money win that the house keeps (already taken off the odds), None
+    where the rules speak of none.
+    """
+
+    result: Result
+    odds: Fraction | None = None
+    rule: str | None = None
+    commission: Fraction | None = None
 
 
 class Wager(msgspec.Struct, frozen=True):
@@ -99,15 +72,15 @@ class Wager(msgspec.Struct, frozen=True):
     lost: WagerResult
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Every condition of every pay line."""
+        """Return every condition of every pay line."""
         return tuple(c for line in self.lines for c in (line.when, *line.unless))
 
     def written(self, done: WagerResult) -> str | None:
-        """The odds of a win that this wager came to, as its file has them."""
+        """Return the odds of a win that this wager came to, as its file has them."""
         return next((line.pays for line in self.lines if line.done == done), None)
 
     def judge(self, seen: Features) -> WagerResult:
-        """How the wager ended in a round with these features."""
+        """Return how the wager ended in a round with these features."""
         for line in self.lines:
             if line.holds(seen):
                 return line.done
@@ -119,3 +92,37 @@ class OutcomeLine(msgspec.Struct, frozen=True):
 
     when: Condition
     rule: str | None
+
+
+# Settlements
+
+
+class HandResult(msgspec.Struct, frozen=True):
+    """One hand at the end of the round: cards in dealing order, total 0-9."""
+
+    cards: tuple[Card, ...]
+    total: int
+    natural: bool
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """A finished round. ``wagers`` holds every wager asked for, by id, read-only.
+
+    ``rules`` are the rule numbers that decided the outcome (empty where the document has none).
+    """
+
+    winner: Winner
+    player: HandResult
+    banker: HandResult
+    wagers: Mapping[str, WagerResult]
+    rules: tuple[str, ...]
+
+
+def plain_wagers(wagers: Mapping[str, WagerResult]) -> dict[str, dict[str, str]]:
+    """Return the wagers for JSON: ``{"banker": {"result": "win", "odds": "19/20"}}``."""
+    return {
+        wager: {"result": done.result}
+        if done.odds is None
+        else {"result": done.result, "odds": str(done.odds)}
+        for wager, done in wagers.items()
+    }

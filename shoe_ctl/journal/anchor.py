@@ -1,7 +1,7 @@
-"""Where a journal begins: at its first record, or at a checkpoint that vouches for what was before.
+"""The anchor of a journal: its first record, or the checkpoint that a truncated one begins at.
 
-In: a reader. Out: the first record's number, every chain's end and the events told before it.
-Must not know: why the records before were taken out, who has them.
+In: a reader. Out: the first record's number, every chain's end and the event counters before it.
+Must not know: why older records were removed, who has them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Anchor(msgspec.Struct, frozen=True):
     counters: Mapping[str, tuple[int, int]] = {}
 
     def end(self, table: str) -> bytes:
-        """The hash that the table's first record here follows."""
+        """Return the hash that the table's first record here follows."""
         return self.ends.get(table, GENESIS)
 
 
@@ -35,7 +35,7 @@ FIRST_RECORD = Anchor()
 
 
 class WrongAnchor(Exception):
-    """Record ``n`` is not the one with which the journal says that it begins; ``why`` not."""
+    """Record ``n`` is not the one that the journal begins with by its last checkpoint."""
 
     def __init__(self, n: int, fault: Fault, detail: str) -> None:
         super().__init__(f"record {n}: {fault.value}: {detail}")
@@ -45,10 +45,10 @@ class WrongAnchor(Exception):
 
 
 def find_anchor(reader: Reader) -> Anchor:
-    """Where the journal begins, as its last checkpoint has it; of an export, where the file does.
+    """Return where the journal begins: as its last checkpoint says, or where an export begins.
 
     Raises:
-        WrongBeginning: it does not begin where it says it does.
+        WrongAnchor: it does not begin where it says it does.
         JournalError: the journal cannot be read.
     """
     if reader.is_export:

@@ -1,8 +1,7 @@
-"""A unit of work, built in memory and committed as a whole.
+"""Batches: records that are collected in memory and committed in one transaction.
 
-In: raw chunks, inputs and events as they come. Out: their entries in order; with the tables'
-counters, the exact bodies of the records and the ids of the events.
-Must not know: files, threads, what an input or an event means.
+In: raw chunks, inputs and events as they come. Out: with the tables' counters, the exact bodies of
+the records and the ids of the events. Must not know: files, threads, what a body means.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """One record to be. ``connection`` and ``t_us`` are remembered for the table when given."""
+    """A record without its number. ``connection`` and ``t_us`` go to the head where given."""
 
     table: str
     kind: Kind
@@ -81,14 +80,14 @@ class EventIds(msgspec.Struct, frozen=True):
     restricted: str
 
     def of(self, audience: Audience) -> str | None:
-        """The id that this audience sees, or None where it sees nothing."""
+        """Return the id that this audience sees, or None where it sees nothing."""
         return self.public if audience is Audience.PUBLIC else self.restricted
 
 
 class CommitResult(msgspec.Struct, frozen=True):
-    """Where a group came to stand: its first and last record number, and its events' ids.
+    """The first and last record number of a stored batch, and the ids of its events.
 
-    An empty group has ``last_n == first_n - 1``. ``ids`` goes by the handles of ``Group.event``.
+    An empty batch has ``last_n == first_n - 1``. ``ids`` goes by the handles of ``append_event``.
     """
 
     first_n: int
@@ -107,7 +106,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
 
 class EncodedBatch(msgspec.Struct, frozen=True):
-    """A group laid out for storing: its records, its events' ids, its devices' numbers."""
+    """A batch encoded for storing: its records, its events' ids, its devices' numbers."""
 
     records: list[EncodedRecord]
     ids: dict[int, EventIds]
@@ -117,7 +116,7 @@ class EncodedBatch(msgspec.Struct, frozen=True):
 class Batch:
     """Records that are stored together or not at all, in the order they were added.
 
-    Methods that add a record return its handle, a number within this group. ``epoch`` stands in
+    Methods that add a record return its handle, a number within this batch. ``epoch`` stands in
     the source of its events.
     """
 
@@ -133,25 +132,25 @@ class Batch:
         return len(self._entries) - 1
 
     def append(self, table: str, kind: Kind, body: bytes) -> int:
-        """A record with exactly this body. For events use ``event``: their ids come later."""
+        """Append a record with this body. Events need ``append_event``: their ids come later."""
         if kind in (Kind.PUBLIC, Kind.RESTRICTED):
-            raise ValueError("an event gets its id in the commit: add it with event()")
+            raise ValueError("an event gets its id in the commit: add it with append_event()")
         return self._append(_Entry(table, kind, bytes(body)))
 
     def append_meta(self, table: str, meta: Meta) -> int:
-        """What the table is started with."""
+        """Append what the table is started with."""
         return self._append(_Entry(table, Kind.META, meta.to_bytes()))
 
     def append_ruling(self, gone_on: LossRuling) -> int:
-        """A person ruled that the journal goes on: the first record after a loss."""
+        """Append a person's ruling that the journal goes on: the first record after a loss."""
         return self._append(_Entry(JOURNAL, Kind.META, gone_on.to_bytes()))
 
     def append_snapshot(self, table: str, snapshot: Snapshot) -> int:
-        """How the table stood before anything else in this group happened."""
+        """Append how the table stood before anything else in this batch happened."""
         return self._append(_Entry(table, Kind.SNAPSHOT, snapshot.to_bytes()))
 
     def append_connection(self, table: str, connection: Connection) -> int:
-        """A connection to the table's shoe was opened; its number is remembered."""
+        """Append the opening of a connection to the table's shoe; its number is remembered."""
         body = connection.to_bytes()
         return self._append(_Entry(table, Kind.CONNECTION, body, connection=connection.number))
 
@@ -165,16 +164,16 @@ class Batch:
         t_us: int,
         data: bytes,
     ) -> int:
-        """Raw bytes; see ``bodies.Wire``."""
+        """Append raw bytes; see ``codec.Wire``."""
         wire = Wire(connection=connection, direction=direction, offset=offset, t_us=t_us, data=data)
         return self._append(_Entry(table, Kind.WIRE, wire.to_bytes()))
 
     def append_calls(self, table: str, calls: Calls) -> int:
-        """What a connection's session was told since its last bytes."""
+        """Append the calls that a connection's session got since its last bytes."""
         return self._append(_Entry(table, Kind.CALLS, calls.to_bytes()))
 
     def append_input(self, table: str, body: bytes, t_us: int) -> int:
-        """An input's bytes and its time (µs since 1970 UTC), which is remembered."""
+        """Append an input's bytes and its time (µs since 1970 UTC), which is remembered."""
         return self._append(_Entry(table, Kind.INPUT, bytes(body), t_us=t_us))
 
     def append_event(  # noqa: PLR0913 - all of it is what an event is
@@ -188,7 +187,7 @@ class Batch:
         data: Mapping[str, Any],
         data_restricted: Mapping[str, Any] | None = None,
     ) -> int:
-        """An event; its ids are in ``CommitResult.ids`` under the handle returned here.
+        """Append an event; its ids are in ``CommitResult.ids`` under the handle returned here.
 
         The restricted stream carries everything: a public event is stored once for each audience,
         and ``data_restricted``, where given, is the whole data of its restricted copy. The data is
@@ -202,27 +201,29 @@ class Batch:
         return self._append(_Event(table, type_, t_us, subject, restricted, public))
 
     def set_device_seq(self, table: str, device_id: str, seq: int) -> None:
-        """The last event number of this device that is stored once the group is."""
+        """Set the last event number of this device that is stored once the batch is."""
         self._append(_Device(table, device_id, seq))
 
     def encode(self, counters: Callable[[str], Counters]) -> EncodedBatch:
-        """Gives the events their ids and every record its exact bytes.
+        """Give the events their ids and every record its exact bytes.
 
         ``counters`` gives the counters of a table; they are counted on.
         """
-        laid = EncodedBatch([], {}, [])
+        encoded = EncodedBatch([], {}, [])
         for handle, entry in enumerate(self._entries):
             if isinstance(entry, _Entry):
                 kind = entry.kind.value
-                laid.records.append(
+                encoded.records.append(
                     EncodedRecord(entry.table, kind, entry.body, entry.connection, entry.t_us)
                 )
             elif isinstance(entry, _Device):
-                laid.devices.append((entry.table, entry.device_id, entry.seq))
+                encoded.devices.append((entry.table, entry.device_id, entry.seq))
             else:
                 source = source_of(self.epoch, entry.table)
-                laid.ids[handle] = _encode_event(entry, source, counters(entry.table), laid.records)
-        return laid
+                encoded.ids[handle] = _encode_event(
+                    entry, source, counters(entry.table), encoded.records
+                )
+        return encoded
 
 
 def _encode_event(

@@ -1,7 +1,9 @@
-"""The hash that ties every record of a table to the one before it.
+"""The hash chain of each table, and the signed checkpoints of all chains.
 
-In: the hash before, a record's number, table, kind and body. Out: the record's hash.
-Must not know: stores, groups, what a body means.
+``chain_hash`` ties every record of a table to the one before it. A ``Checkpoint`` signs where every
+chain ends; ``Checkpoints`` compares the signed ends with those that a walk over the records finds.
+
+In: records, keys. Out: hashes; the first BadRecord. Must not know: stores, what a body means.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _HEAD = struct.Struct(">QHHQ")
 
 
 def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
-    """The hash of record ``n``: 32 bytes of SHA-256.
+    """Return the hash of record ``n``: 32 bytes of SHA-256.
 
     Hashed are, one after another: the hash of the table's record before it (32 bytes, zeros for
     the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2), ``kind`` (2) and ``body``
@@ -34,10 +36,10 @@ def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> byt
 
 
 class RecordHasher:
-    """A table and a kind, made ready for many links.
+    """Hashes many records of one table and kind.
 
-    ``count`` is for whoever counts records; ``kept`` for who keeps some kinds' numbers, ``see`` for
-    who looks at the bodies of some.
+    A walk over the records keeps here: ``count``, how many there are; ``kept``, their numbers, of
+    some kinds; ``observe``, a function that takes their bodies, of some kinds.
     """
 
     __slots__ = ("_bytes", "_kind_length", "_table_length", "count", "kept", "see")
@@ -51,7 +53,7 @@ class RecordHasher:
         self.see: Callable[[bytes], None] | None = None
 
     def hash(self, before: bytes, n: int, body: bytes) -> bytes:
-        """As ``link``, of a record of this table and kind."""
+        """Return the ``chain_hash`` of a record of this table and kind."""
         head = _HEAD.pack(n, self._table_length, self._kind_length, len(body))
         return sha256(before + head + self._bytes + body).digest()
 
@@ -102,9 +104,10 @@ class SignedHead(msgspec.Struct, frozen=True):
 
 
 class AnchorRecord(msgspec.Struct, frozen=True, rename={"counters": "told"}):
-    """From where on a journal is kept: record ``n``, a checkpoint. What was before is taken out.
+    """The anchor of a truncated journal: it begins at record ``n``, a checkpoint.
 
-    ``told`` counts the events, public and restricted, that each table had before it.
+    ``counters`` (``told`` in the record) counts the events, public and restricted, that each table
+    had before it.
     """
 
     n: int
@@ -112,7 +115,7 @@ class AnchorRecord(msgspec.Struct, frozen=True, rename={"counters": "told"}):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What is signed: all chains' ends when records up to ``upto`` were stored.
+    """A signed statement: all chains' ends when records up to ``upto`` were stored.
 
     ``number`` counts the journal's checkpoints from 1; ``public_key`` is in hex. ``begins`` is None
     while nothing was ever taken out.
@@ -126,13 +129,13 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     begins: AnchorRecord | None = None
 
     def to_bytes(self, signer: Signer) -> bytes:
-        """The signature (64 bytes), then the statement that it signs: deterministic JSON."""
+        """Return the signature (64 bytes), then the statement that it signs: deterministic JSON."""
         statement = _json.encode(self)
         return signer.sign(statement) + statement
 
 
 def read_checkpoint(body: bytes) -> Checkpoint:
-    """What a checkpoint's record says, signed or not.
+    """Decode a checkpoint's record, signed or not.
 
     Raises:
         ValueError: it is none (msgspec's errors are ValueErrors).
@@ -153,7 +156,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class Checkpoints:
-    """Holds a journal's checkpoints against its chains, one after the other.
+    """Compares a journal's checkpoints with its chains, one after the other.
 
     ``trusted`` are the public keys that may sign; none: any may. ``late`` says that the first one
     seen may have any number: what was before it was taken out. ``only`` narrows what is compared to
@@ -174,7 +177,7 @@ class Checkpoints:
         self.coverage = Coverage()
 
     def check(self, n: int, body: bytes, ends: Mapping[str, bytes]) -> BadRecord | None:
-        """Record ``n`` is a checkpoint; ``ends`` are the chains' ends before it."""
+        """Return what is wrong with checkpoint ``n``; ``ends`` are the chains' ends before it."""
         try:
             said = read_checkpoint(body)
             key = bytes.fromhex(said.public_key)

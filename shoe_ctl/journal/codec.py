@@ -1,8 +1,8 @@
-"""Exact bytes of the records that the journal itself gives a form: all but inputs and events.
+"""The bytes of every kind of record but inputs and events, and the validation of raw rows.
 
-In: raw chunks, how a connection was opened, what a table was started with, how it stood. Out:
-bodies.
-Must not know: inputs, events, profiles, games; to it they are bytes, names and numbers.
+In: raw chunks, connections, starts, snapshots, rulings; rows as SQLite gives them. Out: bodies, and
+the values in them; the first invalid row.
+Must not know: inputs, events, profiles, games. Here they are bytes, names and numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shoe_ctl.records import FORMAT, NO_EPOCH, key_difference
 
 
 class Kind(Enum):
-    """What a record is; the value stands in the file."""
+    """The kind of a record; the value stands in the file."""
 
     META = "meta"
     SNAPSHOT = "snapshot"
@@ -36,7 +36,7 @@ class Kind(Enum):
 
 
 class Direction(Enum):
-    """Which way raw bytes went; the value is the byte in the record."""
+    """The direction of raw bytes; the value is the byte in the record."""
 
     FROM_SHOE = b"<"
     TO_SHOE = b">"
@@ -47,11 +47,11 @@ JOURNAL = ""
 
 
 class UnknownFormat(ValueError):
-    """A record is written in a form that this version does not read; the line says which does."""
+    """A record has a format that this version does not read; the line names the one that does."""
 
 
 class _FormatHeader(msgspec.Struct):
-    """What a record says of its own form, whatever else it says."""
+    """The keys of a record that name its format."""
 
     format: int | None = None
     software: str | None = None
@@ -72,7 +72,7 @@ _Body = TypeVar("_Body", bound=msgspec.Struct)
 
 
 def _decode_body(body: bytes, kind: type[_Body]) -> _Body:
-    """The value of these bytes, if they have the very keys that this version writes for it."""
+    """Decode a body that has exactly the keys that this version writes."""
     value = msgspec.json.decode(body, type=kind)
     written = _json.encode(value)
     if written != body:
@@ -100,13 +100,13 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
     def to_bytes(self) -> bytes:
-        """Big-endian: connection (8), offset (8), t_us (8), ``<`` or ``>`` (1), then the bytes."""
+        """Encode big-endian: connection (8), offset (8), t_us (8), ``<`` or ``>`` (1), bytes."""
         head = _WIRE_HEAD.pack(self.connection, self.offset, self.t_us, self.direction.value)
         return head + self.data
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Wire:
-        """The chunk that ``to_bytes`` gave.
+        """Decode a chunk.
 
         Raises:
             ValueError: too short, or an unknown direction.
@@ -124,7 +124,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Resume(msgspec.Struct, frozen=True):
-    """What a connection was told to go on from: a device and the last number stored of it."""
+    """Where a connection resumes: a device and the last number stored of it."""
 
     device_id: str
     seq: int
@@ -145,12 +145,12 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     authenticated: bool = False
 
     def to_bytes(self) -> bytes:
-        """Deterministic JSON."""
+        """Encode as deterministic JSON."""
         return _json.encode(self)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Connection:
-        """The connection that ``to_bytes`` gave.
+        """Decode a connection.
 
         Raises:
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
@@ -199,12 +199,12 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[Call, ...]
 
     def to_bytes(self) -> bytes:
-        """Deterministic JSON."""
+        """Encode as deterministic JSON."""
         return _json.encode(self)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Calls:
-        """The calls that ``to_bytes`` gave.
+        """Decode calls.
 
         Raises:
             ValueError: these bytes are none (msgspec's errors are ValueErrors).
@@ -227,12 +227,12 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:
-        """Deterministic JSON; the game file in base64."""
+        """Encode as deterministic JSON; the game file in base64."""
         return _json.encode(self)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Meta:
-        """The start that ``to_bytes`` gave.
+        """Decode the record of a start.
 
         Raises:
             UnknownFormat: they are of another format.
@@ -243,16 +243,16 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> str:
-        """SHA-256 of the game file and the settings, in hex: the same for the same rules."""
+        """Return the SHA-256 of game file and settings, in hex: the same for the same rules."""
         return sha256(_json.encode((self.game, self.settings))).hexdigest()
 
     def same_rules(self, other: Meta) -> bool:
-        """Whether a table goes on under the same game file and settings."""
+        """Return True if a table goes on under the same game file and settings."""
         return self.rules == other.rules
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
-    """Who ruled that a journal goes on without a part that it lost, and why."""
+    """A person's ruling that a journal goes on without a part that it lost."""
 
     person: str
     position: str
@@ -275,12 +275,12 @@ class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
     unpublished: Mapping[str, tuple[int, int]] = {}
 
     def to_bytes(self) -> bytes:
-        """Deterministic JSON."""
+        """Encode as deterministic JSON."""
         return _json.encode(self)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> LossRuling:
-        """The record that ``to_bytes`` gave.
+        """Decode a ruling.
 
         Raises:
             ValueError: these bytes are not one (msgspec's errors are ValueErrors).
@@ -311,12 +311,12 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:
-        """JSON; the state's bytes as they are."""
+        """Encode as JSON; the state's bytes stay as they are."""
         return _json.encode(self)
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Snapshot:
-        """The snapshot that ``to_bytes`` gave.
+        """Decode a snapshot.
 
         Raises:
             UnknownFormat: they are of another format.
@@ -345,7 +345,7 @@ class InvalidRow(JournalError):
 
 
 def first_invalid(rows: Sequence[Row]) -> int | None:
-    """The place of the first row that no writer stored; None where each has a record's form.
+    """Return the index of the first row that no writer stored; None where each is a record.
 
     SQLite holds a column to its type when it is written, and never looks again. Columns are looked
     at whole: there are millions of rows.

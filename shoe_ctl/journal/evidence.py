@@ -1,7 +1,7 @@
-"""What shows that a journal lost its newest part, looked at before anything is written to it.
+"""Evidence that a journal lost its newest part, collected before anything is written to it.
 
-In: a reader of the journal, its log and head file, what sinks were given. Out: doubts, one line
-each. Must not know: who decides, how a journal goes on.
+In: a reader of the journal, its log and head file, the last events that sinks got. Out: Evidence,
+one line each. Must not know: who decides, how a journal goes on.
 
 A journal without its newest part is a whole journal of an earlier moment: its chains hold, and it
 would give ids that are used to other events. Only what is kept apart from it can tell.
@@ -34,7 +34,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class DeliveredEvent(msgspec.Struct, frozen=True):
-    """The last event that a sink says it was given: ``id`` of ``source``, number ``number``.
+    """The last event that a sink got: ``id`` of ``source``, number ``number``.
 
     ``ends``: of this table it was given nothing of another source after that.
     """
@@ -60,7 +60,7 @@ class PossibleLoss(JournalError):
 
     @property
     def what(self) -> str:
-        """What shows it."""
+        """The evidence in one line."""
         shown = "; ".join(doubt.what for doubt in self.doubts)
         return f"journal {self.path} may have lost its newest records: {shown}"
 
@@ -77,7 +77,7 @@ def find_evidence(
     *,
     writer_at_work: bool = False,
 ) -> list[Evidence]:
-    """All that shows that this journal is not the newest that was stored.
+    """Return all that shows that this journal is not the newest that was stored.
 
     ``writer_at_work``: some process reads and writes the log, so that nothing is wrong with it.
 
@@ -97,7 +97,7 @@ def find_evidence(
 
 
 def was_replaced(journal: Path) -> bool:
-    """Whether the journal's file is not the one that was written last, or not as it was left.
+    """Return True if the journal's file is not the one that was written last, or was changed since.
 
     Such a one may lack anything, not its newest part alone: it is to be verified first.
     """
@@ -200,7 +200,7 @@ def _sinks_ahead(reader: Reader, given: Iterable[DeliveredEvent]) -> Iterator[Ev
 
 
 def _of_unknown_epoch(reader: Reader, table: str, last: DeliveredEvent) -> Evidence | None:
-    """The ruling that began the epoch is lost, and all that was told after it.
+    """Return that the ruling which began the epoch is lost, with all events after it.
 
     An epoch of before a ruling that is known says nothing. Nor does another journal's, where this
     journal gave the sink none of the table's events; nor what a person ruled on already.

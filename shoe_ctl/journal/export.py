@@ -1,6 +1,6 @@
-"""A stretch of one table's records as one compressed file, which is a small journal by itself.
+"""Export a selection of one table's records to a compressed file, which is a small journal itself.
 
-In: a reader, a table, where the stretch begins and ends. Out: the file, durable and read again.
+In: a reader, a table, its first and last record. Out: the file, durable and verified.
 Must not know: sets of cards, why it is made.
 """
 
@@ -57,7 +57,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def select_records(reader: Reader, table: str, first: int, last: int) -> Selection:
-    """What must be kept of a table so that its records ``first`` to ``last`` can be proved.
+    """Select what is needed of a table to prove its records ``first`` to ``last``.
 
     Raises:
         JournalError: the journal cannot be read, or a checkpoint in it.
@@ -98,7 +98,7 @@ def _read_checkpoint_of(reader: Reader, n: int, body: bytes) -> Checkpoint:
 
 
 def write_export(reader: Reader, kept: Selection, path: Path) -> None:
-    """Makes the file, for its owner only, whole or not at all; it verifies.
+    """Write the file, for its owner only, whole or not at all, and verify it.
 
     Raises:
         JournalError: the journal cannot be read or is corrupt there; it is too much for a file; the
@@ -108,8 +108,8 @@ def write_export(reader: Reader, kept: Selection, path: Path) -> None:
     def proved(new: Path) -> None:
         if (wrong := _wrong(new, kept)) is not None:
             raise JournalError(
-                f"journal {reader.path} is corrupt where it is exported: {wrong}; "
-                "shoectl verify tells more"
+                f"journal {reader.path} is corrupt where it is exported: {wrong}. "
+                f"Run: shoectl verify {reader.path}"
             )
 
     try:
@@ -121,7 +121,7 @@ def write_export(reader: Reader, kept: Selection, path: Path) -> None:
 
 
 def check_export(path: Path, kept: Selection) -> None:
-    """Whether this file holds this stretch, whole and signed to its end.
+    """Return True if this file holds this selection, whole and signed to its end.
 
     Raises:
         JournalError: it does not, or cannot be read.
@@ -131,7 +131,7 @@ def check_export(path: Path, kept: Selection) -> None:
 
 
 def _wrong(path: Path, kept: Selection) -> str | None:
-    """Why a file is not this stretch."""
+    """Return why a file does not hold this selection, or None."""
     with Reader.open(path) as export:
         found = verify(export)
         upto = export.heads()[1].get(kept.table)
@@ -145,7 +145,7 @@ def _wrong(path: Path, kept: Selection) -> str | None:
 
 
 def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
-    """The file in pieces, compressed, as an unnamed file in this folder is read.
+    """Yield the compressed export in pieces, from an unnamed file in this folder.
 
     Raises:
         JournalError: the journal cannot be read; it is too much for a file.
@@ -172,7 +172,7 @@ def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
 
 
 def _rows(reader: Reader, kept: Selection) -> Iterator[_Row]:
-    """The table's records, and every checkpoint and ruling from the first to the last, in order."""
+    """Yield the table's records, and every checkpoint and ruling between the first and the last."""
     if kept.begins is not None:
         yield from reader.rows(after=kept.begins - 1, upto=kept.begins)
     of_table = reader.rows(after=kept.after, upto=kept.upto, table=kept.table)
@@ -181,7 +181,7 @@ def _rows(reader: Reader, kept: Selection) -> Iterator[_Row]:
 
 
 def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:
-    """The journal's own chain, rulings among the checkpoints: it has no other records."""
+    """Yield the journal's own chain: checkpoints and rulings are its only records."""
     kinds = [reader.indexed_records(JOURNAL, k, after=after) for k in (Kind.CHECKPOINT, Kind.META)]
     for record in heapq.merge(*kinds, key=lambda found: found.n):
         if record.n > upto:
@@ -202,7 +202,7 @@ def _limited(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
 
 
 def _counted(rows: Iterator[_Row], heads: dict[str, Head]) -> Iterator[_Row]:
-    """Notes in ``heads`` where each chain ends, and how many events there are in these rows."""
+    """Yield the rows; record in ``heads`` each chain's end and the number of its events."""
     for row in rows:
         n, table, kind, _, digest = row
         head = heads.setdefault(table, Head(n, digest, Counters()))

@@ -1,6 +1,7 @@
-"""Files beside the journal: whole or not at all, for their owner only, on the disk when made.
+"""The journal's file and those beside it: lock, log, shared memory, head file, free space.
 
-In: a path, content. Out: the file. Must not know: what is in it.
+In: the journal's path. Out: their paths and identities, the writer's lock, files written whole or
+not at all, for their owner only. Must not know: what is stored in them.
 """
 
 from __future__ import annotations
@@ -13,10 +14,101 @@ from pathlib import Path
 
 from shoe_ctl.errors import JournalError
 
+PAGE = 4096
+"""SQLite makes sure of one byte in so many, which is enough where blocks are no smaller."""
+
+RESERVED = 128 * 1024
+"""Bytes: the index of a log of 64 MB. It is written back at four."""
+
+LEAST_ROOM = 1 << 20
+"""Bytes that must be free before a journal is opened: one that cannot grow is of no use."""
+
 
 def corrupt_journal(path: Path, what: str) -> JournalError:
     """Return the error for a journal that does not hold what was written."""
     return JournalError(f"journal {path} is corrupt: {what}. Run: shoectl verify {path}")
+
+
+# Paths and identities
+
+
+def log_path(journal: Path) -> Path:
+    """Return the path of the write-ahead log: commits that are not in the journal's file yet."""
+    return journal.with_name(journal.name + "-wal")
+
+
+def head_path(journal: Path) -> Path:
+    """Return the path of the head file: where the chains ended, kept apart from the journal."""
+    return journal.with_name(journal.name + "-head")
+
+
+FileIds = list[tuple[int, int] | None]
+"""Device and inode of a journal's file and of its log; None for one that is not there."""
+
+
+def file_ids(journal: Path) -> FileIds:
+    """Return the identities of the journal's file and its log."""
+    found: FileIds = []
+    for path in (journal, log_path(journal)):
+        try:
+            at = os.stat(path)  # noqa: PTH116 - at every commit
+        except OSError:
+            found.append(None)
+        else:
+            found.append((at.st_dev, at.st_ino))
+    return found
+
+
+def refuse_if_moved(journal: Path, opened: FileIds) -> None:
+    """Refuse a journal whose files were moved: what was just written would be lost.
+
+    Raises:
+        JournalError: the journal or its log is not the file that was opened.
+    """
+    if file_ids(journal) != opened:
+        raise JournalError(
+            f"journal {journal} was moved, deleted or replaced while it was being written. Restore "
+            f"{journal.name} and {log_path(journal).name} to continue."
+        )
+
+
+def refuse_if_lost(journal: Path, *, new: bool) -> None:
+    """Refuse to begin a journal where one is required, or where something shows that one existed.
+
+    Raises:
+        JournalError: there was.
+    """
+    if not new:
+        raise JournalError(
+            f"journal {journal} not found. Restore {journal.name} and {log_path(journal).name} to "
+            "continue."
+        )
+    found = [
+        f"its {what} {beside.name}"
+        for beside, what in ((log_path(journal), "log"), (head_path(journal), "head file"))
+        if beside.exists() and beside.stat().st_size > 0
+    ]
+    if found:
+        exist, them = ("exists", "it") if len(found) == 1 else ("exist", "them")
+        raise JournalError(
+            f"journal {journal} not found, but {' and '.join(found)} {exist}. Restore "
+            f"{journal.name} to continue, or remove {them} to begin a new journal."
+        )
+
+
+def refuse_if_full(journal: Path) -> None:
+    """Refuse to open a journal on a full disk: its first record would fail.
+
+    Raises:
+        JournalError: there is not ``LEAST_ROOM``.
+        OSError: that cannot be told.
+    """
+    disk = os.statvfs(journal.parent)
+    if disk.f_bavail * disk.f_frsize < LEAST_ROOM:
+        raise JournalError(f"journal {journal} cannot grow: the disk is full. Free some space.")
+
+
+# Writing files
 
 
 def write_atomically(
@@ -24,7 +116,7 @@ def write_atomically(
     content: bytes | Iterable[bytes],
     look: Callable[[Path], None] = lambda _: None,
 ) -> None:
-    """Makes the file beside its place and moves it there, once ``look`` found nothing wrong.
+    """Write the file beside its path and move it there once ``look`` found nothing wrong.
 
     ``content`` is all of it, or pieces, which are written as they come.
 
@@ -48,7 +140,7 @@ def write_atomically(
 
 
 def sync_folder(path: Path) -> None:
-    """Makes sure of the name of this file, not of what is in it.
+    """Sync the name of this file, not its content.
 
     Raises:
         OSError: it is not sure.
@@ -60,36 +152,7 @@ def sync_folder(path: Path) -> None:
         os.close(folder)
 
 
-PAGE = 4096
-"""SQLite makes sure of one byte in so many, which is enough where blocks are no smaller."""
-
-RESERVED = 128 * 1024
-"""Bytes: the index of a log of 64 MB. It is written back at four."""
-
-
-class SharedMemoryFile:
-    """Holds the index's blocks while the journal is open. There must be a connection already.
-
-    Raises:
-        OSError: there is no room.
-    """
-
-    def __init__(self, journal: Path) -> None:
-        self._fd: int | None = None
-        if os.statvfs(journal.parent).f_frsize >= PAGE:
-            return
-        self._fd = os.open(journal.with_name(journal.name + "-shm"), os.O_RDWR | os.O_CLOEXEC)
-        try:
-            os.posix_fallocate(self._fd, 0, RESERVED)
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """To be called when the connections are closed: it takes this process's locks with it."""
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+# The lock of the one writer
 
 
 class WriterLock:
@@ -126,8 +189,17 @@ class WriterLock:
             self._fd = -1
 
 
+def _open_lock_file(path: Path, journal: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise JournalError(f"journal {journal}: no such directory") from None
+    except OSError as error:
+        raise JournalError(f"journal {journal} is not writable: {error.strerror}") from None
+
+
 def is_held(journal: Path) -> bool:
-    """Whether a process holds the journal's lock; looking gets in nobody's way."""
+    """Return True if a process holds the journal's lock. This takes no lock itself."""
     try:
         inode = journal.with_name(journal.name + "-lock").stat().st_ino
         held = Path("/proc/locks").read_text("ascii")
@@ -138,90 +210,31 @@ def is_held(journal: Path) -> bool:
     )
 
 
-def _open_lock_file(path: Path, journal: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:
-        raise JournalError(f"journal {journal}: no such directory") from None
-    except OSError as error:
-        raise JournalError(f"journal {journal} is not writable: {error.strerror}") from None
+# SQLite's shared memory
 
 
-FileIds = list[tuple[int, int] | None]
-"""The devices and numbers of the files that stand at a journal's places; None where none does."""
+class SharedMemoryFile:
+    """Reserves the blocks of SQLite's shared memory while the journal is open.
 
+    There must be a connection already.
 
-LEAST_ROOM = 1 << 20
-"""Bytes that must be free before a journal is opened: one that cannot grow is of no use."""
+    Raises:
+        OSError: there is no room.
+    """
 
-
-def log_path(journal: Path) -> Path:
-    """Where what was committed last stands until it is written back into the journal."""
-    return journal.with_name(journal.name + "-wal")
-
-
-def head_path(journal: Path) -> Path:
-    """Where it is noted, apart from the journal, how far it went."""
-    return journal.with_name(journal.name + "-head")
-
-
-def file_ids(journal: Path) -> FileIds:
-    """Which files the journal and its log are now."""
-    found: FileIds = []
-    for path in (journal, log_path(journal)):
+    def __init__(self, journal: Path) -> None:
+        self._fd: int | None = None
+        if os.statvfs(journal.parent).f_frsize >= PAGE:
+            return
+        self._fd = os.open(journal.with_name(journal.name + "-shm"), os.O_RDWR | os.O_CLOEXEC)
         try:
-            at = os.stat(path)  # noqa: PTH116 - at every commit
-        except OSError:
-            found.append(None)
-        else:
-            found.append((at.st_dev, at.st_ino))
-    return found
+            os.posix_fallocate(self._fd, 0, RESERVED)
+        except BaseException:
+            self.close()
+            raise
 
-
-def refuse_if_moved(journal: Path, opened: FileIds) -> None:
-    """What was just written may stand where nobody finds it.
-
-    Raises:
-        JournalError: the journal or its log is not the file that was opened.
-    """
-    if file_ids(journal) != opened:
-        raise JournalError(
-            f"journal {journal} was moved, deleted or replaced while it was being written. Restore "
-            f"{journal.name} and {log_path(journal).name} to continue."
-        )
-
-
-def refuse_if_lost(journal: Path, *, new: bool) -> None:
-    """A journal that is not there, or empty, is begun only where nothing says that there was one.
-
-    Raises:
-        JournalError: there was.
-    """
-    if not new:
-        raise JournalError(
-            f"journal {journal} not found. Restore {journal.name} and {log_path(journal).name} to "
-            "continue."
-        )
-    found = [
-        f"its {what} {beside.name}"
-        for beside, what in ((log_path(journal), "log"), (head_path(journal), "head file"))
-        if beside.exists() and beside.stat().st_size > 0
-    ]
-    if found:
-        exist, them = ("exists", "it") if len(found) == 1 else ("exist", "them")
-        raise JournalError(
-            f"journal {journal} not found, but {' and '.join(found)} {exist}. Restore "
-            f"{journal.name} to continue, or remove {them} to begin a new journal."
-        )
-
-
-def refuse_if_full(journal: Path) -> None:
-    """Opening a journal on a full disk would only fail again at its first record.
-
-    Raises:
-        JournalError: there is not ``LEAST_ROOM``.
-        OSError: that cannot be told.
-    """
-    disk = os.statvfs(journal.parent)
-    if disk.f_bavail * disk.f_frsize < LEAST_ROOM:
-        raise JournalError(f"journal {journal} cannot grow: the disk is full. Free some space.")
+    def close(self) -> None:
+        """Close the file, after the connections: closing drops this process's locks."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None

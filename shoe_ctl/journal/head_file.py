@@ -1,7 +1,7 @@
-"""The head file beside a journal: where its chains ended, known apart from the journal itself.
+"""The head file beside a journal: where its chains ended, kept apart from the journal itself.
 
-In: what was stored durably, table by table. Out: slots of a fixed size, each with a check; what
-they say. A journal that lost its newest part, in whatever way, is behind what stands here.
+In: what was stored durably, table by table. Out: slots of a fixed size, each with a checksum; their
+content. A journal that lost its newest part, in whatever way, is behind what stands here.
 Must not know: what a record means, what follows from a difference.
 
 Each chain has a pair of slots that are written in turn, so that a write which is torn costs the
@@ -56,7 +56,7 @@ class ChainEnd(msgspec.Struct, frozen=True):
 
 
 class HeadFileContent(msgspec.Struct, frozen=True):
-    """What a head file says. ``inode`` and ``size`` (0: not known) are the journal's file.
+    """The content of a head file. ``inode`` and ``size`` (0: not known) are the journal's file.
 
     ``unreadable`` counts pairs of which neither slot can be read.
     """
@@ -69,7 +69,7 @@ class HeadFileContent(msgspec.Struct, frozen=True):
 
 
 def read_head_file(journal: Path) -> HeadFileContent | None:
-    """What the head file says; None where there is none, or none that was made to its end.
+    """Read the head file; None where there is none, or an unfinished one.
 
     Raises:
         OSError: it cannot be read.
@@ -133,7 +133,7 @@ def _newest_chain(content: bytes, pair: int) -> ChainEnd | None:
 
 
 def _record_in(damaged: bytes) -> int:
-    """The record that a damaged slot names, right or wrong; 0 where it is cut before that."""
+    """Return the record that a damaged slot names, right or wrong; 0 where it is cut off."""
     return 0 if len(damaged) < _SLOT.size else int(_SLOT.unpack_from(damaged)[2])
 
 
@@ -166,7 +166,7 @@ class HeadFile:
             self._file.xTruncate(0)  # what cannot be read is begun anew
 
     def write_ends(self, ends: Mapping[str, tuple[int, bytes]]) -> None:
-        """These chains end so, durably: it must never be ahead of what is stored.
+        """Write where these chains end. All of it must be durable in the journal already.
 
         Raises:
             apsw.Error, OSError: it cannot be written.
@@ -202,11 +202,11 @@ class HeadFile:
 
     @property
     def is_due(self) -> bool:
-        """Whether so much was noted since the last sync that it is worth another."""
+        """True if enough was written since the last sync to sync again."""
         return self._since_sync >= SYNC_EVERY
 
     def sync(self) -> None:
-        """What was noted outlasts the power from here on.
+        """Sync the file: what was written outlasts a power failure.
 
         Raises:
             apsw.Error: it is not sure.
@@ -216,7 +216,7 @@ class HeadFile:
             self._since_sync = 0
 
     def close(self) -> None:
-        """Ends it; never raises."""
+        """Close the file. Never raises."""
         if self._file is not None:
             with suppress(apsw.Error):
                 self._file.xClose()

@@ -1,7 +1,7 @@
-"""The journal as the daemon's loop sees it: groups go in, and come back durable.
+"""The journal on the daemon's event loop: commits, and the feeds that sinks read.
 
-In: a store, the executor of its one writer thread, groups. Out: commit results; a call to each
-listener when there is more to read.
+In: a store, the executor of its one writer thread, batches. Out: commit results; a call to each
+listener when there is more to read; events after a sink's cursor.
 Must not know: sinks, what a body means.
 """
 
@@ -23,7 +23,7 @@ from shoe_ctl.records import Audience
 
 
 class Journal:
-    """Gathers what arrives while a sync is under way, so that one more sync serves it all.
+    """Collects batches while a sync is under way, so that one more sync stores them all.
 
     ``writer`` must run one call at a time and in order (one thread).
     """
@@ -36,7 +36,7 @@ class Journal:
         self._listeners: list[Callable[[], None]] = []
 
     def on_commit(self, listener: Callable[[], None]) -> None:
-        """Calls ``listener`` on the loop after every commit that stored something."""
+        """Call ``listener`` on the loop after every commit that stored something."""
         self._listeners.append(listener)
 
     @property
@@ -45,25 +45,25 @@ class Journal:
         return self._store.last_n
 
     def head(self, table: str) -> Head:
-        """Where this table's chain ends, as it is stored."""
+        """Return where this table's stored chain ends."""
         return self._store.head(table)
 
-    async def commit(self, group: Batch) -> CommitResult:
-        """Stores the group; groups are stored in the order of the calls.
+    async def commit(self, batch: Batch) -> CommitResult:
+        """Store the batch; batches are stored in the order of the calls.
 
-        Being cancelled does not take a group back: it may be stored all the same.
+        A cancelled call may still store its batch.
 
         Raises:
-            JournalError: the group is not to be relied upon, and the store takes nothing more.
+            JournalError: the batch is not to be relied upon, and the store takes nothing more.
         """
         future: asyncio.Future[CommitResult] = asyncio.get_running_loop().create_future()
-        self._waiting.append((group, future))
+        self._waiting.append((batch, future))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all(), name="journal writer")
         return await future
 
     async def move_cursor(self, sink: str, n: int, table: str | None = None) -> None:
-        """As ``Store.move_cursor``, in the writer's thread.
+        """Call ``Store.move_cursor`` in the writer's thread.
 
         Raises:
             JournalError: the store takes nothing more.
@@ -72,7 +72,7 @@ class Journal:
         await loop.run_in_executor(self._writer, self._store.move_cursor, sink, n, table)
 
     async def checkpoint(self, signer: Signer, t_us: int) -> int | None:
-        """As ``Store.checkpoint``, in the writer's thread.
+        """Call ``Store.checkpoint`` in the writer's thread.
 
         Raises:
             JournalError: the store takes nothing more.
@@ -81,7 +81,7 @@ class Journal:
         return await loop.run_in_executor(self._writer, self._store.checkpoint, signer, t_us)
 
     async def take_out(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
-        """As ``Store.take_out``, in the writer's thread.
+        """Call ``Store.truncate_before`` in the writer's thread.
 
         Raises:
             JournalError: the store takes nothing more.
@@ -92,7 +92,7 @@ class Journal:
         )
 
     async def close(self) -> None:
-        """Waits until everything handed in is stored, then closes the store."""
+        """Wait until every batch is stored, then close the store."""
         if self._writing is not None:
             await self._writing
         await asyncio.get_running_loop().run_in_executor(self._writer, self._store.close)
@@ -101,35 +101,35 @@ class Journal:
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                batch, self._waiting = self._waiting, []
-                groups = [group for group, _ in batch]
+                waiting, self._waiting = self._waiting, []
+                batches = [batch for batch, _ in waiting]
                 try:
-                    results = await loop.run_in_executor(self._writer, self._store.commit, groups)
+                    results = await loop.run_in_executor(self._writer, self._store.commit, batches)
                 except Exception as error:  # noqa: BLE001 - handed to those who wait for it
-                    _answer(batch, error)
+                    _answer(waiting, error)
                 else:
-                    _answer(batch, results)
-                    self._tell(results)
+                    _answer(waiting, results)
+                    self._notify(results)
                     if not self._waiting and self._store.is_head_file_due:
-                        await loop.run_in_executor(self._writer, self._settle)
+                        await loop.run_in_executor(self._writer, self._sync_head_file)
         finally:
             self._writing = None
 
-    def _settle(self) -> None:
+    def _sync_head_file(self) -> None:
         with suppress(JournalError):  # the next commit meets it, and says so
             self._store.sync_head_file()
 
-    def _tell(self, results: list[CommitResult]) -> None:
+    def _notify(self, results: list[CommitResult]) -> None:
         if any(result.last_n >= result.first_n for result in results):
             for listener in self._listeners:
                 listener()
 
 
 def _answer(
-    batch: list[tuple[Batch, asyncio.Future[CommitResult]]],
+    waiting: list[tuple[Batch, asyncio.Future[CommitResult]]],
     outcome: list[CommitResult] | Exception,
 ) -> None:
-    for position, (_, future) in enumerate(batch):
+    for position, (_, future) in enumerate(waiting):
         if future.done():  # its caller was cancelled meanwhile
             continue
         if isinstance(outcome, Exception):
@@ -139,17 +139,17 @@ def _answer(
 
 
 class DeadLetters(Protocol):
-    """Who is told of what a sink does not take, and takes after all; on return that is stored."""
+    """Stores which events a sink rejects, and which it accepts after all."""
 
     async def parked(self, n: int, event: bytes, why: str) -> None:
-        """The sink will not take this event, record ``n``."""
+        """Store that the sink rejected this event, record ``n``."""
 
     async def taken(self, n: int, event: bytes) -> None:
-        """The sink has taken it when it was offered again."""
+        """Store that the sink accepted the event when it was redelivered."""
 
 
 class DeliveryGate:
-    """Holds back what was stored since a start until each table's shoe was compared.
+    """Holds back events stored since a start until each table's shoe was compared.
 
     A shoe may show that the journal lost its newest part, when nothing else can: ids given since
     the start would then be used. ``after`` is the last record of before the start. ``withheld``
@@ -168,7 +168,7 @@ class DeliveryGate:
 
     @property
     def published(self) -> int:
-        """No record behind this one was let pass to any sink."""
+        """The last record that was published to any sink."""
         return self._published
 
     @property
@@ -177,18 +177,18 @@ class DeliveryGate:
         return frozenset(self._waiting)
 
     def wait_for(self, table: str) -> None:
-        """This table's shoe may show a loss, or shows one."""
+        """Hold events back until this table's shoe was compared: it may show a loss."""
         self._waiting.add(table)
 
     def open(self, table: str) -> None:
-        """This table's shoe showed none, or was waited for long enough."""
+        """Stop waiting for this table's shoe: it showed no loss, or the wait is over."""
         if table in self._waiting:
             self._waiting.discard(table)
             if not self._waiting:
                 self._tell()
 
     def open_all(self) -> None:
-        """No shoe is waited for any more: what comes next has ids that cannot be used."""
+        """Stop waiting for any shoe: ids given from now on cannot have been used."""
         if self._waiting:
             self._waiting.clear()
             self._tell()
@@ -198,15 +198,15 @@ class DeliveryGate:
             listener()
 
     def withhold(self, table: str, first: int, last: int) -> None:
-        """These records of a table are never published."""
+        """Never publish these records of a table."""
         self._withheld.append((f'{{"id":"{table}/'.encode(), first, last))
 
     def on_open(self, listener: Callable[[], None]) -> None:
-        """Calls ``listener`` when no table is waited for any more."""
+        """Call ``listener`` when no table is waited for any more."""
         self._listeners.append(listener)
 
     def passes(self, events: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-        """Those of these events that may be published, ever or by now."""
+        """Return those of these events that may be published now."""
         upto = self._after if self._waiting else None
         passed = [
             (n, body)
@@ -222,7 +222,7 @@ class DeliveryGate:
         return passed
 
     def holds(self, n: int) -> bool:
-        """Whether record ``n`` waits for a shoe."""
+        """Return True if record ``n`` waits for a shoe."""
         return bool(self._waiting) and n > self._after
 
 
@@ -258,7 +258,7 @@ class SinkFeed:
         self._position: int | None = None
 
     async def upcoming(self, limit: int) -> list[tuple[int, bytes]]:
-        """Up to ``limit`` events after the cursor: record number and the envelope's bytes.
+        """Return up to ``limit`` events after the cursor: record number and the envelope's bytes.
 
         Raises:
             JournalError: the journal cannot be read.
@@ -286,7 +286,7 @@ class SinkFeed:
             self._position = free[-1]  # all of these are withheld
 
     async def delivered(self, n: int) -> None:
-        """Everything up to record ``n`` has been delivered: it does not come again.
+        """Move the cursor: everything up to record ``n`` has been delivered.
 
         Raises:
             JournalError: the journal takes nothing more.
@@ -295,7 +295,7 @@ class SinkFeed:
         self._position = n
 
     async def parked(self, n: int, event: bytes, why: str) -> None:
-        """This event, record ``n``, is passed over for good; everything before it was delivered.
+        """Skip this event, record ``n``, for good; everything before it was delivered.
 
         Raises:
             JournalError: the journal takes nothing more.
@@ -304,7 +304,7 @@ class SinkFeed:
         await self.delivered(n)
 
     async def event(self, n: int) -> bytes | None:
-        """The event of this stream at record ``n``; None where the journal does not have it.
+        """Return the event of this stream at record ``n``; None where the journal does not have it.
 
         Raises:
             JournalError: the journal cannot be read.
@@ -316,7 +316,7 @@ class SinkFeed:
         return found[0][1] if found and found[0][0] == n else None
 
     async def taken(self, n: int, event: bytes) -> None:
-        """This event, record ``n``, was delivered after all; the cursor stays where it is.
+        """Store that this event, record ``n``, was delivered after all; the cursor stays.
 
         Raises:
             JournalError: the journal takes nothing more.

@@ -1,7 +1,7 @@
-"""What stands beside the records, held against them: last numbers and times, devices, sinks.
+"""Compare what is stored beside a table's records with the records: last numbers, times, devices.
 
-In: a table's connections and inputs as they are walked, the notes. Out: the first note that is not
-what the records lead to. It reads of a body only what a note is made of.
+In: a table's connections and inputs as they are walked, the stored values. Out: the first value
+that does not follow from the records. Must not know: more of a body than such a value needs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _opened = msgspec.json.Decoder(_Numbered)
 
 
 def _is_numbered(body: bytes) -> bool:
-    """Whether an input is an event of a shoe with a number."""
+    """Return True if an input is a shoe's event with a number."""
     return body.startswith(_SHOE) and _NO_NUMBER not in body
 
 
@@ -64,14 +64,14 @@ class DeviceNotes:
         with ``take``, now and then."""
 
     def see_connection(self, body: bytes) -> None:
-        """The table's next record is this connection: nobody has said yet who speaks."""
+        """Take the table's next record, a connection: its device is not known yet."""
         self.take()
         self._connection = body
         self._settle()
         self._speaking = None
 
     def take(self) -> None:
-        """Looks at the inputs since it last did."""
+        """Process the inputs since the last call."""
         if not self._waiting:
             return
         self._input = self._waiting[-1]
@@ -102,7 +102,7 @@ class DeviceNotes:
                 self._speaking = event.device_id
 
     def _settle(self) -> None:
-        """The last number of who speaks is known."""
+        """Store the last number of the device that is connected."""
         body, self._numbered = self._numbered, None
         if body is None or self._speaking is None:
             return
@@ -112,7 +112,7 @@ class DeviceNotes:
                 self._devices[self._speaking] = seq
 
     def wrong(self, head: Head, devices: Mapping[str, int]) -> str | None:
-        """What the table's notes say otherwise than its records; there are no more of them."""
+        """Return how the table's notes differ from its records, once all records were walked."""
         self.take()
         self._settle()
         return self._wrong_head(head) or self._wrong_devices(devices)

@@ -36,7 +36,7 @@ _STREAM = {Audience.PUBLIC: Kind.PUBLIC.value, Audience.RESTRICTED: Kind.RESTRIC
 
 
 class Head(msgspec.Struct):
-    """Where a table's chain ends, and the last numbers of the table.
+    """The end of a table's chain, and the last numbers of the table.
 
     ``connection`` is 0 before the first; ``t_us`` is the last input's time, 0 before the first.
     """
@@ -69,7 +69,7 @@ class Reader:
 
     @classmethod
     def open(cls, path: str | Path, *, in_use: bool = False, vfs: str | None = None) -> Reader:
-        """Opens a journal for reading; with ``in_use``, one whose writer is this process.
+        """Open a journal for reading; with ``in_use``, one whose writer is this process.
 
         Raises:
             JournalError: it is not there, not a journal, another version, or not readable.
@@ -97,19 +97,19 @@ class Reader:
 
     @property
     def has_new_writer(self) -> bool:
-        """Whether a writer came to a journal that was opened as one at rest: open it anew."""
+        """True if a writer came to a journal that was opened at rest: open it anew."""
         return self._at_rest and schema.has_writer(self.path)
 
     def close(self) -> None:
-        """Ends it; closing twice is no harm. Never raises: a reader has nothing to lose."""
+        """Close the connection. Closing twice is no harm. Never raises."""
         schema.close(self._connection)
 
     def abandon(self) -> None:
-        """Lets its next read fail; any thread may ask for that."""
+        """Make the next read fail; any thread may call this."""
         self._abandoned = True
 
     def heads(self) -> tuple[int, dict[str, Head]]:
-        """The last record's number (0 in an empty journal) and every table's head, at one moment.
+        """Return the last record's number (0 in an empty journal) and every head, at one moment.
 
         Raises:
             JournalError: the file cannot be read.
@@ -131,7 +131,7 @@ class Reader:
         }
 
     def moment(self) -> Moment:
-        """All that stands beside the records, at one moment.
+        """Return all that is stored beside the records, at one moment.
 
         Raises:
             JournalError: the file cannot be read.
@@ -152,7 +152,7 @@ class Reader:
         return Moment(last_n, heads, by_table, cursors)
 
     def schema_difference(self) -> schema.SchemaDifference | None:
-        """What the file's own tables, indexes, views or triggers are otherwise than we make them.
+        """Return how the file's tables, indexes, views or triggers differ from new ones.
 
         Raises:
             JournalError: the file cannot be read.
@@ -168,10 +168,10 @@ class Reader:
         table: str | None = None,
         kinds: Sequence[Kind] = (),
     ) -> Iterator[Record]:
-        """Records with ``after < n <= upto`` in order of ``n``, of a table and of kinds if named.
+        """Yield records with ``after < n <= upto`` in order, of a table and of kinds if named.
 
         Raises:
-            JournalError: the file cannot be read; ``SpoiltRecord``: one of them cannot.
+            JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
         """
         for n, name, kind, body, digest in self.rows(
             after=after, upto=upto, table=table, kinds=kinds
@@ -187,7 +187,7 @@ class Reader:
         kinds: Sequence[Kind] = (),
         passing: Callable[[int], None] = lambda _: None,
     ) -> Iterator[Row]:
-        """As ``records``, but plain rows, and with ``after=None`` those with n below 1 as well.
+        """Yield ``records`` as plain rows; with ``after=None`` also those with n below 1.
 
         ``passing`` is called now and then with the number that was come to.
         """
@@ -218,7 +218,7 @@ class Reader:
     def _parts(
         self, wanted: str, bindings: Sequence[int | str]
     ) -> tuple[list[Row], tuple[int, str | None] | None]:
-        """The rows up to the first that is spoilt, and that one's number and table."""
+        """Return the rows up to the first invalid one, and that one's number and table."""
         try:
             rows = self._batch(f"SELECT {_PARTS} {wanted}", bindings)
         except UnicodeDecodeError:
@@ -235,7 +235,7 @@ class Reader:
         return rows[:at], (n, table)
 
     def _batch(self, query: str, bindings: Sequence[int | str]) -> list[Row]:
-        """The rows; of an export only as many as ``BATCH_BYTES`` hold, and at least one."""
+        """Return the rows; of an export only as many as ``BATCH_BYTES`` hold, and at least one."""
         if not self.is_export:
             return self._fetch(query, bindings)
         self._refuse_if_abandoned()
@@ -249,7 +249,7 @@ class Reader:
         return rows
 
     def newest(self, before: int | None = None) -> int | None:
-        """The last record's number, or the last before this one; None where there is none.
+        """Return the last record's number, or the last before this one; None where there is none.
 
         Raises:
             JournalError: the file cannot be read.
@@ -262,7 +262,7 @@ class Reader:
     def indexed_records(
         self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
     ) -> Iterator[Record]:
-        """The table's ``meta``, ``snapshot`` or ``checkpoint`` records, newest first.
+        """Yield the table's ``meta``, ``snapshot`` or ``checkpoint`` records, newest first.
 
         With ``before``: from those before this record. With ``after``: oldest first, from those
         after this one. Each is looked up when it is asked for, however many records there are.
@@ -287,7 +287,7 @@ class Reader:
             yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
 
     def index_entries(self, upto: int) -> list[tuple[str, str, int]] | None:
-        """Table, kind and number of each landmark up to a record, as the file's index has them.
+        """Return table, kind and number of each indexed record up to one, as the index has them.
 
         None where the file is so old that it has none.
 
@@ -304,7 +304,7 @@ class Reader:
     def events(
         self, audience: Audience, *, after: int, limit: int, table: str | None = None
     ) -> tuple[list[tuple[int, bytes]], int]:
-        """The next events of a stream, oldest first, and how far was looked.
+        """Return the next events of a stream, oldest first, and the last record that was searched.
 
         Each is its record number and the envelope's bytes. There is no other event of the stream
         between ``after`` and the record number returned beside them.
@@ -328,7 +328,7 @@ class Reader:
         return events, events[-1][0] if len(events) == limit else last_n
 
     def count_events(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
-        """How many events, public and restricted, each table has between these two records.
+        """Return how many events, public and restricted, each table has between two records.
 
         Raises:
             JournalError: the file cannot be read.
@@ -342,7 +342,7 @@ class Reader:
         return {table: (public, restricted) for table, public, restricted in rows}
 
     def cursor(self, sink: str, table: str | None = None) -> int:
-        """The last record number delivered to this sink (of this table); 0 before the first.
+        """Return the last record number delivered to this sink (of this table); 0 before the first.
 
         Raises:
             JournalError: the file cannot be read.
@@ -355,7 +355,7 @@ class Reader:
         return int(rows[0][0]) if rows else 0
 
     def page_of(self, table: str) -> int:
-        """The first page of one of the file's own tables.
+        """Return the first page of one of the file's own tables.
 
         Raises:
             JournalError: the file cannot be read, or has no such table.
@@ -367,7 +367,7 @@ class Reader:
         return int(rows[0][0])
 
     def devices(self, table: str) -> dict[str, int]:
-        """The last event number stored of each device that this table has had.
+        """Return the last event number stored of each device that this table has had.
 
         Raises:
             JournalError: the file cannot be read.
@@ -385,7 +385,7 @@ class Reader:
         return int(self._fetch("SELECT coalesce(max(n), 0) FROM record")[0][0])
 
     def _fetch(self, query: str, bindings: Sequence[int | str] = ()) -> list[Any]:
-        """Rows as the strict tables of the schema type them, unless the file was damaged."""
+        """Return rows with the types of the schema's strict tables, unless the file is damaged."""
         self._refuse_if_abandoned()
         return self._connection.execute(query, bindings).fetchall()
 

@@ -1,6 +1,6 @@
-"""What a restart needs to know of a table, read in time that does not grow with the journal.
+"""Recovery after a restart, in time that does not grow with the journal.
 
-In: a reader. Out: last numbers and times, what the table was started with, its records from any
+In: a reader. Out: a table's last numbers and times, what it was started with, its records from any
 one on, proved to be a chain. Must not know: what inputs and states mean; who runs them.
 """
 
@@ -36,7 +36,7 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recover(reader: Reader, table: str) -> Recovered:
-    """What the journal knows of this table; a table it does not know is as new.
+    """Return what the journal knows of this table; an unknown table is as new.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -52,7 +52,7 @@ def recover(reader: Reader, table: str) -> Recovered:
 
 
 def chain_end(reader: Reader, table: str) -> Head:
-    """Where this table's chain ends; a table not known is as new.
+    """Return where this table's chain ends; an unknown table is as new.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -61,7 +61,7 @@ def chain_end(reader: Reader, table: str) -> Head:
 
 
 def last_start(reader: Reader, table: str, n: int) -> Meta | None:
-    """What the table was last started with before record ``n``; None where it was not.
+    """Return what the table was last started with before record ``n``; None where it was not.
 
     Raises:
         JournalError: the journal cannot be read, or that record in it.
@@ -71,7 +71,7 @@ def last_start(reader: Reader, table: str, n: int) -> Meta | None:
 
 
 def current_epoch(reader: Reader, table: str) -> str | None:
-    """The epoch that this table's events have now; None in a journal without any.
+    """Return the epoch that this table's events have now; None in a journal without any.
 
     It is that of the table's last start or of the last ruling on the journal, whichever is newer; a
     table not known yet takes the journal's newest.
@@ -93,7 +93,7 @@ def current_epoch(reader: Reader, table: str) -> str | None:
 
 
 def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
-    """Every ruling that the journal goes on without a lost part, newest first.
+    """Yield every ruling that the journal goes on without a lost part, newest first.
 
     Raises:
         JournalError: the journal cannot be read, or such a record in it.
@@ -106,7 +106,7 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
 
 
 def read_meta(record: Record, journal: Path) -> Meta:
-    """What a ``meta`` record says.
+    """Decode a ``meta`` record.
 
     Raises:
         JournalError: it is of another format, or its body was spoilt.
@@ -122,7 +122,7 @@ def read_meta(record: Record, journal: Path) -> Meta:
 
 
 def read_snapshot(record: Record, journal: Path) -> Snapshot:
-    """What a ``snapshot`` record says.
+    """Decode a ``snapshot`` record.
 
     Raises:
         JournalError: it is of another format.
@@ -135,19 +135,19 @@ def read_snapshot(record: Record, journal: Path) -> Snapshot:
 
 
 def unknown_format_error(record: Record, journal: Path, error: UnknownFormat) -> JournalError:
-    """The line that says where a record of another format stands, and what reads it."""
+    """Return the error that names a record of another format, and the version that reads it."""
     return JournalError(f"journal {journal}: record {record.n} of table {record.table}: {error}")
 
 
 def invalid_record_error(
     record: Record, journal: Path, what: str, error: ValueError
 ) -> JournalError:
-    """The line that says which record does not say ``what`` it should, and how it is wrong."""
+    """Return the error for a record that does not say ``what`` it should."""
     return corrupt_journal(journal, f"record {record.n} does not say {what}: {error}")
 
 
 def read_anchor(reader: Reader) -> Anchor:
-    """Where the journal begins: with its first record, unless what was before was taken out.
+    """Return where the journal begins: at its first record, unless older ones were removed.
 
     Raises:
         JournalError: the journal cannot be read, or does not begin where it says.
@@ -161,7 +161,7 @@ def read_anchor(reader: Reader) -> Anchor:
 def checked_records(
     reader: Reader, table: str, *, after: int = 0, end: bytes = GENESIS
 ) -> Iterator[Record]:
-    """The table's records behind record ``after``, whose chain hash is ``end``, to the last.
+    """Yield the table's records after record ``after``, whose chain hash is ``end``, to the last.
 
     Raises:
         JournalError: the journal cannot be read, or a record does not follow from the one before.

@@ -1,7 +1,7 @@
 """The journal's file: its tables, its version, and how a connection to it is opened.
 
 In: a path. Out: checked apsw connections; SQLite's errors as one clear line.
-Must not know: groups, chains, what is stored.
+Must not know: batches, chains, what is stored.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ CREATE INDEX landmark ON record ("table", kind, n) WHERE {INDEXED};
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turns errors of SQLite, and of what a damaged file holds, into one clear ``JournalError``."""
+    """Turn errors of SQLite and of damaged content into one clear ``JournalError``."""
     try:
         yield
     except apsw.Error as error:
@@ -142,13 +142,13 @@ def _journal_error(path: Path, error: apsw.Error) -> JournalError:
 
 
 def close(connection: apsw.Connection) -> None:
-    """Ends a connection of which nothing is wanted any more, whatever the disk says to it."""
+    """Close a connection, whatever errors the disk reports."""
     with suppress(apsw.Error):
         connection.close()
 
 
 def create(path: Path, vfs: str | None) -> None:
-    """Makes a new journal here, whole or not at all: made beside it and then moved into place.
+    """Create a new journal, whole or not at all: made beside its path, then moved there.
 
     Raises:
         apsw.Error, OSError: nothing was made.
@@ -172,7 +172,7 @@ def create(path: Path, vfs: str | None) -> None:
 
 
 def check_file(connection: apsw.Connection, path: Path) -> int:
-    """Refuses any file that is not a journal of this version; which of our ids it bears.
+    """Refuse a file that is not a journal of this version; return its application id.
 
     Raises:
         JournalError: another program's file, another version.
@@ -192,7 +192,7 @@ def check_file(connection: apsw.Connection, path: Path) -> int:
 
 
 def has_index(connection: apsw.Connection) -> bool:
-    """Whether landmarks are looked up in an index: not where somebody dropped it.
+    """Return True if the file has its index: somebody may have dropped it.
 
     Raises:
         apsw.Error: it cannot be read.
@@ -208,7 +208,7 @@ class SchemaDifference(NamedTuple):
 
 
 def schema_difference(connection: apsw.Connection) -> SchemaDifference | None:
-    """What the file's own tables, indexes, views and triggers are otherwise than they are made.
+    """Return how the file's tables, indexes, views or triggers differ from those made here.
 
     Raises:
         apsw.Error: it cannot be read.
@@ -233,7 +233,7 @@ def _form(connection: apsw.Connection) -> dict[str, tuple[str, str, str]]:
 
 
 def open_writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
-    """A checked connection that writes.
+    """Open a checked connection that writes.
 
     Raises:
         JournalError: another program's file, another version, not writable.
@@ -262,7 +262,7 @@ def open_writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Conne
 
 @contextmanager
 def new_export(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
-    """A new export without records, and the file that they are written to: it has no name.
+    """Open a new export without records, and the unnamed file that they are written to.
 
     Raises:
         apsw.Error: it cannot be written.
@@ -286,7 +286,7 @@ def new_export(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
 
 
 def _unpacked(path: Path) -> apsw.Connection:
-    """A compressed file: a short one in memory, a longer one in an unnamed temporary file.
+    """Open a compressed file: a short one in memory, a longer one in an unnamed temporary file.
 
     Raises:
         JournalError: it is cut short, damaged, or too long; there is no room for it.
@@ -304,7 +304,7 @@ def _unpacked(path: Path) -> apsw.Connection:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    """What a compressed file holds, as it is unpacked; no more than it says at its beginning.
+    """Yield the unpacked content of a compressed file; no more than its header says.
 
     Raises:
         JournalError: it is no SQLite file, cut short, damaged, or too long.
@@ -338,7 +338,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _says_length(first: bytes) -> int | None:
-    """How long an SQLite file is, by its header; None where the header does not know.
+    """Return the length of an SQLite file by its header; None where the header has none.
 
     See "The Database Header" in SQLite's file format: bytes 16, 24, 28 and 92.
     """
@@ -350,7 +350,7 @@ def _says_length(first: bytes) -> int | None:
 
 
 def _in_a_file(path: Path, pieces: Iterator[bytes]) -> apsw.Connection:
-    """These pieces in a temporary file that has no name any more once this returns.
+    """Open these pieces in a temporary file that has no name any more once this returns.
 
     Raises:
         JournalError: there is no room for it. What ``pieces`` raises, too.
@@ -386,7 +386,7 @@ def _in_a_file(path: Path, pieces: Iterator[bytes]) -> apsw.Connection:
 
 
 def has_writer(path: Path) -> bool:
-    """Whether a process writes this journal, or was cut off writing: its log lies beside it."""
+    """Return True if a process writes this journal, or was interrupted: its log is there."""
     return files.log_path(path).exists()
 
 
@@ -407,7 +407,7 @@ class ReadConnection(NamedTuple):
 
 
 def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> ReadConnection:
-    """A checked connection that can only read.
+    """Open a checked connection that can only read.
 
     A journal at rest (nobody's ``-wal`` beside it) is read as it stands, so that reading leaves no
     files behind and works from read-only media; ``in_use`` says that it has a writer anyhow.

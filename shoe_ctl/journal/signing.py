@@ -38,17 +38,17 @@ class Signer:
         self.public_key = key.public_key().public_bytes_raw()
 
     def sign(self, statement: bytes) -> bytes:
-        """The 64 bytes of the signature."""
+        """Return the 64 bytes of the signature."""
         return self._key.sign(statement)
 
 
 def key_path(journal: Path) -> Path:
-    """Where the private key of this journal is."""
+    """Return the path of the private key of this journal."""
     return journal.with_name(journal.name + "-key")
 
 
 def check_key(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> None:
-    """Whether ``signer`` would have the journal's key, told in a moment: without cryptography.
+    """Refuse what ``open_signer`` would refuse; fast, as it imports no cryptography.
 
     ``signed_with`` is the public key of the journal's last checkpoint. With ``new_key`` another key
     that lies there is taken all the same, and one is made where none lies.
@@ -70,7 +70,7 @@ def check_key(journal: Path, signed_with: bytes | None, *, new_key: bool = False
 
 
 def open_signer(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> Signer:
-    """The journal's key; made where there is none and the journal was never signed.
+    """Open the journal's key; create it where there is none and the journal was never signed.
 
     Raises:
         JournalError: as ``check``; or it cannot be made.
@@ -122,7 +122,7 @@ def _load_key(path: Path, text: bytes) -> Signer:
 
 
 def _create_key(path: Path) -> Signer:
-    """A new key, on the disk before it is used."""
+    """Create a key that is on the disk before it is used."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import (
         Encoding,
@@ -141,7 +141,7 @@ def _create_key(path: Path) -> Signer:
 
 
 def is_valid_signature(statement: bytes, signature: bytes, public_key: bytes) -> bool:
-    """Whether this is the key's signature under this statement."""
+    """Return True if this is the key's signature under this statement."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -153,7 +153,7 @@ def is_valid_signature(statement: bytes, signature: bytes, public_key: bytes) ->
 
 
 def parse_public_key(text: str) -> bytes:
-    """A public key as people hand it on: 64 hex digits, or a file with those or with PEM.
+    """Parse a public key: 64 hex digits, or a file with those or with PEM.
 
     Raises:
         UsageError: it is none of these.

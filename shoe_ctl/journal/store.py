@@ -1,6 +1,6 @@
-"""The journal's one writer: opens or makes the file, stores groups, moves cursors.
+"""The journal's one writer: opens or creates the file, stores batches, moves cursors.
 
-In: a path and groups. Out: record numbers and event ids, once they are durable.
+In: a path and batches. Out: record numbers and event ids, once they are durable.
 Must not know: loops and threads, sinks, what a body means.
 """
 
@@ -48,7 +48,7 @@ class Store:
     """The open journal. Calls block on the disk; one at a time, from any thread.
 
     After any failed write it stores nothing more until it is opened anew: SQLite and the system
-    may have dropped pages that a second sync would then claim to have written. A group whose
+    may have dropped pages that a second sync would then claim to have written. A batch whose
     commit failed may or may not be there after reopening; it was never acknowledged.
     """
 
@@ -92,7 +92,7 @@ class Store:
             raise
 
     def _note_heads(self, path: Path, vfs: str | None) -> None:
-        """The head file says where the chains end, or begins anew: all of it is on the disk."""
+        """Write the head file, or begin it anew: all that it names is on the disk."""
         with schema.translate_errors(path):
             self._noted = HeadFile(path, vfs)
             try:
@@ -103,18 +103,18 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Stores the ruling, before anything else."""
-        group = Batch()
-        group.append_ruling(accepted.ruling)
-        batch = _Transaction(self._last_n, self._heads)
-        batch.take(group)
+        """Store the ruling, before anything else."""
+        batch = Batch()
+        batch.append_ruling(accepted.ruling)
+        transaction = _Transaction(self._last_n, self._heads)
+        transaction.add(batch)
         with schema.translate_errors(self.path):
             self._log.execute("BEGIN IMMEDIATE")
-            batch.write(self._log)
+            transaction.write(self._log)
             self._log.execute(_CURSORS_BACK, (self._last_n, self._last_n))
             self._log.execute("COMMIT")
-        self._last_n = batch.last_n
-        self._heads.update(batch.heads)
+        self._last_n = transaction.last_n
+        self._heads.update(transaction.heads)
 
     @classmethod
     def open(  # noqa: PLR0913 - what it is opened with, each by name
@@ -127,7 +127,7 @@ class Store:
         accepted: AcceptedLoss | None = None,
         head_needed: bool = False,
     ) -> Store:
-        """Opens the journal, or makes it where there is none (readable by its owner only).
+        """Open the journal, or create it where there is none (readable by its owner only).
 
         ``vfs`` names a registered SQLite file layer other than the system's. With ``new`` false
         there must be one. ``given`` says which events sinks were given last, ``accepted`` that a
@@ -167,42 +167,42 @@ class Store:
             raise
 
     def reader(self) -> Reader:
-        """A connection of its own to the same journal, for reading.
+        """Open a further connection to the same journal, for reading.
 
         Raises:
             JournalError: the file cannot be read.
         """
         return Reader.open(self.path, in_use=True, vfs=self._vfs)
 
-    def commit(self, groups: Sequence[Batch]) -> list[CommitResult]:
-        """Stores these groups in this order with one sync; on return they are durable.
+    def commit(self, batches: Sequence[Batch]) -> list[CommitResult]:
+        """Store these batches in this order with one sync; on return they are durable.
 
         Raises:
             JournalError: nothing of them may be relied upon, and the store takes nothing more.
         """
-        return self._store(groups, ())
+        return self._store(batches, ())
 
     def _store(
-        self, groups: Sequence[Batch], also: Sequence[tuple[str, tuple[int, ...]]]
+        self, batches: Sequence[Batch], also: Sequence[tuple[str, tuple[int, ...]]]
     ) -> list[CommitResult]:
-        """Stores groups, and does what else belongs into the same transaction."""
+        """Store batches and execute further statements in the same transaction."""
         self._refuse_after_failure()
-        batch = _Transaction(self._last_n, self._heads)
-        results = [batch.take(group) for group in groups]
+        transaction = _Transaction(self._last_n, self._heads)
+        results = [transaction.add(batch) for batch in batches]
 
         def write(connection: apsw.Connection) -> None:
-            batch.write(connection)
+            transaction.write(connection)
             for statement, bindings in also:
                 connection.execute(statement, bindings)
 
-        moved = {table: (head.n, head.hash) for table, head in batch.heads.items()}
+        moved = {table: (head.n, head.hash) for table, head in transaction.heads.items()}
         self._write(self._log, write, moved)
-        self._last_n = batch.last_n
-        self._heads.update(batch.heads)
+        self._last_n = transaction.last_n
+        self._heads.update(transaction.heads)
         return results
 
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
-        """Signs where every chain ends; the checkpoint's record number, None if it adds nothing.
+        """Sign where every chain ends; return the checkpoint's record, None if it adds nothing.
 
         ``t_us`` is the time, in µs since 1970 UTC.
 
@@ -214,7 +214,7 @@ class Store:
         return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
 
     def truncate_before(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
-        """Takes out what stands before record ``begins.n``, a checkpoint, and signs that it was.
+        """Remove the records before ``begins.n``, a checkpoint, and sign that they were removed.
 
         Both in one transaction, so that there is no moment at which either is not so. Returns the
         new checkpoint's record number.
@@ -245,9 +245,9 @@ class Store:
             public_key=signer.public_key.hex(),
             begins=begins,
         )
-        group = Batch()
-        group.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
-        (result,) = self._store([group], also)
+        batch = Batch()
+        batch.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
+        (result,) = self._store([batch], also)
         self._signed = said
         return result.last_n
 
@@ -257,7 +257,7 @@ class Store:
         return None if self._signed is None else bytes.fromhex(self._signed.public_key)
 
     def move_cursor(self, sink: str, n: int, table: str | None = None) -> None:
-        """Remembers that this sink has every event (of this table) up to record ``n``.
+        """Store that this sink has every event (of this table) up to record ``n``.
 
         Raises:
             JournalError: as ``commit``.
@@ -270,7 +270,7 @@ class Store:
         )
 
     def sync_head_file(self) -> None:
-        """Makes sure of the head file: for when nobody waits.
+        """Sync the head file, at a moment when nobody waits.
 
         Raises:
             JournalError: as ``commit``.
@@ -285,7 +285,7 @@ class Store:
 
     @property
     def is_head_file_due(self) -> bool:
-        """Whether ``settle`` is due."""
+        """True if ``sync_head_file`` is due."""
         return self._failure is None and self._noted.is_due
 
     @property
@@ -294,20 +294,20 @@ class Store:
         return self._last_n
 
     def head(self, table: str) -> Head:
-        """Where this table's chain ends; a table not known yet is as new."""
+        """Return where this table's chain ends; an unknown table is as new."""
         return self._heads.get(table, Head(0, GENESIS, Counters()))
 
     def ends(self) -> dict[str, tuple[int, bytes]]:
-        """The last record of each chain that was stored, and its hash."""
+        """Return the last stored record of each chain, and its hash."""
         return {table: (head.n, head.hash) for table, head in self._heads.items()}
 
     @property
     def failure(self) -> str | None:
-        """Why the store takes nothing more, or None."""
+        """Why the store accepts nothing more, or None."""
         return self._failure
 
     def close(self) -> None:
-        """Ends it and frees the lock; closing twice is no harm. Never raises."""
+        """Close the journal and release the lock. Closing twice is no harm. Never raises."""
         for connection in (self._cursors, self._log):
             schema.close(connection)
         self._index.close()
@@ -328,7 +328,7 @@ class Store:
         work: Callable[[apsw.Connection], object],
         ends: Mapping[str, tuple[int, bytes]],
     ) -> None:
-        """``ends`` are the chains that it moves: noted once they are durable."""
+        """Write in a transaction; ``ends`` are the chains that it moves, for the head file."""
         done = False
         try:
             with schema.translate_errors(self.path):
@@ -372,7 +372,7 @@ def _find_evidence(
 
 
 def _truncate_log(path: Path, vfs: str | None, accepted: AcceptedLoss | None) -> None:
-    """Takes out of the log what no reader reads: a later look must not find it behind new frames.
+    """Truncate the log to what readers read: no later search may find the rest after new frames.
 
     What was never committed, that is; with ``accepted`` whatever it is, of which there is a copy.
     """
@@ -386,7 +386,7 @@ def _truncate_log(path: Path, vfs: str | None, accepted: AcceptedLoss | None) ->
 
 
 def _copy_lost_files(path: Path, epoch: str) -> None:
-    """Keeps what shows the loss, under a name of its own: going on writes over it."""
+    """Copy the files that show the loss: going on overwrites them."""
     for beside in (files.log_path(path), files.head_path(path)):
         if beside.exists():
             suffix = beside.name.removeprefix(path.name)
@@ -396,7 +396,7 @@ def _copy_lost_files(path: Path, epoch: str) -> None:
 
 
 class _Transaction:
-    """Groups on their way into one transaction, with the tables' heads as they will be."""
+    """Batches on their way into one transaction, with the tables' heads after it."""
 
     def __init__(self, last_n: int, heads: dict[str, Head]) -> None:
         self.last_n = last_n
@@ -405,10 +405,10 @@ class _Transaction:
         self._rows: list[_Row] = []
         self._devices: list[tuple[str, str, int]] = []
 
-    def take(self, group: Batch) -> CommitResult:
+    def add(self, batch: Batch) -> CommitResult:
         first_n = self.last_n + 1
-        laid = group.encode(lambda table: self._head(table).counters)
-        for record in laid.records:
+        encoded = batch.encode(lambda table: self._head(table).counters)
+        for record in encoded.records:
             self.last_n += 1
             head = self._head(record.table)
             head.hash = chain_hash(head.hash, self.last_n, record.table, record.kind, record.body)
@@ -418,8 +418,8 @@ class _Transaction:
             if record.t_us is not None:
                 head.t_us = record.t_us
             self._rows.append((self.last_n, record.table, record.kind, record.body, head.hash))
-        self._devices += laid.devices
-        return CommitResult(first_n, self.last_n, laid.ids)
+        self._devices += encoded.devices
+        return CommitResult(first_n, self.last_n, encoded.ids)
 
     def _head(self, table: str) -> Head:
         head = self.heads.get(table)
@@ -453,7 +453,7 @@ class _Transaction:
 def _trusted_heads(
     path: Path, vfs: str | None, *, in_use: bool = True
 ) -> tuple[int, dict[str, Head]]:
-    """The heads, checked against the last records: a journal cut short is not written on."""
+    """Return the heads, checked against the last records: a truncated journal is not written on."""
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
         last_n, heads = reader.heads()
         if last_n != max((head.n for head in heads.values()), default=0):
@@ -469,7 +469,7 @@ def _trusted_heads(
 
 
 def _last_checkpoint(path: Path, vfs: str | None) -> Checkpoint | None:
-    """What the last checkpoint says, whose key can be compared."""
+    """Return the last checkpoint, whose key can be compared."""
     with Reader.open(path, in_use=True, vfs=vfs) as reader:
         for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
             try:

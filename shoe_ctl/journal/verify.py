@@ -1,9 +1,10 @@
-"""Whether a journal still is what was written: walks every chain and places the first break.
+"""Verify a journal's hash chains and signatures, and diagnose the first break.
 
 In: a reader, the public keys that may have signed it. Out: a Verification.
-Must not know: what a body means, but for checkpoints and the form of what says how a table was
-started and stood. What is not signed yet only follows from what
-stands before it: whoever rewrites every hash behind the last checkpoint leaves no trace here.
+Must not know: what a body means, but for checkpoints and the format of starts and snapshots.
+
+Records behind the last checkpoint are only chained: whoever rewrites every hash behind it leaves no
+trace here.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ class Break(msgspec.Struct, frozen=True):
     after: Callable[[], Iterator[_Row]]
 
     def end(self, table: str) -> bytes:
-        """The hash that the next record of this table should follow."""
+        """Return the hash that the next record of this table should follow."""
         return self.ends.get(table, GENESIS)
 
 
 def diagnose_gap(broken: Break, expected: int) -> BadRecord:
-    """``broken.row`` has another number than ``expected``."""
+    """Diagnose a row that has another number than ``expected``."""
     n, table, *_ = broken.row
     if n < expected:
         return BadRecord(table, n, Fault.ADDED, f"records are numbered from {expected}")
@@ -63,7 +64,7 @@ def diagnose_gap(broken: Break, expected: int) -> BadRecord:
 
 
 def _first_broken_chain(broken: Break) -> str | None:
-    """The first table whose chain lost a record."""
+    """Return the first table whose chain lost a record."""
     ends = dict(broken.ends)
     for n, table, kind, body, digest in _from_break(broken):
         if chain_hash(ends.get(table, GENESIS), n, table, kind, body) != digest:
@@ -81,7 +82,7 @@ def _from_break(broken: Break) -> Iterator[_Row]:
 
 
 def diagnose(broken: Break) -> BadRecord:
-    """``broken.row`` has the right number, but its hash is not the one due."""
+    """Diagnose a row that has the right number, but not the hash that is due."""
     n, table, kind, body, digest = broken.row
     if n > max((head.n for head in broken.heads.values()), default=0):
         return BadRecord(table, n, Fault.ADDED, "it stands behind the journal's end")
@@ -94,7 +95,7 @@ def diagnose(broken: Break) -> BadRecord:
 
 
 def diagnose_in_export(broken: Break) -> BadRecord:
-    """As ``diagnose``, where numbers have gaps: other tables' records stand elsewhere."""
+    """Diagnose a row of an export, where other tables' records leave gaps in the numbers."""
     found = _by_successor(broken)
     if (found.why, found.detail) == (
         Fault.ALTERED,
@@ -105,7 +106,7 @@ def diagnose_in_export(broken: Break) -> BadRecord:
 
 
 def _by_successor(broken: Break) -> BadRecord:
-    """What the table's next record followed tells what stood here."""
+    """Diagnose a row by the record that the table's next one followed."""
     n, table, kind, body, digest = broken.row
     due = chain_hash(broken.end(table), n, table, kind, body)
     for later_n, later_table, later_kind, later_body, later_digest in broken.after():
@@ -138,7 +139,7 @@ def _by_successor(broken: Break) -> BadRecord:
 
 
 def _displaced(broken: Break) -> BadRecord | None:
-    """Finds the record that stood here among those behind it, if it is there."""
+    """Find the record that belongs here among those behind it, if it is there."""
     n, table, kind, body, digest = broken.row
     running = dict(broken.ends)
     for at, other, other_kind, other_body, other_digest in broken.after():
@@ -152,7 +153,7 @@ def _displaced(broken: Break) -> BadRecord | None:
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """What was found: ``records`` good ones of ``tables`` tables before the first bad one.
+    """The result: ``records`` good ones of ``tables`` tables before the first bad one.
 
     ``signed`` says which of them are signed; ``not_signed`` counts those behind, up to ``last_n``,
     the journal's last. ``first_n`` is the first record: those before it were taken out.
@@ -187,7 +188,7 @@ def verify(
     newest: bool = True,
     progress: Progress = lambda _n, _last_n: None,
 ) -> Verification:
-    """Walks all records there are at this moment; a daemon may go on writing behind them.
+    """Verify all records there are at this moment; a daemon may go on writing behind them.
 
     ``trusted`` are the public keys (32 bytes each) that checkpoints may be signed with; where any
     is named there must be a checkpoint. None: any key may. ``signed_to`` is a record up to which
@@ -208,7 +209,7 @@ def verify(
 
 
 def _diagnose_truncation(last_n: int, signed_to: int) -> BadRecord:
-    """Nothing in the journal tells that it was longer; it is known from elsewhere."""
+    """Diagnose a journal that is shorter than it is known to have been."""
     if last_n < signed_to:
         detail = f"it breaks off, and was signed up to record {signed_to}"
         return BadRecord(None, last_n + 1, Fault.MISSING, detail)
@@ -287,7 +288,7 @@ class _Walk:
         self._notes: dict[str, DeviceNotes] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
-        """What is wrong with the first record that is not what was written."""
+        """Return what is wrong with the first record that is not what was written."""
         try:
             return self._walked(progress)
         except InvalidRow as spoilt:
@@ -343,7 +344,7 @@ class _Walk:
         return names
 
     def _is_wrong(self, row: Row, records: int) -> BadRecord | None:
-        """What is wrong with a landmark behind so many records, though it is in its chain.
+        """Return what is wrong with an indexed record, though it is in its chain.
 
         Raises:
             JournalError: it is of another format.
@@ -376,7 +377,7 @@ class _Walk:
         return diagnose(broken) if self._whole else diagnose_in_export(broken)
 
     def heads_hold(self) -> BadRecord | None:
-        """What the heads say otherwise than the records, all of which follow from one another."""
+        """Return how the heads differ from the records, which all follow from one another."""
         heads, last_n = self._heads, self._last_n
         beyond = [(head.n, table) for table, head in heads.items() if head.n > last_n]
         if beyond:
@@ -405,14 +406,14 @@ class _Walk:
         return None
 
     def form_holds(self) -> BadRecord | None:
-        """What the file holds besides, or lacks: a trigger would change what is stored next."""
+        """Return how the file's schema was changed: a trigger would change what is stored next."""
         difference = self._reader.schema_difference()
         if difference is None:
             return None
         return BadRecord(None, 0, Fault(difference.fault), difference.what)
 
     def notes_hold(self, moment: Moment) -> BadRecord | None:
-        """What stands beside the records that they do not lead to; of an export nothing is read."""
+        """Return what is stored beside the records without following from them; not in exports."""
         if not self._whole:
             return None
         for table in sorted(moment.heads.keys() | moment.devices.keys()):
@@ -432,7 +433,7 @@ class _Walk:
         return None
 
     def index_holds(self) -> BadRecord | None:
-        """What the file's index, by which a restart looks records up, says otherwise than they."""
+        """Return how the index, by which a restart finds records, differs from them."""
         if (listed := self._reader.index_entries(self._last_n)) is None:
             return None
         indexed: dict[tuple[str, str], set[int]] = {}
@@ -450,7 +451,7 @@ class _Walk:
         return BadRecord(table, n, Fault.ALTERED, "the file's index, that does not lead to it")
 
     def _ends_at(self, table: str, head: Head) -> bool:
-        """Whether the record that the head names is the one whose hash it has."""
+        """Return True if the record that the head names has the head's hash."""
         if head.n < self._begins.n:
             return True  # a table of long ago: all of it was taken out
         rows = self._reader.rows(after=head.n - 1, upto=head.n)

@@ -1,7 +1,7 @@
-"""The log beside a journal: made sure of before anything in it is relied upon, and kept short.
+"""The write-ahead log beside a journal: synced before anything in it is relied upon, kept short.
 
-In: the journal's path, its connections. Out: a log that is on the disk; errors where it is not;
-what stands in it that SQLite passes over.
+In: the journal's path, its connections. Out: a log that is on the disk; errors where it is not; the
+frames that SQLite skips.
 Must not know: what is stored, who reads.
 
 SQLite reads a log up to its first frame that is not as it was written, and drops all behind it
@@ -30,7 +30,7 @@ _PIECE = 1 << 16
 
 
 def sync_log(journal: Path, vfs: str | None) -> None:
-    """Writes the log that a writer left once more, as it is, and syncs it.
+    """Write the log that a writer left once more, as it is, and sync it.
 
     What it left may be there to be read and yet be lost with the power: it was killed before its
     sync, or the sync failed, after which the system holds for written what it never wrote. Readers
@@ -68,7 +68,7 @@ class _Frame(NamedTuple):
 
 
 class SkippedFrames(NamedTuple):
-    """What SQLite passes over in a log: whether some of it was ``lost``, and where that begins.
+    """The frames that SQLite skips in a log: whether some were ``lost``, and where they begin.
 
     ``valid`` frames are read. ``frames`` behind them are of the same writing as they; ``stale``
     says that there are any, lost or never committed.
@@ -81,17 +81,17 @@ class SkippedFrames(NamedTuple):
 
     @property
     def stale(self) -> bool:
-        """Whether something of the same writing stands behind the end."""
+        """True if frames of the same log stand behind its end."""
         return self.frames > 0
 
     @property
     def end(self) -> int:
-        """Where the log ends that SQLite reads, in bytes."""
+        """The end of what SQLite reads, in bytes."""
         return _HEADER.size + self.valid * (_FRAME_BYTES + self.page_bytes)
 
 
 def skipped_frames(journal: Path, cursor_page: int) -> SkippedFrames | None:
-    """What of the log SQLite does not read; None without a log. A reader must be open.
+    """Return what of the log SQLite does not read; None without a log. A reader must be open.
 
     A transaction that no sync was waited for may be torn, in any of its frames: those of cursors
     (of which ``cursor_page`` is the page), and one that stores records behind them. A frame behind
@@ -130,7 +130,7 @@ def skipped_frames(journal: Path, cursor_page: int) -> SkippedFrames | None:
 
 
 def truncate_log(journal: Path, vfs: str | None, size: int) -> None:
-    """Takes what stands behind this size out of the log, for good: nobody reads it.
+    """Truncate the log to this size: nobody reads the rest.
 
     Raises:
         apsw.Error: it cannot be.
@@ -142,7 +142,7 @@ def truncate_log(journal: Path, vfs: str | None, size: int) -> None:
 
 
 def _is_header(content: bytes) -> bool:
-    """Whether SQLite takes a log with this header for one."""
+    """Return True if SQLite accepts a log with this header."""
     magic, _, page_bytes, *_, first, second = _HEADER.unpack_from(content)
     if magic not in _MAGICS or page_bytes < 512 or page_bytes > 65536:
         return False
@@ -161,7 +161,7 @@ def _page_bytes(journal: Path) -> int:
 
 
 def _valid_frames(journal: Path) -> int:
-    """How many frames SQLite reads: its shared index says so, which any reader builds."""
+    """Return how many frames SQLite reads, by the shared index that any reader builds."""
     with journal.with_name(journal.name + "-shm").open("rb") as file:
         return int(struct.unpack_from("=I", file.read(20), 16)[0])
 
@@ -174,7 +174,7 @@ def _frames(content: bytes, page_bytes: int) -> Iterator[_Frame]:
 
 
 def _first_stored(frames: list[_Frame | None], cursor_page: int) -> int | None:
-    """Where the first transaction ends that stored more than cursors."""
+    """Return where the first transaction ends that stored more than cursors."""
     only_cursors = True
     for place, frame in enumerate(frames):
         only_cursors &= frame is not None and frame.page == cursor_page
@@ -190,7 +190,7 @@ def _first_commit(frames: list[_Frame | None]) -> int | None:
 
 
 def _is_in_journal(journal: Path, content: bytes, page_bytes: int, salts: tuple[int, int]) -> bool:
-    """Whether all that was committed in the log was written back into the journal."""
+    """Return True if all that was committed in the log was written back into the journal."""
     newest: dict[int, int] = {}
     open_: dict[int, int] = {}
     for frame in _frames(content, page_bytes):
@@ -216,13 +216,13 @@ class _File(apsw.VFSFile):
 
 
 class WriteAheadLog:
-    """Writes the log back as it grows. SQLite would do so too, but say nothing where it fails."""
+    """Writes the log back as it grows. SQLite does so too, but does not report failures."""
 
     def __init__(self) -> None:
         self._pages = 0
 
     def watch(self, connection: apsw.Connection) -> None:
-        """This connection writes to it."""
+        """Watch a connection that writes to the log."""
         connection.set_wal_hook(self._grown)
 
     def _grown(self, _: apsw.Connection, __: str, pages: int) -> int:
@@ -230,7 +230,7 @@ class WriteAheadLog:
         return apsw.SQLITE_OK
 
     def write_back_if_long(self, connection: apsw.Connection) -> None:
-        """Writes it back if it is long; as far as readers let it, and the rest another time.
+        """Write the log back if it is long, as far as readers let it.
 
         Raises:
             apsw.Error: it could not be: nothing is lost that was committed, but no more may be.

@@ -1,0 +1,26 @@
+"""Where events go: the pump that delivers a stream, and JSON lines to a file or an output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_ctl.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from shoe_ctl.sinks.delivered import newest_ids
+    from shoe_ctl.sinks.jsonl import JsonlFile, JsonlStream, open_jsonl
+    from shoe_ctl.sinks.pump import Pump, Sink
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "JsonlFile": "jsonl",
+            "JsonlStream": "jsonl",
+            "Pump": "pump",
+            "Sink": "pump",
+            "newest_ids": "delivered",
+            "open_jsonl": "jsonl",
+        },
+    )
+
+__all__ = ["JsonlFile", "JsonlStream", "Pump", "Sink", "newest_ids", "open_jsonl"]

@@ -30,7 +30,7 @@ Newest = Mapping[tuple[str, Audience], int]
 
 
 def newest_ids(path: Path) -> Newest | None:
-    """The highest numbers at the file's end; None where there is no such file.
+    """Return the highest numbers at the file's end; None where there is no such file.
 
     A line that was cut off, or is none of ours, says nothing.
 

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
-
-from .pump import Sink, SinkEnded
+from shoe_ctl.sinks.pump import Sink, SinkEnded
 
 _PIECE = select.PIPE_BUF
 """A pipe that is ready takes this much without blocking."""
@@ -61,7 +60,7 @@ _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
 
 
 def open_jsonl(path: str, audience: Audience, writer: Executor) -> JsonlStream | JsonlFile:
-    """The sink for a configured path, ``-`` being standard output.
+    """Return the sink for a configured path, ``-`` being standard output.
 
     ``writer`` is an executor of this sink's own (one thread): it may block for long.
 
@@ -86,7 +85,7 @@ class JsonlStream(Sink):
         self._rest = b""
 
     async def deliver(self, events: Sequence[bytes]) -> None:
-        """As ``Sink.deliver``; waits while the other end does not read.
+        """Deliver as ``Sink.deliver``; wait while the other end does not read.
 
         Raises:
             SinkEnded: the other end is closed, or this one.
@@ -113,7 +112,7 @@ class JsonlStream(Sink):
             self._rest = _torn(data, written)
 
     async def close(self) -> None:
-        """Ends it, even while a write waits for a reader."""
+        """Close the stream, even while a write waits for a reader."""
         os.eventfd_write(self._closed, 1)
         await asyncio.get_running_loop().run_in_executor(self._writer, self._close)
 
@@ -123,7 +122,7 @@ class JsonlStream(Sink):
 
 
 def _torn(data: memoryview, written: int) -> bytes:
-    """The rest of the line that ``written`` ends in the middle of."""
+    """Return the rest of the line that ``written`` ends in the middle of."""
     whole = bytes(data)
     if written == 0 or whole[written - 1 : written] == b"\n":
         return b""
@@ -173,7 +172,7 @@ class JsonlFile(Sink):
         """Lines that were delivered, and that a cut took from the file and from its copy."""
 
     async def deliver(self, events: Sequence[bytes]) -> None:
-        """As ``Sink.deliver``; on return the lines are on the disk, in the file of that name.
+        """Deliver as ``Sink.deliver``: the lines are then on the disk, in the file of that name.
 
         Raises:
             OSError: nothing of it stands in the file, or will be overwritten by the next try.
@@ -182,7 +181,7 @@ class JsonlFile(Sink):
         await asyncio.get_running_loop().run_in_executor(self._writer, self._write, lines)
 
     async def reopen(self) -> None:
-        """Looks at once whether the name still leads to the file, and opens it anew if not."""
+        """Look at once whether the name still leads to the file, and opens it anew if not."""
         await asyncio.get_running_loop().run_in_executor(self._writer, self._reopen)
 
     def _reopen(self) -> None:
@@ -214,7 +213,7 @@ class JsonlFile(Sink):
         raise OSError(f"sink file {self._path}: it is taken away again and again")
 
     def _append(self, batch: list[bytes], data: bytes) -> None:
-        """A failed sync proves nothing: after an error the next try writes all of it anew."""
+        """Append lines. A failed sync proves nothing: the next try writes all of them anew."""
         self._tried = batch
         view, written = memoryview(data), 0
         while written < len(view):
@@ -222,7 +221,7 @@ class JsonlFile(Sink):
         os.fsync(self._fd)
 
     def _count(self, batch: Sequence[bytes]) -> None:
-        """These lines stand in the file."""
+        """Count these lines as written."""
         now_ns = time.time_ns()
         for data in batch:
             self._recent.append(_Line(self._size, now_ns, data))
@@ -232,7 +231,7 @@ class JsonlFile(Sink):
         del self._recent[: max(old - 1, len(self._recent) - _MOST_KEPT, 0)]
 
     def _find_file(self) -> None:
-        """Behind this the file ends with the last line that counts, and its name leads to it.
+        """Make sure that the file ends with the last line that counts, and has its name.
 
         Raises:
             OSError: the name cannot be opened, or leads to what is no file of events.
@@ -254,7 +253,7 @@ class JsonlFile(Sink):
         self._tried = []
 
     def _take_back(self, size: int) -> None:
-        """What was tried leaves the old file, unless it was packed with it before it could."""
+        """Remove what was tried from the old file, unless that was packed before."""
         if not self._tried:
             return
         _packing_over(self._fd, self._path, _LEFT_ALONE_S)
@@ -299,7 +298,7 @@ class JsonlFile(Sink):
         self._recent = [line for line in self._recent if line.end <= whole]
 
     def _cut_off(self, at_ns: int, size: int) -> list[bytes]:
-        """The lines that are neither in the file, cut at this time to this size, nor in its copy.
+        """Return the lines that are neither in the truncated file nor in its copy.
 
         Whoever copies a file and then cuts it misses what is written in between. Where no copy is
         found, the lines written shortly before the cut are taken for missed.
@@ -318,7 +317,7 @@ class JsonlFile(Sink):
         return doubtful
 
     async def close(self) -> None:
-        """Ends it."""
+        """Close the file."""
         await asyncio.get_running_loop().run_in_executor(self._writer, self._close)
 
     def _close(self) -> None:
@@ -330,7 +329,7 @@ class JsonlFile(Sink):
 
 
 def _at(path: Path) -> tuple[int, int] | None:
-    """The device and number of the file that the name leads to; None where it leads to none."""
+    """Return device and inode of the file that the name leads to; None where there is none."""
     try:
         at = os.stat(path)  # noqa: PTH116 - twice at every delivery
     except OSError:
@@ -339,7 +338,7 @@ def _at(path: Path) -> tuple[int, int] | None:
 
 
 def _opened(path: Path, mode: int) -> tuple[int, int]:
-    """The file of this name, made where there is none, locked; and where its last line ends.
+    """Return the file of this name, made where there is none, locked; and where its last line ends.
 
     Raises:
         OSError: one line for people says what is wrong.
@@ -384,7 +383,7 @@ def _lock(fd: int, path: Path) -> None:
 
 
 def _holder(at: os.stat_result) -> int | None:
-    """The process that has this file locked, as far as the system says."""
+    """Return the process that has this file locked, as far as the system knows."""
     where = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
     try:
         rows = [line.split() for line in Path("/proc/locks").read_text("ascii").splitlines()]
@@ -395,7 +394,7 @@ def _holder(at: os.stat_result) -> int | None:
 
 
 def _sync_folder(path: Path) -> None:
-    """A new file's name is to outlast a loss of power; a folder that nobody may read is left."""
+    """Sync a new file's name. A folder that may not be read is left."""
     with suppress(OSError):
         fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -405,7 +404,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def _whole_lines(fd: int, path: Path) -> int:
-    """The file's size without a last line that a crash cut off; that event comes again.
+    """Return the file's size without a last line that a crash cut off; that event comes again.
 
     Raises:
         OSError: the last line is cut off and is not one of ours.
@@ -423,7 +422,7 @@ def _whole_lines(fd: int, path: Path) -> int:
 
 
 def _packing_over(fd: int, path: Path, within_s: float) -> tuple[Path, bool]:
-    """What a file is called now that had this name; and whether nobody packs it any more.
+    """Return the new name of a rotated file, and True if nobody compresses it any more.
 
     Who packs a file makes the packed one before reading, and removes the other at the end. So where
     there is none yet, only what stands in the file from now on will be packed.
@@ -440,7 +439,7 @@ def _packing_over(fd: int, path: Path, within_s: float) -> tuple[Path, bool]:
 
 
 def _copied(path: Path, lines: Sequence[_Line]) -> int | None:
-    """How many bytes of the file a copy in its folder holds, one that ends within these lines.
+    """Return how much of the file a copy in its folder holds, one that ends within these lines.
 
     A copy is as long as what was copied, and ends with the same bytes; it may be compressed.
     None where there is no such copy.
@@ -456,7 +455,7 @@ def _copied(path: Path, lines: Sequence[_Line]) -> int | None:
 
 
 def _held_by(copy: Path, lines: Sequence[_Line]) -> int | None:
-    """As ``_copied``, of this file.
+    """Return as ``_copied``, of this file.
 
     Raises:
         OSError: it cannot be read, or is not compressed as its name says.

@@ -36,26 +36,26 @@ class Feed(Protocol):
     """A sink's place in its stream."""
 
     async def upcoming(self, limit: int) -> Sequence[tuple[int, bytes]]:
-        """Up to ``limit`` events after the cursor: each its number and the envelope's JSON."""
+        """Return up to ``limit`` events after the cursor: number and the envelope's JSON."""
 
     async def delivered(self, n: int) -> None:
-        """Everything up to number ``n`` has been delivered."""
+        """Record that everything up to number ``n`` has been delivered."""
 
     async def parked(self, n: int, event: bytes, why: str) -> None:
-        """The sink will not take event ``n``: it is passed over, and that is noted and told."""
+        """Park event ``n``, which the sink rejected: record it and emit an event about it."""
 
     async def event(self, n: int) -> bytes | None:
-        """Event ``n`` of the stream, which had been parked; None where it is not kept any more."""
+        """Return the parked event ``n`` of the stream; None where it is not kept any more."""
 
     async def taken(self, n: int, event: bytes) -> None:
-        """The sink has taken event ``n`` after all: that is noted and told, no place is moved."""
+        """Record that the sink accepted event ``n`` after all; the cursor stays."""
 
 
 class Sink(Protocol):
     """Somewhere events go."""
 
     async def deliver(self, events: Sequence[bytes]) -> None:
-        """On return the sink has them all; after an error they are all handed over again.
+        """Deliver them all, durably; after an error they are all delivered again.
 
         Raises:
             SinkEnded: nobody is there any more to take events; do not come again.
@@ -93,11 +93,11 @@ class Pump:
         self._ended: str | None = None
 
     def wake(self) -> None:
-        """There may be more to deliver. Call it on the loop."""
+        """Look for more to deliver. Call it on the loop."""
         self._news.set()
 
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
-        """Offers parked event ``n`` once more; asked for twice it is offered once.
+        """Redeliver parked event ``n``; asked for twice it is redelivered once.
 
         The result is None when the sink has taken it, else why not. There is none for as long as
         the sink is away, and none any more once the pump was stopped.
@@ -111,13 +111,13 @@ class Pump:
         return offer
 
     def _give_up(self, why: str) -> None:
-        """Nobody is there any more to be offered anything."""
+        """Give up every redelivery: the sink has ended."""
         self._ended = why
         while self._again:
             self._again.popitem()[1].set_result(why)
 
     def stop(self) -> None:
-        """Lets ``run`` return once what is committed now has been delivered.
+        """Let ``run`` return once what is committed now has been delivered.
 
         A sink that fails then is not tried again, and one that takes nothing for ``STALLED_S`` is
         left: what it did not get stays behind its cursor.
@@ -126,7 +126,7 @@ class Pump:
         self._news.set()
 
     async def run(self) -> None:
-        """Delivers until ``stop``, or until the sink has ended.
+        """Deliver until ``stop``, or until the sink has ended.
 
         Raises:
             JournalError: the feed cannot be read or its cursor not moved.
@@ -145,7 +145,7 @@ class Pump:
             work.result()
 
     async def _finish(self, work: asyncio.Task[None]) -> bool:
-        """Waits for ``work`` as long as it gets on; whether it ended."""
+        """Wait for ``work`` as long as it makes progress; return True if it ended."""
         while not work.done():
             before = self._batches
             await asyncio.wait({work}, timeout=STALLED_S)
@@ -169,7 +169,7 @@ class Pump:
             await self._news.wait()
 
     async def _drain(self) -> bool:
-        """Delivers all there is; False if it gave up because it was stopped."""
+        """Deliver all there is; return False if it was stopped before."""
         while events := await self._feed.upcoming(BATCH):
             try:
                 went_on = await self._hand_over(events)
@@ -188,7 +188,7 @@ class Pump:
         return True
 
     async def _hand_over_singly(self, events: Sequence[tuple[int, bytes]]) -> bool:
-        """Parks those that are not taken so either."""
+        """Deliver events one at a time, and park those that are rejected again."""
         for n, body in events:
             try:
                 if not await self._hand_over([(n, body)]):
@@ -201,7 +201,7 @@ class Pump:
         return True
 
     async def _offer_parked(self) -> bool:
-        """What was asked for once more, in the stream's order; False if it was stopped."""
+        """Redeliver what was asked for, in the stream's order; return False if it was stopped."""
         while self._again:
             n = min(self._again)
             body = await self._feed.event(n)

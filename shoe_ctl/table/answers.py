@@ -89,8 +89,7 @@ def _choose_dropped(answered: dict[str, FirstAnswer]) -> str:
 
 def emit_unrecorded(turn: Turn) -> None:
     """Emit how many commands of a user were refused without being recorded."""
-    refused = turn.input
-    assert isinstance(refused, CommandsRefused)
+    refused = turn.input_of(CommandsRefused)
     since = utc(refused.since_us)
     data = {"user": refused.user, "count": refused.count, "since": since}
     turn.emit_restricted("command.unrecorded", data)

@@ -193,15 +193,15 @@ _TABLE = (
     Command("reset_shoe", "dealer", NoArgs, _NO_CARD_DUE,
             device_reset.check_reset, device_reset.reset_shoe),
     Command("test_shoe", "pit_supervisor", NoArgs, _NO_CARD_DUE,
-            shoe_commands.check_test, shoe_commands.test_shoe),
+            shoe_commands.check_sending("self_test"), shoe_commands.test_shoe),
     Command("ask_shoe", "dealer", shoe_commands.Question, STATES,
             shoe_commands.check_question, shoe_commands.query_shoe),
     Command("clear_error", "pit_supervisor", shoe_commands.ErrorClearance, STATES,
-            shoe_commands.check_clearing, shoe_commands.clear_error),
+            shoe_commands.check_sending("clear_error"), shoe_commands.clear_error),
     Command("rotate_key", "gaming_shift_manager", shoe_commands.KeyId, NO_ROUND,
             shoe_commands.check_rotation, shoe_commands.rotate_key),
     Command("show_on_shoe", "dealer", shoe_commands.DisplayText, STATES,
-            shoe_commands.check_display, shoe_commands.show_text),
+            shoe_commands.check_sending("show"), shoe_commands.show_text),
 )
 # fmt: on
 

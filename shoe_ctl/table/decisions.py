@@ -408,8 +408,7 @@ def pause(turn: Turn) -> None:
 
 def halt_for_storage_fault(turn: Turn) -> None:
     """Halt the table because nothing was stored for a while: a person looks first."""
-    back = turn.input
-    assert isinstance(back, StorageRestored)
+    back = turn.input_of(StorageRestored)
     outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
     if has_storage_outage(turn.now):
         turn.emit("outage.opened", {}, restricted=outage)

@@ -14,7 +14,6 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
-from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import Message, message
 
@@ -392,16 +391,11 @@ def _emit_revised(turn: Turn, after: SettledRound) -> None:
     )
 
 
-def _settlement(turn: Turn, one: SettledRound) -> Settlement:
-    hands = one.round.hand("player"), one.round.hand("banker")
-    return turn.game.settle_hands(*hands, layout=turn.settings.layout)
-
-
 def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None:
     """Settle the wagers anew and emit for each what it changes by."""
     rules = turn.wager_rules
-    old = settle_all(before.wagers, _settlement(turn, before), rules)
-    new = settle_all(after.wagers, _settlement(turn, after), rules)
+    old = settle_all(before.wagers, turn.settle(before.round), rules)
+    new = settle_all(after.wagers, turn.settle(after.round), rules)
     for was, now in zip(old.lines, new.lines, strict=True):
         if was != now:
             _emit_wager_revised(turn, after.round.id, was, now)

@@ -74,10 +74,7 @@ def shown(at: TableView, *, restricted: bool) -> list[dict[str, Any]]:
     if not wagers.standing:
         return []
     if at.now.state == "resolved":
-        hands = at.round.hand("player"), at.round.hand("banker")
-        settled = settle_all(
-            wagers, at.game.settle_hands(*hands, layout=at.settings.layout), at.wager_rules
-        )
+        settled = settle_all(wagers, at.settle(at.round), at.wager_rules)
         lines = {line.number: line for line in settled.lines}
     held = settlement.order_lines(wagers.standing, at.wager_rules)
     return [_wager(one, lines.get(one.number), restricted=restricted) for one in held]

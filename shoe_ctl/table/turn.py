@@ -18,11 +18,12 @@ from msgspec.structs import replace
 
 from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
+from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import Message, message
 
 from .effects import Answer, Effect, TableEvent
-from .inputs import Input, ShoeSaid, TableCommand
+from .inputs import Happened, Input, ShoeSaid, TableCommand
 from .settings import TableSettings
 from .state import BEGUN_BY_A_CARD, DEALT_IN, Halt, OpenIrregularity, Round, Shoe, TableState
 from .wagers.limits import WagerRules
@@ -53,6 +54,7 @@ HANDED = ("A", "C")
 
 PUBLIC, RESTRICTED = Audience.PUBLIC, Audience.RESTRICTED
 _Event = TypeVar("_Event", bound=ShoeEvent)
+_Input = TypeVar("_Input", bound=Happened)
 
 
 class TableView:
@@ -126,6 +128,11 @@ class TableView:
         """What limits wagers at this table."""
         settings = self.settings
         return WagerRules(self.game, settings.layout, settings.limits, settings.seats)
+
+    def settle(self, played: Round) -> Settlement:
+        """Return how the wagers of the game settle by the cards of this round."""
+        hands = played.hand("player"), played.hand("banker")
+        return self.game.settle_hands(*hands, layout=self.settings.layout)
 
     def is_shoe_sorted(self) -> bool:
         """True if the round gets no card from the shoe any more: its cards lie on the table."""
@@ -212,6 +219,11 @@ class Turn(TableView):
         event = self.shoe_event
         assert isinstance(event, kind)
         return event
+
+    def input_of(self, kind: type[_Input]) -> _Input:
+        """Return this input, which must be of this type."""
+        assert isinstance(self.input, kind)
+        return self.input
 
     @property
     def command(self) -> TableCommand:

@@ -60,7 +60,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "prompt_differential_removing": "the pit manager names the wagers that are removed",
     "prompt_differential_ruling": (
-        "a card is out: leave the wagers as they lie, and call whoever decides"
+        "a card is out: leave the wagers as they lie, and call the person who decides"
     ),
     "prompt_double_draw_lay": (
         "lay the cards in the order that the pit manager gave; each is named when it lies open"
@@ -85,7 +85,7 @@ TEXTS: Mapping[str, str] = {
         "a card that lay face up after the first card of a round plays as if it had lain face down"
     ),
     "prompt_face_up_first": (
-        "it was the round's first card: leave it as it lies, and call whoever decides"
+        "it was the round's first card: leave it as it lies, and call the person who decides"
     ),
     "prompt_gap": (
         "compare the cards on the table with the status; enter the cards that were missed"
@@ -101,7 +101,7 @@ TEXTS: Mapping[str, str] = {
         "inspect the cards; if one is foreign or one too many, the round is void and earlier "
         "rounds stand"
     ),
-    "prompt_leave_cards_and_call": "leave the cards as they lie, and call whoever decides",
+    "prompt_leave_cards_and_call": "leave the cards as they lie, and call the person who decides",
     "prompt_link_lost": (
         "connect the shoe again: if nothing was missed, the round goes on by itself; if it "
         "is connected and silent, shoectl doctor says why"
@@ -122,7 +122,7 @@ TEXTS: Mapping[str, str] = {
     "prompt_order_altered": (
         "leave the shoe as it is; if the order cannot be found again, the round is void"
     ),
-    "prompt_other": "leave everything as it is, and call whoever decides",
+    "prompt_other": "leave everything as it is, and call the person who decides",
     "prompt_outage": (
         "nothing could be stored for a while: look at the cards on the table, then resume"
     ),
@@ -154,11 +154,11 @@ TEXTS: Mapping[str, str] = {
         "ask each Player whether to withdraw all that is not decided, or to play on; then "
         "close the window"
     ),
-    "prompt_result_disagrees": "look at the cards on the table: they stand, whatever the shoe says",
+    "prompt_result_disagrees": "look at the cards on the table: they stand, not the shoe's result",
     "prompt_result_missing": (
         "look at the cards on the table: they stand without the shoe's own result"
     ),
-    "prompt_review": "leave everything as it is: what happened is being looked at",
+    "prompt_review": "leave everything as it is: what happened is being reviewed",
     "prompt_seen_while_moved": (
         "a card that was seen while the shoe was moved plays as if it had lain face down"
     ),
@@ -312,8 +312,8 @@ TEXTS: Mapping[str, str] = {
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
     "next_settle": "pay and collect, then settle",
     "next_storage_fault": (
-        "deal no more from this shoe, leave every card where it lies, and call whoever looks "
-        "after the box; once storage works again, look at the cards, then a pit supervisor "
+        "deal no more from this shoe, leave every card where it lies, and call the person "
+        "in charge of the box; once storage works again, look at the cards, then a pit supervisor "
         "says resume"
     ),
     "next_the_shoe": "wait for the shoe",
@@ -444,12 +444,10 @@ TEXTS: Mapping[str, str] = {
         "{what} needs the consent of {position:a_position} or above: {name} acts up to {positions}"
     ),
     "refused_id_of_another_user": (
-        "command_id {command_id} was used before, by another user: give each command an id "
-        "of its own"
+        "command_id {command_id} was used before, by another user: give each command its own id"
     ),
     "refused_id_of_another_command": (
-        "command_id {command_id} was used before, for another command: give each command an "
-        "id of its own"
+        "command_id {command_id} was used before, for another command: give each command its own id"
     ),
     "refused_another_round_open": "round {round_id} is not the open round, {open} is",
     "refused_round_not_open": "round {round_id} is not open, and no other is",

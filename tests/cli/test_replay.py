@@ -66,7 +66,7 @@ def test_a_whole_journal_is_decoded_and_run_again_in_one_command(keyed: Path) ->
     assert (result.exit_code, result.stderr) == (0, "")
     assert lines[0] == f"{ROUNDS} rounds replayed: every input and every event is the same"
     assert lines[1].startswith("decoded      ") and lines[1].endswith("on 1 connection")
-    assert lines[2].startswith("not checked  1 connection had to prove themselves")
+    assert lines[2].startswith("not checked  1 connection had to authenticate")
     assert max(map(len, lines)) <= replay_view.COLUMNS
 
 
@@ -143,7 +143,7 @@ def test_it_stops_at_the_first_difference_names_the_record_and_where_to_look(
     assert f"record {wrong.n}" in text
     assert text.count("record ") == 2  # the difference, and where it stopped
     assert "1 difference, in 1 of them stopped at record" in text
-    assert "behind the first difference; --all goes on" in text
+    assert "after the first difference; add --all to continue" in text
     assert "shoectl verify" in text
     assert told(replay(journal, "--json"))["stopped_at"] >= wrong.n
 
@@ -287,7 +287,7 @@ def test_keys_that_had_nothing_to_check_are_told_so() -> None:
     text = " ".join(" ".join(lines).split())
     assert "overheard 77 bytes of connections that began before this journal does" in text
     assert text.endswith(
-        "not checked no connection that a shoe had to prove itself on begins in this journal"
+        "not checked no connection on which a shoe must authenticate begins in this journal"
     )
 
 
@@ -302,7 +302,7 @@ def test_what_stands_on_one_side_alone_is_shown_as_it_is() -> None:
 
 def test_of_very_many_rounds_the_first_are_told_and_all_are_counted() -> None:
     lines = shown(*(difference(f"t-s1-r{n}", "1", "2") for n in range(MOST_WHOLE + 500)))
-    assert f"... and more; --json tells of {MOST_WHOLE:,} differences" in lines
+    assert f"... and more: --json lists {MOST_WHOLE:,} differences" in lines
     assert lines[-2] == "9 rounds replayed: 1,500 differences, in 1,500 of them"
     assert sum(line.startswith("t-s1-r") for line in lines) == replay_view.MOST_ROUNDS
 

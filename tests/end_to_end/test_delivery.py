@@ -163,7 +163,7 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
             assert await shoectl(*redeliver) == (
                 1,
                 "choosy: 1 refused\n",
-                "shoectl: some were refused again and stay parked: the daemon's log says why\n",
+                "shoectl: some events were rejected again and stay parked: see the daemon's log\n",
             )
         choosy.mended = True
         async with serving(path, told, sinks=sinks):

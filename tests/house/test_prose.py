@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shoe_ctl.texts import english
 from tools import prose
 
 
@@ -14,6 +15,13 @@ def test_no_page_has_a_phrase_to_avoid_or_two_sentences_in_a_line() -> None:
         for found in prose.findings(path.read_text("utf-8"))
     ]
     assert wrong == []
+
+
+def test_no_text_of_the_catalog_has_a_phrase_to_avoid() -> None:
+    assert list(prose.wrong_texts(english.TEXTS)) == []
+    assert list(prose.wrong_texts({"a": "call whoever decides", "b": "is told"})) == [
+        ("a", "'whoever': write a person who, the user who, the one who")
+    ]
 
 
 @pytest.mark.parametrize(

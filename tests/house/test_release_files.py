@@ -78,8 +78,9 @@ def test_hooks_download_nothing_and_run_the_locked_tools() -> None:
         "lint-imports": "import-linter",
         "codespell": "codespell",
     }
-    run = set(re.findall(r"(?m)^ *entry: \.venv/bin/(\S+)", HOOKS)) - {"python"}
-    assert run == tools.keys()
+    run = set(re.findall(r"(?m)^ *entry: \.venv/bin/(\S+)", HOOKS))
+    assert run == tools.keys() | {"python"}
+    assert re.findall(r"(?m)^ *entry: \.venv/bin/python (.+)$", HOOKS) == ["tools/prose.py"]
     assert all(re.search(rf"(?m)^{tool}==", locked) for tool in tools.values())
 
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from docs.staff import sheets
 from shoe_ctl.cli.table_pages import ABOUT_THE_JOURNAL, REQUESTS
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.table.commands import COMMANDS
@@ -26,6 +25,7 @@ from shoe_ctl.table.procedures.procedure import DECIDES, Choice, Procedure
 from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 from shoe_ctl.texts.catalogue import language
 from tests.for_each import for_each
+from tools import staff_pages as sheets
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = tuple(sheets.LANGUAGES)
@@ -60,7 +60,7 @@ WORDS: Mapping[str, Words] = {
 
 
 def source(name: str, page: str) -> str:
-    return (sheets.HERE / name / f"{page}.md").read_text("utf-8")
+    return (sheets.STAFF / name / f"{page}.md").read_text("utf-8")
 
 
 def keys_of(name: str, page: str) -> list[str]:
@@ -142,11 +142,14 @@ def test_a_situation_says_what_one_sees_and_does_who_decides_and_the_rule(
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_the_index_leads_to_every_situation_once(name: str) -> None:
-    linked = re.findall(r"^- \[(.+)\]\((.+)\.md\)$", source(name, "index"), re.MULTILINE)
+def test_the_index_leads_to_every_situation_once_by_title_and_key(name: str) -> None:
+    linked = re.findall(r"^- \[(.+)\]\((.+)\.md\)(.*)$", source(name, "index"), re.MULTILINE)
     titles = {page: source(name, page).splitlines()[0] for page in SITUATIONS}
-    assert sorted(page for _, page in linked) == SITUATIONS
-    assert all(titles[page] == f"# {title}" for title, page in linked)
+    assert sorted(page for _, page, _ in linked) == SITUATIONS
+    for title, page, keys in linked:
+        shown = {one.public_key for one in procedures(name, page)} - {None}
+        assert titles[page] == f"# {title}"
+        assert {*codes(keys)} == {*keys_of(name, page)} | shown
 
 
 # The irregularities.

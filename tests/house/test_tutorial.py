@@ -19,7 +19,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorial.md"
-README = ROOT / "README.md"
 
 PATIENCE_S = 60.0
 """How long anything may take on a machine that has stalled."""
@@ -188,13 +187,19 @@ def test_the_tutorial_prints_what_it_shows(terminals: Terminals) -> None:
                 follow(terminals, command)
 
 
+DEMO = re.compile(r"```\n\$ (shoectl demo[^\n]*)\n(.*?)```", re.DOTALL)
+
+
 @pytest.mark.slow
 def test_the_demo_of_the_front_page_prints_what_it_shows(terminals: Terminals) -> None:
-    (block,) = re.findall(
-        r"```\n\$ (shoectl demo[^\n]*)\n(.*?)```", README.read_text("utf-8"), re.DOTALL
-    )
-    typed, shown = block
+    ((typed, shown),) = DEMO.findall((ROOT / "README.md").read_text("utf-8"))
     assert terminals.run(typed).startswith(shown)
+
+
+@pytest.mark.slow
+def test_the_scenario_of_its_guide_prints_what_it_shows(terminals: Terminals) -> None:
+    ((typed, shown),) = DEMO.findall((ROOT / "docs/guides/scenarios.md").read_text("utf-8"))
+    assert matches(shown, terminals.run(typed))
 
 
 def follow(terminals: Terminals, command: Command) -> None:

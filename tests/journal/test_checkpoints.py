@@ -168,7 +168,7 @@ def test_a_tail_rewritten_behind_the_last_checkpoint_is_told_not_to_be_signed(pa
     assert found.ok
     assert found.last_n - found.signed.upto - 1 == 4
     shown = CliRunner().invoke(command, [str(path)]).output
-    assert "not signed  4 records behind that" in shown
+    assert "not signed  4 records after that" in shown
 
 
 @pytest.mark.parametrize("cut", [66, 64, 63, 62, 43, 42, 41, 22, 21, 1])

@@ -251,7 +251,7 @@ def test_verify_places_what_is_wrong_and_exits_1(path: Path) -> None:
     assert result.exit_code == 1
     shown = CliRunner().invoke(command, [str(path)])
     assert "record 7 of table b" in shown.output
-    assert "no checkpoint that holds stands before it" in shown.output
+    assert "no valid checkpoint found before the damage" in shown.output
     assert shown.exit_code == 1
 
 

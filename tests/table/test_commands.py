@@ -148,7 +148,7 @@ def test_an_id_that_comes_again_with_another_command_or_user_is_refused_and_chan
     before = msgspec.structs.replace(table.now, t_us=0, inputs=0)
     refused = answer_to(table, msgspec.structs.replace(asked, **other))
     why = "by another user" if "user" in other else "for another command"
-    said = f"command_id k-1 was used before, {why}: give each command an id of its own"
+    said = f"command_id k-1 was used before, {why}: give each command its own id"
     assert refused.error is not None and english(refused.error) == said
     assert (refused.accepted, refused.needs) == (False, {})
     assert msgspec.structs.replace(table.now, t_us=0, inputs=0) == before

@@ -136,7 +136,7 @@ def test_a_shoe_that_is_not_signed_to_its_end_says_so(tmp_path: Path) -> None:
     assert verified(out).ok
     assert replayed(out).differences == []
     shown = called("verify", out).output
-    assert "nothing: no checkpoint stands in it" in shown
+    assert "nothing: no valid checkpoint found" in shown
 
 
 def test_of_many_tables_it_holds_one(made: _bulk.Made, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_file_of_which_any_byte_was_altered_is_not_taken_for_good(
         assume(gzip.decompress(spoilt) != gzip.decompress(small))
     path = tmp_path_factory.mktemp("spoilt") / "export.gz"
     path.write_bytes(spoilt)
-    with pytest.raises(JournalError, match="damaged: it cannot be unpacked"):
+    with pytest.raises(JournalError, match="corrupt: it cannot be unpacked"):
         verified(path)
 
 

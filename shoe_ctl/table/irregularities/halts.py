@@ -103,8 +103,7 @@ OVERDRAW_CODE = "overdraw"
 
 def halt_for_restart(turn: Turn) -> None:
     """Halt: the controller was started again, or goes on after a storage fault, with cards out."""
-    event = turn.input
-    assert isinstance(event, Restarted)
+    event = turn.input_of(Restarted)
     raise_irregularity(turn, HALTS["storage_failed" if event.reopened else "restarted"])
 
 
@@ -118,8 +117,7 @@ def halt_for_card(turn: Turn) -> None:
 
 def halt_for_fault(turn: Turn) -> None:
     """Halt: a part of this program failed on an input. The raw bytes are kept in the journal."""
-    event = turn.input
-    assert isinstance(event, Fault)
+    event = turn.input_of(Fault)
     seen = message("seen_fault", where=event.where, what=event.what)
     raise_irregularity(turn, Cause("other", seen, message("seen_controller_failed")))
 

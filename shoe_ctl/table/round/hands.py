@@ -62,13 +62,9 @@ def _lies_face_down(turn: Turn, hand: str) -> bool:
 
 def check_pass(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """Return why the hand cannot be passed, or not to the Player named."""
-    if args is None:
-        return _check_either_hand(turn, lambda hand: _check_passing(turn, hand))
-    return _check_held_by_nobody(turn, args.hand) or check_delivery(turn, args.hand, args)
-
-
-def _check_passing(turn: Turn, hand: str) -> Message | None:
-    return _check_held_by_nobody(turn, hand) or check_delivery(turn, hand, None)
+    return _check_hand(
+        turn, args, lambda h: _check_held_by_nobody(turn, h) or check_delivery(turn, h, args)
+    )
 
 
 def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
@@ -105,9 +101,7 @@ def _no_taker(turn: Turn, hand: str) -> Message:
 
 def check_refusal(turn: Turn, args: HandName | None) -> Message | None:
     """Return why no Player can refuse the hand."""
-    if args is None:
-        return _check_either_hand(turn, lambda hand: _check_refusing(turn, hand))
-    return _check_refusing(turn, args.hand)
+    return _check_hand(turn, args, lambda hand: _check_refusing(turn, hand))
 
 
 def _check_refusing(turn: Turn, hand: str) -> Message | None:
@@ -123,12 +117,9 @@ def check_name_holder(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """Return why a Pit Supervisor cannot name the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
         return message("refused_dealer_passes_in_c")
-    if args is None:
-        return _check_either_hand(
-            turn,
-            lambda hand: _check_held_by_nobody(turn, hand) or check_pit_choice(turn, hand, None),
-        )
-    return _check_held_by_nobody(turn, args.hand) or check_pit_choice(turn, args.hand, args)
+    return _check_hand(
+        turn, args, lambda h: _check_held_by_nobody(turn, h) or check_pit_choice(turn, h, args)
+    )
 
 
 def check_pit_choice(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
@@ -149,9 +140,8 @@ def rule_of_naming(turn: Turn, _args: object = None) -> str | None:
 
 def check_squeeze(turn: Turn, args: HandToAnyone | None) -> Message | None:
     """Return why a Pit Manager cannot let anyone squeeze (I 3.15, N/F 3.16, T 3.21)."""
-    if args is None:
-        return _check_either_hand(turn, lambda hand: _check_face_down(turn, hand))
-    if (why := _check_face_down(turn, args.hand)) is not None:
+    why = _check_hand(turn, args, lambda hand: _check_face_down(turn, hand))
+    if args is None or why is not None:
         return why
     if not args.is_named and args.designee is None:
         return message("refused_name_player_or_designee")
@@ -167,10 +157,7 @@ def check_first_hand(turn: Turn, args: HandName | None) -> Message | None:
     """Return why the hand to be revealed first cannot be set (I/N/T 3.10.6, F 3.9.6)."""
     if turn.method == "C":
         return message("refused_no_order_in_c")
-    if args is None:
-        why = _check_either_hand(turn, lambda hand: _check_face_down(turn, hand))
-    else:
-        why = _check_face_down(turn, args.hand)
+    why = _check_hand(turn, args, lambda hand: _check_face_down(turn, hand))
     if why is None and any(dealt.revealed for dealt in turn.round.cards):
         return message("refused_cards_revealed")
     return why
@@ -206,8 +193,12 @@ def check_exposure_by_anyone(turn: Turn, hand: str) -> Message | None:
     return check_exposure(turn, hand, "dealer" if holder is None else "holder")
 
 
-def _check_either_hand(turn: Turn, check: Callable[[str], Message | None]) -> Message | None:
-    """Return why the command is possible for neither hand."""
+def _check_hand(
+    turn: Turn, args: HandName | HandToPlayer | None, check: Callable[[str], Message | None]
+) -> Message | None:
+    """Return why the command is not possible for the hand named, or with None for neither hand."""
+    if args is not None:
+        return check(args.hand)
     if (why := _check_handled(turn)) is not None:
         return why
     player_hand, banker_hand = check("player"), check("banker")
@@ -417,12 +408,7 @@ def _give_hand(
 
 
 def _set_custody(turn: Turn, hand: str, custody: HandCustody) -> None:
-    hands = turn.round.hands
-    if hand == "player":
-        hands = msgspec.structs.replace(hands, player=custody)
-    else:
-        hands = msgspec.structs.replace(hands, banker=custody)
-    turn.set_round(hands=hands)
+    turn.set_round(hands=msgspec.structs.replace(turn.round.hands, **{hand: custody}))
 
 
 def _set_first(turn: Turn, hand: str) -> None:

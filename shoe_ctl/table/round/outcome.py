@@ -59,7 +59,7 @@ def result_disagrees(turn: Turn) -> bool:
         return False
     hands = [turn.round.hand(h) for h in ("player", "banker")]
     pairs = [h[0].rank is h[1].rank for h in hands]
-    ours = (_settle(turn, turn.round).winner, pairs[0], pairs[1])
+    ours = (turn.settle(turn.round).winner, pairs[0], pairs[1])
     return ours != (judged.winner, judged.player_pair, judged.banker_pair)
 
 
@@ -99,7 +99,7 @@ def announce_outcome(turn: Turn) -> None:
 
 def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) -> dict[str, Any]:
     """Return the full outcome of a round, as ``round.outcome`` and ``round.revised`` carry it."""
-    settlement = _settle(turn, played)
+    settlement = turn.settle(played)
     return {
         "table": turn.settings.table,
         "shoe_id": shoe_id,
@@ -134,12 +134,6 @@ def _result_data(each: WagerResult) -> dict[str, str]:
     return {"result": each.result, "odds": str(each.odds)}
 
 
-def _settle(turn: Turn, played: Round) -> Settlement:
-    return turn.game.settle_hands(
-        played.hand("player"), played.hand("banker"), layout=turn.settings.layout
-    )
-
-
 # The end of the round.
 
 
@@ -152,7 +146,7 @@ def end_round(turn: Turn) -> None:
     last = SettledRound(round=turn.round, wagers=wagers, shoe_id=turn.shoe.id, method=turn.method)
     turn.change(last_settled=last)
     if wagers.standing or turn.now.control.holder is not None:
-        settlement = _settle(turn, turn.round)
+        settlement = turn.settle(turn.round)
         loses_shoe = shoe_holder.loses_control(turn, settlement)
         wager_commands.settle_wagers(turn, settlement)
         if loses_shoe:

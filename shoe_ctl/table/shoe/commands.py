@@ -27,7 +27,7 @@ from ..arguments import NoArgs, require_args
 from ..effects import ShoeCommand
 from ..inputs import LinkLost, NotTold, Restarted, ShoeSaid, Tick
 from ..state import Command, PendingCommand, TableState
-from ..turn import Turn
+from ..turn import Check, Turn
 from .link import is_identified, link_lost_reason
 
 ANSWER_US: Final = 10_000_000
@@ -297,9 +297,12 @@ def check_send(turn: Turn, command: Command) -> Message | None:
     return None
 
 
-def check_test(turn: Turn, _args: object = None) -> Message | None:
-    """Return why a self-test cannot be sent."""
-    return check_send(turn, "self_test")
+def check_sending(command: Command) -> Check:
+    """Return the check of a command that can be sent with any arguments.
+
+    Which error is open, where one is to be cleared, only the shoe knows.
+    """
+    return lambda turn, _args: check_send(turn, command)
 
 
 def check_question(turn: Turn, args: Question | None) -> Message | None:
@@ -312,14 +315,6 @@ def check_question(turn: Turn, args: Question | None) -> Message | None:
     return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
 
 
-def check_clearing(turn: Turn, _args: object = None) -> Message | None:
-    """Return why the command to clear an error cannot be sent.
-
-    Which error is open only the shoe knows.
-    """
-    return check_send(turn, "clear_error")
-
-
 def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:
     """Return why a new key cannot be sent.
 
@@ -328,11 +323,6 @@ def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:
     if (why := check_send(turn, "rotate_key")) is not None:
         return why
     return message("refused_no_key_id") if args is not None and args.key_id is None else None
-
-
-def check_display(turn: Turn, _args: object = None) -> Message | None:
-    """Return why a text cannot be sent to the display."""
-    return check_send(turn, "show")
 
 
 # Actions.

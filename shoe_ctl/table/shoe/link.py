@@ -186,8 +186,7 @@ def connect(turn: Turn) -> None:
     Who is there is not known yet, and some shoes can never say. A shoe that cannot replay is not
     aligned until Player card 1.
     """
-    up = turn.input
-    assert isinstance(up, LinkUp)
+    up = turn.input_of(LinkUp)
     turn.set_link(
         up=True,
         connection=up.connection,
@@ -214,16 +213,14 @@ def connect(turn: Turn) -> None:
 
 def disconnect(turn: Turn) -> None:
     """Record that the link was lost."""
-    lost = turn.input
-    assert isinstance(lost, LinkLost)
+    lost = turn.input_of(LinkLost)
     if turn.now.link.up:
         _drop_link(turn, lost.reason)
 
 
 def note_restart(turn: Turn) -> None:
     """Record that the controller was restarted: its link is down."""
-    restart = turn.input
-    assert isinstance(restart, Restarted)
+    restart = turn.input_of(Restarted)
     if turn.now.link.up:
         _drop_link(turn, link_lost_reason(restart))
     turn.set_link(suspended=None)
@@ -249,8 +246,7 @@ def suspend_line(turn: Turn) -> None:
 
     If that happens again after it was opened, the event goes to the restricted stream only.
     """
-    suspension = turn.input
-    assert isinstance(suspension, LineSuspended)
+    suspension = turn.input_of(LineSuspended)
     turn.set_link(suspended=Suspended(until_us=turn.now.t_us + suspension.wait_s * 1_000_000))
     data = {"reason": GARBAGE, "wait_s": suspension.wait_s}
     secret = {**data, "unkept": suspension.unkept}
@@ -262,8 +258,7 @@ def suspend_line(turn: Turn) -> None:
 
 def resume_line(turn: Turn) -> None:
     """Record that the line is quiet and is opened again."""
-    resumption = turn.input
-    assert isinstance(resumption, LineResumed)
+    resumption = turn.input_of(LineResumed)
     turn.set_link(suspended=None)
     turn.emit("shoe.line_resumed", {}, restricted={"unkept": resumption.unkept})
 

@@ -8,6 +8,7 @@ Must not know: outcomes, how the ledger settles, which state takes the command.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from shoe_ctl.texts.message import Message, message
@@ -17,7 +18,8 @@ from ..arguments import Name, NoArgs
 from ..turn import Objection, Turn
 from . import ledger as wager_ledger
 from .commands import accept_wagers, emit_raised, emit_resolved, ledger_actor, needs_of
-from .types import Accepted, AmountRequest, LedgerAnswer, Refused
+from .limits import WagerRules
+from .types import Accepted, AmountRequest, LedgerAnswer, Refused, Wagers
 
 
 class DeclaredWager(NoArgs, frozen=True, kw_only=True):
@@ -45,7 +47,7 @@ class DeclaredWager(NoArgs, frozen=True, kw_only=True):
 
 _WAGER = ("player", "seat", "wager", "amount")
 
-_Ask = Callable[[Turn, AmountRequest], LedgerAnswer]
+_Ask = Callable[[Wagers, AmountRequest, WagerRules], LedgerAnswer]
 
 
 class DeclaredIrregularity(NamedTuple):
@@ -63,42 +65,24 @@ class DeclaredIrregularity(NamedTuple):
     """Returns how it ends; None: it ends when the wager is settled."""
 
 
-def _end_of_late_wager(turn: Turn) -> str:
-    """Return the end of a late wager: returned (T/F 5.4), or refused if no rule returns it."""
-    return "refused" if turn.game.rule("late_wager", "returned") is None else "returned"
-
-
-def _outside_limits(key: str, seen: Message) -> DeclaredIrregularity:
-    """Return the irregularity of a wager under the minimum or over the maximum."""
-
-    def ask(turn: Turn, asked: AmountRequest) -> LedgerAnswer:
-        return wager_ledger.declare_outside_limits(turn.now.wagers, asked, turn.wager_rules, key)
-
-    return DeclaredIrregularity(seen, _WAGER, alone=False, ask=ask, end=lambda _: None)
-
-
 RECORDED: Mapping[str, DeclaredIrregularity] = {
     "late_wager": DeclaredIrregularity(
-        message("seen_late_wager"),
-        _WAGER,
-        alone=True,
-        ask=lambda turn, asked: wager_ledger.declare_found_late(
-            turn.now.wagers, asked, turn.wager_rules
-        ),
-        end=_end_of_late_wager,
+        message("seen_late_wager"), _WAGER, alone=True,
+        ask=wager_ledger.declare_found_late, end=lambda turn: turn.wager_rules.late_end,
     ),
     "late_withdrawal": DeclaredIrregularity(
-        message("seen_late_withdrawal"),
-        _WAGER[:-1],
-        alone=True,
-        ask=lambda turn, asked: wager_ledger.declare_taken_back(
-            turn.now.wagers, asked, turn.wager_rules
-        ),
-        end=lambda _: "settled_as_placed",
+        message("seen_late_withdrawal"), _WAGER[:-1], alone=True,
+        ask=wager_ledger.declare_taken_back, end=lambda _: "settled_as_placed",
     ),
-    "under_minimum": _outside_limits("under_minimum", message("seen_under_minimum")),
-    "over_maximum": _outside_limits("over_maximum", message("seen_over_maximum")),
-}
+    "under_minimum": DeclaredIrregularity(
+        message("seen_under_minimum"), _WAGER, alone=False,
+        ask=partial(wager_ledger.declare_outside_limits, key="under_minimum"), end=lambda _: None,
+    ),
+    "over_maximum": DeclaredIrregularity(
+        message("seen_over_maximum"), _WAGER, alone=False,
+        ask=partial(wager_ledger.declare_outside_limits, key="over_maximum"), end=lambda _: None,
+    ),
+}  # fmt: skip
 """Key → irregularity of wagers that can be declared."""
 
 
@@ -160,7 +144,7 @@ def _ask_ledger(turn: Turn, args: DeclaredWager) -> LedgerAnswer:
     )
     if args.earlier:
         return wager_ledger.declare_earlier(turn.now.wagers, asked, turn.wager_rules, args.key)
-    return RECORDED[args.key].ask(turn, asked)
+    return RECORDED[args.key].ask(turn.now.wagers, asked, turn.wager_rules)
 
 
 # Actions.
@@ -202,4 +186,5 @@ def _emit_only_late(turn: Turn, args: DeclaredWager, key: str, who: Mapping[str,
     Those go back, and the rest plays (5.4).
     """
     of = {"seat": args.seat, "wager": args.wager}
-    emit_resolved(turn, key, "late", wager_ledger.late_rule(turn.wager_rules), of, **who)
+    rule = turn.game.rule("late_wager", turn.wager_rules.late_end)
+    emit_resolved(turn, key, "late", rule, of, **who)

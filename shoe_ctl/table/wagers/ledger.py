@@ -370,7 +370,7 @@ def declare_found_late(wagers: Wagers, asked: AmountRequest, rules: WagerRules) 
 
     A wager that was declared over the maximum is no longer, if the rest is within the limits.
     """
-    rule = late_rule(rules)
+    rule = rules.game.rule("late_wager", rules.late_end)
     refused = _check_declaration(wagers, asked, rules, rule) or _check_closed(wagers)
     if refused is not None:
         return refused
@@ -381,11 +381,6 @@ def declare_found_late(wagers: Wagers, asked: AmountRequest, rules: WagerRules) 
     if held.declared == "over_maximum" and over is None:
         return Accepted(wagers=_mark_declared(done.wagers, asked, None), entry=done.entry)
     return done
-
-
-def late_rule(rules: WagerRules) -> str | None:
-    """Return the rule under which late chips go back: T/F 5.4 returns, I/N 5.4 refuses them."""
-    return rules.game.rule("late_wager", "returned") or rules.game.rule("late_wager", "refused")
 
 
 def declare_taken_back(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -> LedgerAnswer:

@@ -148,6 +148,11 @@ class WagerRules:
         mains = {name: self.game.wagers[name].main for name in self.offered}
         return MappingProxyType({name: hand for name, hand in mains.items() if hand is not None})
 
+    @property
+    def late_end(self) -> str:
+        """How late chips end: ``returned`` (T/F 5.4), or ``refused`` where no rule returns them."""
+        return "refused" if self.game.rule("late_wager", "returned") is None else "returned"
+
     def holds(self, position: str, least: str) -> bool:
         """Return True if this position is ``least`` or a higher one (6.2).
 

@@ -136,7 +136,7 @@ def order_lines(standing: Sequence[Wager], rules: WagerRules) -> list[Wager]:
 
 def _settle(held: Wager, done: WagerResult, rules: WagerRules, *, once: bool) -> SettlementLine:
     if held.amount == 0:
-        late = _late_end(rules)
+        late = _find_end("late_wager", rules.late_end, rules)
         return _make_line(held, "returned", late.rule, applied=(late,))
     under = held.amount < rules.minimum(held.wager)
     if under and once:
@@ -178,15 +178,9 @@ def _settle_win(
 
 def _late_changes(held: Wager, rules: WagerRules) -> tuple[AppliedEnd, ...]:
     """Return the ends for chips that came or went after *no more bets*."""
-    late = (_late_end(rules),) if held.not_honoured else ()
+    late = (_find_end("late_wager", rules.late_end, rules),) if held.not_honoured else ()
     taken = (_find_end("late_withdrawal", "settled_as_placed", rules),) if held.taken_back else ()
     return (*late, *taken)
-
-
-def _late_end(rules: WagerRules) -> AppliedEnd:
-    """Return the end for late chips: returned (T/F 5.4), or refused where no rule returns them."""
-    end = _find_end("late_wager", "returned", rules)
-    return end if end.rule is not None else _find_end("late_wager", "refused", rules)
 
 
 def _find_end(key: str, end: str, rules: WagerRules) -> AppliedEnd:

@@ -1,6 +1,6 @@
-"""Make the staff pages ready to print: ``python -m docs.staff.sheets [--pdf] [FOLDER]``.
+"""Make the staff pages ready to print: ``python tools/staff_pages.py [--pdf] [FOLDER]``.
 
-In: the Markdown pages in ``en/`` and ``zh/``. Out: ``en.html`` and ``zh.html``, each situation on
+In: the Markdown pages in docs/staff. Out: ``en.html`` and ``zh.html``, each situation on
 one A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file
 and no script: a flow chart is nested boxes, whose text the browser wraps in any language.
 """
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 
-HERE = Path(__file__).parent
+STAFF = Path(__file__).parents[1] / "docs" / "staff"
 LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 """Folder → language tag."""
 
@@ -180,7 +180,7 @@ def parser() -> MarkdownIt:
 
 def pages(language: str) -> list[Path]:
     """Return the pages of a language in the order in which they are printed."""
-    found = {path.stem: path for path in sorted((HERE / language).glob("*.md"))}
+    found = {path.stem: path for path in sorted((STAFF / language).glob("*.md"))}
     order = [*FIRST, *(name for name in found if name not in (*FIRST, *LAST)), *LAST]
     return [found[name] for name in order if name in found]
 
