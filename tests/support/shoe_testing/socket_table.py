@@ -5,53 +5,23 @@ In: a folder. Out: a daemon with its socket, a shoe on a pty, rounds dealt by co
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from firmware_proto.cards import DECKS
-from shoe_ctl.clock import SystemClock
-from shoe_ctl.config.schema import load
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.daemon.delivery import NamedSink
-from shoe_ctl.records import Audience
-from shoe_testing.socket_client import PATIENCE_S, Caller, calling
+from shoe_testing.daemon import TABLE, Told, serving
+from shoe_testing.socket_client import Caller, calling
 from simulators.ports.pty import PtyPort
 from simulators.rig import Rig
 from simulators.shoe.build import simulated_shoe
 from simulators.table.dealer import Supply, dealer_for
 
-TABLE = "bac-07"
 POSITION = "gaming_shift_manager"
-
-
-class Told:
-    """A sink that keeps the public events, over restarts too, and can be waited on."""
-
-    def __init__(self) -> None:
-        self.events: list[dict[str, Any]] = []
-        self._news = asyncio.Event()
-
-    async def deliver(self, events: Sequence[bytes]) -> None:
-        self.events += [json.loads(event) for event in events]
-        self._news.set()
-
-    def data(self, kind: str) -> list[dict[str, Any]]:
-        """The data of the events of this type."""
-        return [event["data"] for event in self.events if event["type"] == kind]
-
-    async def until(self, so: Callable[[], bool]) -> None:
-        """Waits until it is so; looked at after each delivery."""
-        async with asyncio.timeout(PATIENCE_S):
-            while not so():
-                self._news.clear()
-                await self._news.wait()
 
 
 @contextmanager
@@ -66,31 +36,6 @@ def shoe_on_a_pty(folder: Path, *, seed: int) -> Iterator[Rig]:
         yield rig
     finally:
         rig.stop()
-
-
-@asynccontextmanager
-async def serving(config: Path, told: Told, vfs: str | None = None) -> AsyncIterator[Daemon]:
-    """The daemon at work; on leaving it is cancelled, as SIGTERM does."""
-    with ThreadPoolExecutor(1, "port") as executor:
-        daemon = Daemon(
-            load(config),
-            clock=SystemClock(),
-            executor=executor,
-            host_boot="boot-1",
-            sinks=[NamedSink("told", Audience.PUBLIC, told)],
-            vfs=vfs,
-        )
-        ready = asyncio.Event()
-        task = asyncio.create_task(daemon.run(ready.set), name="daemon")
-        waiting = asyncio.create_task(ready.wait())
-        try:
-            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            yield daemon
-        finally:
-            waiting.cancel()
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
 
 def configuration(
@@ -181,5 +126,5 @@ async def served(
 ) -> AsyncIterator[Table]:
     """The daemon at this shoe; it may be served again after it was stopped."""
     path = configuration(folder, **config)
-    async with serving(path, told, vfs) as daemon, calling(folder / "shoectl.sock") as caller:
+    async with serving(path, told, vfs=vfs) as daemon, calling(folder / "shoectl.sock") as caller:
         yield Table(daemon, rig, told, caller)
