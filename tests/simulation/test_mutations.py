@@ -34,7 +34,7 @@ def commits_are_not_synced(patch: pytest.MonkeyPatch) -> None:
     def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
         return honest(path, vfs, synchronous="OFF" if synchronous == "FULL" else synchronous)
 
-    patch.setattr(schema, "writing", writing)
+    patch.setattr(schema, "open_writing", writing)
 
 
 def a_sink_is_moved_too_far(patch: pytest.MonkeyPatch) -> None:
