@@ -29,6 +29,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import CardOnTable
 from shoe_testing.faulty_disk import SimulatedDisk
+from shoe_testing.simulated_time import VirtualLoop, WallClock
 from simulators.rig import Rig
 from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.build import simulated_shoe
@@ -38,13 +39,11 @@ from simulators.shoe.model import Refused
 from simulators.table.dealer import Supply, dealer_for
 from tests.simulation.broken import Broken
 from tests.simulation.cable import Cable, HostEnd
-from tests.simulation.clock import WallClock
 from tests.simulation.desk import CALLER, SECOND, Answer, Desk, NoAnswer
 from tests.simulation.executor import LoopExecutor
 from tests.simulation.faults import STRIKES
 from tests.simulation.kept import JOURNAL, WatchedMemory
 from tests.simulation.line import DamagedLine
-from tests.simulation.loop import VirtualLoop
 from tests.simulation.plan import Plan
 from tests.simulation.process import Host, Life
 from tests.simulation.promises import SOURCE, Promises

@@ -1,6 +1,6 @@
-"""Every help of both programs, and the examples in it as a person copies them.
+"""Commands run as a person runs them, and every help of both programs.
 
-In: the click commands. Out: the words that name each command, its help, its examples.
+In: words. Out: exit code and output; helps with the examples in them; what a terminal shows.
 """
 
 from __future__ import annotations

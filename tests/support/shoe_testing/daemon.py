@@ -1,6 +1,7 @@
-"""A daemon at work in the test's loop, and simulated shoes on ports of their own.
+"""Daemons at work in the test's loop: their configuration, shoes on ports, people at the socket.
 
-In: a folder, choices. Out: what the sinks were told, the shoe to be plugged and unplugged.
+In: a folder, choices, or a scenario. Out: what the sinks were told, the shoe to be plugged and
+unplugged, rounds dealt by commands, and proof that nothing was lost.
 """
 
 from __future__ import annotations

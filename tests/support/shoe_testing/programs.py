@@ -1,4 +1,7 @@
-"""Ctrl-C, SIGTERM, and readers that go away: quiet ends, right exit codes, no child left."""
+"""Programs in processes of their own: started, interrupted, read to their end.
+
+In: words, a configuration. Out: exit codes, what stood on stderr, what a service manager heard.
+"""
 
 from __future__ import annotations
 
