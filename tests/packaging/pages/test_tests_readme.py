@@ -69,5 +69,5 @@ def test_every_module_of_shoe_testing_has_one_line_and_every_line_a_module() -> 
 
 
 def test_no_test_imports_another() -> None:
-    found = re.compile(r"^\s*(?:from|import) tests\.(?:.*\.)?test_\w+|^\s*from tests[\w.]* import .*\btest_", re.M)  # fmt: skip  # noqa: E501
+    found = re.compile(r"^\s*(?:from|import) tests\.(?:.*\.)?test_\w+|^\s*from tests[\w.]* import .*\btest_", re.MULTILINE)  # fmt: skip  # noqa: E501
     assert [path for path in TESTS.rglob("*.py") if found.search(path.read_text("utf-8"))] == []
