@@ -17,15 +17,8 @@ from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
 from shoe_testing.cli import run_shoectl_async
-from shoe_testing.daemon import (
-    SOCKET,
-    ShoeAtTable,
-    ToldEvents,
-    nothing_is_wrong_with,
-    runner,
-    serving,
-    write_config,
-)
+from shoe_testing.config import SOCKET, write_config
+from shoe_testing.daemon import ShoeAtTable, ToldEvents, nothing_is_wrong_with, runner, serving
 from shoe_testing.paths import ROOT
 from shoe_testing.rounds import all_agree, of_type, once_each
 

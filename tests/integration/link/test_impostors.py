@@ -20,17 +20,15 @@ from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.cli import run_shoectl_async
+from shoe_testing.config import SOCKET, add_shoe_settings, write_config
 from shoe_testing.daemon import (
     OTHER_KEY,
     PATIENCE_S,
     SHOE_KEY,
-    SOCKET,
     ToldEvents,
-    add_shoe_settings,
     nothing_is_wrong_with,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.faulty_ports import DevicePlay, device_server
 from shoe_testing.reference_protocol import Shoe

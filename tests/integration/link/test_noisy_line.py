@@ -25,14 +25,8 @@ from shoe_ctl.link.transport import READ_SIZE
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.cli import run_shoectl_async
-from shoe_testing.daemon import (
-    SOCKET,
-    ToldEvents,
-    nothing_is_wrong_with,
-    runner,
-    serving,
-    write_config,
-)
+from shoe_testing.config import SOCKET, write_config
+from shoe_testing.daemon import ToldEvents, nothing_is_wrong_with, runner, serving
 from shoe_testing.faulty_ports import device_server
 from shoe_testing.reference_protocol import Shoe
 from shoe_testing.transports import until

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from pathlib import Path
 
 from bench._shoe import simulated_shoe
-from shoe_testing.daemon import write_config
+from shoe_testing.config import write_config
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
 PATIENCE_S = 60
