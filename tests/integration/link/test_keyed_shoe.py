@@ -115,7 +115,7 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
     assert told.data("shoe.refused")[0]["reason"] == code
     assert told.data("shoe.loaded") == []
     assert told.data("shoe.connected") == []
-    logged = [r.getMessage() for r in caplog.records if "says counts" in r.getMessage()]
+    logged = [r.getMessage() for r in caplog.records if "authentication failed" in r.getMessage()]
     assert len(logged) == 1 and f", for {reason}: " in logged[0]
 
 
