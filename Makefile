@@ -147,11 +147,11 @@ $(RELEASE): | $(MADE)
 	$(call install,requirements/release.txt,release)
 
 # The locked requirements as wheels, and an environment that holds them and nothing else. cobs is compiled
-# here: without the folder's name and debug information in it, its bytes are the same wherever it was built.
+# here: without debug information and the build's folders in it, its bytes are the same wherever it was built.
 $(PARTS): | $(MADE)
 	@echo "setting up: build/parts"
 	@rm -rf build/parts build/wheels
-	@CFLAGS="-g0 -O2" $(PIP) wheel --require-hashes --no-deps --no-build-isolation --no-cache-dir \
+	@CC=cc LDSHARED="cc -shared" CFLAGS="-g0 -O2" $(PIP) wheel --require-hashes --no-deps --no-build-isolation --no-cache-dir \
 		-w build/wheels -r requirements/run.txt
 	@sed -nE 's/^([a-z0-9-]+==[^ ]+) .*/\1/p' requirements/run.txt > build/wheels/requirements.txt
 	@$(BIN)/python -m venv --without-pip build/parts

@@ -197,9 +197,13 @@ class _Talk:
             if not self._stopping:  # else this is how it ends
                 raise
         except TimeoutError:
-            log.warning("socket: user %d left an answer unread and was cut off", uid)
+            log.warning(
+                "socket: client disconnected: uid=%d reason=write_timeout (%g s)",
+                uid,
+                self._patience_s,
+            )
         except OSError as error:
-            log.debug("socket: user %d is gone: %s", uid, error)
+            log.debug("socket: client disconnected: uid=%d reason=%s", uid, error)
         finally:
             self._talks.discard(task)
             self._open -= Counter({uid: 1})

@@ -97,7 +97,7 @@ class Retention:
             log.error("journal: nothing is taken out: %s", error)  # noqa: TRY400 - one clear line
             return
         for begins in steps:
-            await self._journal.take_out(begins, signer, now_us)
+            await self._journal.truncate_before(begins, signer, now_us)
             log.info("journal: begins at record %d now", begins.n)
 
     def _exported(self, now_us: int) -> list[AnchorRecord]:

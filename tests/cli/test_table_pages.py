@@ -85,6 +85,32 @@ def test_the_example_has_arguments_that_the_command_takes(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_has_an_argument_where_one_is_needed(command: str) -> None:
+    fields = msgspec.structs.fields(COMMANDS[command].args)
+    if any(field.required for field in fields):
+        assert table_pages.takes_arguments(command)
+    if not fields:
+        assert not table_pages.takes_arguments(command)
+
+
+async def test_a_command_given_as_name_and_value_does_not_load_the_table() -> None:
+    code = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from shoe_ctl.cli.main import shoectl\n"
+        "said = CliRunner().invoke(shoectl, ['table', *sys.argv[1:], '--socket', '/nowhere/s'])\n"
+        "assert 'no daemon at /nowhere/s' in str(said.exception), said.output\n"
+        "print(*(name for name in sys.modules if name.startswith('shoe_ctl.table')))\n"
+    )
+    for words in (["settle"], ["expose", "hand=player"], ["declare", "key=other", "--reason", "x"]):
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, *words, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await child.communicate()
+        assert (child.returncode, out) == (0, b"\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_rule_that_is_cited_is_one_of_a_game(command: str) -> None:
     if not table_pages.PAGES[command].cites:
         return
@@ -223,6 +249,7 @@ async def completed(*words: str) -> list[str]:
          ["source=shoe", "source=surveillance"]),
         (("table", "expose", "--rea"), ["--reason"]),
         (("table", "expose", "--ha"), ["--hand"]),
+        (("table", "expose", "hand=player", "--ind"), ["--index"]),
         (("table", "expose", "--hand", ""), ["player", "banker"]),
         (("table", "declare", "--key", "wrong"), ["wrong_order", "wrong_player"]),
         (("table", "decide", "--choice", "withdraw"), ["withdraw_all"]),

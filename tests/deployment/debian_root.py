@@ -209,7 +209,7 @@ def machine(folder: Path, runs: tuple[str, ...] = IDLE) -> Iterator[Machine]:
     """
     system = folder / "system"
     # cp keeps owners, links and modes, and copies nothing where the file system shares blocks.
-    subprocess.run(["cp", "-a", "--reflink=auto", made_root(), system], check=True)
+    subprocess.run(["cp", "-a", "--reflink=auto", f"{made_root()}/.", system], check=True)
     cgroup = own_cgroup()
     process = subprocess.Popen(
         ["sh", "-c", BEGIN, "sh", system, *runs],

@@ -65,6 +65,15 @@ def test_no_session_and_no_listener_pays_for_construct() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
+def test_construct_is_imported_by_the_layouts_and_by_what_derives_from_them_alone() -> None:
+    importing = re.compile(r"^(?:from|import) construct\b", re.MULTILINE)
+    root = Path(compile_layouts.ROOT)
+    found = {
+        p.relative_to(root) for p in root.rglob("*.py") if importing.search(p.read_text("utf-8"))
+    }
+    assert {p for p in found if p.parts[0] != "kit"} == {Path(f"{n}/layouts.py") for n in PROFILES}
+
+
 def test_check_names_what_is_out_of_date_and_writes_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

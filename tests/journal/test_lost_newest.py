@@ -363,9 +363,9 @@ def test_a_sink_that_ends_in_an_unknown_epoch_shows_that_a_ruling_was_lost(
     before = msgspec.structs.replace(last, ends=False)
     Store.open(path, given=lambda: [before]).close()
     # What a person ruled on is not asked about again, where the sink was given nothing since.
-    lost = tuple(doubt.what for doubt in doubtful.value.doubts)
+    lost = tuple(doubt.what for doubt in doubtful.value.evidence)
     gone_on = LossRuling(epoch="0c0c0c0c", t_us=T_US, lost=lost, ruling=RULED)
-    accepted = AcceptedLoss(doubtful.value.doubts, gone_on)
+    accepted = AcceptedLoss(doubtful.value.evidence, gone_on)
     Store.open(path, given=lambda: [last], accepted=accepted).close()
     Store.open(path, given=lambda: [last]).close()
 
@@ -414,9 +414,9 @@ def test_a_ruling_is_the_first_record_of_a_new_epoch(images: list[Image], tmp_pa
     path = laid(tmp_path / "left", image | {"journal.db-wal": image["journal.db-wal"][:9000]})
     with pytest.raises(PossibleLoss) as doubtful:
         Store.open(path)
-    lost = tuple(doubt.what for doubt in doubtful.value.doubts)
+    lost = tuple(doubt.what for doubt in doubtful.value.evidence)
     gone_on = LossRuling(epoch="0a1b2c3d", t_us=T_US, lost=lost, ruling=RULED)
-    store = Store.open(path, accepted=AcceptedLoss(doubtful.value.doubts, gone_on))
+    store = Store.open(path, accepted=AcceptedLoss(doubtful.value.evidence, gone_on))
     with closing(store):
         left = store.last_n - 1
         assert left < 4 * COMMITS
@@ -444,7 +444,7 @@ def test_a_ruling_on_other_doubts_than_there_are_changes_nothing(
     head_path(path).write_bytes(images[-1]["journal.db-head"])
     gone_on = LossRuling(epoch="0a1b2c3d", t_us=T_US, lost=(), ruling=RULED)
     with pytest.raises(PossibleLoss):
-        Store.open(path, accepted=AcceptedLoss(doubtful.value.doubts, gone_on))
+        Store.open(path, accepted=AcceptedLoss(doubtful.value.evidence, gone_on))
     assert image_of(path) == images[-1]
 
 

@@ -178,7 +178,7 @@ def test_a_file_of_which_any_byte_was_altered_is_not_taken_for_good(
         assume(gzip.decompress(spoilt) != gzip.decompress(small))
     path = tmp_path_factory.mktemp("spoilt") / "export.gz"
     path.write_bytes(spoilt)
-    with pytest.raises(JournalError, match="damaged: it cannot be unpacked"):
+    with pytest.raises(JournalError, match="corrupt: it cannot be unpacked"):
         verified(path)
 
 
