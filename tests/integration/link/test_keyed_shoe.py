@@ -72,7 +72,7 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
     assert SHOE_KEY.encode() not in kept
     assert bytes.fromhex(SHOE_KEY) not in kept
     for options, said in (
-        ((), b"not checked  1 connection had to prove"),
+        ((), b"not checked  1 connection had to authenticate"),
         (("--key-file", str(keys)), b"checked      every proof and MAC, on 1 connection"),
     ):
         replayed = await asyncio.create_subprocess_exec(
