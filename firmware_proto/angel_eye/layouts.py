@@ -1,7 +1,8 @@
 """Every frame of the Angel Eye wire, declared once in construct (SPEC.md, "Events" to "Replies").
 
 ``make layouts`` derives from here ``compiled_layouts.py``, by which sessions read and write, and
-the table of bits in SPEC.md. Nothing that runs imports this module: construct takes some 70 ms.
+the table of bits in SPEC.md. No session imports this
+module: construct is slow to import.
 
 In: the bytes of one whole frame up to its ETX. Out: containers of named fields, and back.
 Must not know: the check at the end of a frame, the stream, shoe events.

@@ -30,8 +30,6 @@ ALARM_START: Final = re.compile(
     _FLAGS,
 )
 
-ALARM_START_TEXT: Final = "Alarm:"
-
 ALARM_WITH_TEXT: Final = re.compile(
     r"Alarm[ \t]*:[ \t]*(?P<code>(?:E)[0-9A-F]{1,4})[ \t]+(?P<text>[^ \t].*)",
     _FLAGS,

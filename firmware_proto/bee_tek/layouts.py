@@ -1,8 +1,8 @@
 """Every line of the Bee-Tek wire, declared once in construct (SPEC.md, "Lines", "What is taken").
 
 ``make layouts`` derives from here ``compiled_layouts.py``, by which sessions read and write lines,
-and the table of patterns in SPEC.md. Nothing that runs imports this module: construct takes some
-70 ms.
+and the table of patterns in SPEC.md. No session imports this
+module: construct is slow to import.
 
 Each element below parses and builds, as construct has it, and knows its regular expression and the
 text that is sent; a test holds the three equal.

@@ -57,7 +57,8 @@ def compiled() -> str:
 def _parts() -> Iterator[str]:
     for name, layout in _LAYOUTS.items():
         yield f'{name}: Final = re.compile(\n    r"{pattern(layout)}",\n    _FLAGS,\n)\n'
-        yield f'{name}_TEXT: Final = "{template(layout)}"\n'
+        if layout is not ALARM_START:
+            yield f'{name}_TEXT: Final = "{template(layout)}"\n'
     rows = "".join(
         f'    "{form}": re.compile(\n        r"{pattern(layout)}",\n        _FLAGS,\n    ),\n'
         for form, layout in CARDS.items()

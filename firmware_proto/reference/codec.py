@@ -40,23 +40,6 @@ from firmware_proto.reference.packing import (
 from firmware_proto.session import ReceivedEvent
 
 
-def slot_filled(frozen: type) -> Any:
-    """Return a class whose objects are filled slot by slot and then become ``frozen``.
-
-    The ``__init__`` of a frozen dataclass looks each field up by name to get past its own lock,
-    which costs more than all the rest of decoding a card. Objects of this class have the same
-    slots and no lock; when every slot is filled, ``filled.__class__ = frozen`` closes it. Python
-    allows that only between classes of one layout, so that a field added to the dataclass, but
-    not filled, shows in the first test that compares or prints it.
-    """
-    body = {
-        "__slots__": vars(frozen)["__slots__"],
-        "__setattr__": object.__setattr__,
-        "__delattr__": object.__delattr__,
-    }
-    return type("Blank" + frozen.__name__, frozen.__bases__, body)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One frame of either end.
@@ -86,6 +69,29 @@ class Decoded:
 
 DecodedFrame = tuple[int, Any, int, int, int]
 """Kind, content, number, boot and µs since boot (0, 0, 0 in host messages)."""
+
+# --- the fast path of a card ---------------------------------------------------------------------
+# Nearly all that a shoe sends are cards, and a frozen dataclass costs more to make than a frame to
+# decode. So cards are filled slot by slot, here and in ``next_card``; tests compare the results
+# with the path of every other frame.
+
+
+def slot_filled(frozen: type) -> Any:
+    """Return a class whose objects are filled slot by slot and then become ``frozen``.
+
+    The ``__init__`` of a frozen dataclass looks each field up by name to get past its own lock,
+    which costs more than all the rest of decoding a card. Objects of this class have the same
+    slots and no lock; when every slot is filled, ``filled.__class__ = frozen`` closes it. Python
+    allows that only between classes of one layout, so that a field added to the dataclass, but
+    not filled, shows in the first test that compares or prints it.
+    """
+    body = {
+        "__slots__": vars(frozen)["__slots__"],
+        "__setattr__": object.__setattr__,
+        "__delattr__": object.__delattr__,
+    }
+    return type("SlotFilled" + frozen.__name__, frozen.__bases__, body)
+
 
 _SlotFilledCard = slot_filled(CardDrawn)
 
@@ -123,6 +129,9 @@ def _card_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -
         return read_any(frame)  # names the wrong field
 
     return read_card
+
+
+# --- every frame ---------------------------------------------------------------------------------
 
 
 def _reader(layout: CompiledLayout, *, with_mac: bool) -> Reader:
@@ -223,6 +232,9 @@ def body_of(message: Message) -> bytes:
     return COMPILED[kind].pack(values)
 
 
+# --- streams -------------------------------------------------------------------------------------
+
+
 class Decoder:
     """One stream of bytes, of either direction, to all that is in it. Feeding never raises."""
 
@@ -304,6 +316,8 @@ def _host_traffic(content: Content) -> ShoeEvent:
     }
     return HostTraffic(command=command, **carried)
 
+
+# --- the next card, a whole frame in one feed ----------------------------------------------------
 
 _PAYLOAD = _CARD_DRAWN.payload.format.removeprefix("<")
 _FRAME = struct.Struct(f"<H{_PAYLOAD}4x")

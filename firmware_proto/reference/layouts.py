@@ -1,8 +1,8 @@
 """The payload of every kind of frame, declared once in construct (SPEC 5).
 
 ``make layouts`` derives from here ``compiled_layouts.py``, by which sessions pack and unpack, and
-the tables of SPEC.md; the C header of the firmware kit derives from here too. Nothing that runs
-imports this module: construct takes some 70 ms to import.
+the tables of SPEC.md; the C header of the firmware kit derives from here too. No session imports
+this module: construct is slow to import.
 
 In: nothing. Out: a layout for each kind.
 Must not know: framing, CRC, sessions, which event a message carries.

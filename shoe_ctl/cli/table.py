@@ -213,17 +213,30 @@ class _Command(click.Command):
         return [_ArgumentOption(one) for one in table_pages.argument_options(str(self.name))]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*self.arguments, *super().get_params(ctx)]
+        common = super().get_params(ctx)
+        return common if self._skips_arguments else [*self.arguments, *common]
+
+    _skips_arguments = False
+    """None of them is given as an option: the table's own list need not be imported."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; without any ``NAME=VALUE`` all that are needed must be among them.
 
         What is given as ``NAME=VALUE`` is checked by the daemon alone, which knows the table.
         """
+        from shoe_ctl.cli.table_pages import takes_arguments
+
+        known = {name for one in super().get_params(ctx) for name in one.opts}
+        given = {word.partition("=")[0] for word in args if word.startswith("-")}
+        takes = takes_arguments(str(self.name))
+        has_words = bool(set(args) - given)
+        self._skips_arguments = (
+            given <= known and (has_words or not takes) and not ctx.resilient_parsing
+        )
         rest = super().parse_args(ctx, args)
-        if not ctx.params["args"] and not ctx.resilient_parsing:
+        if takes and not ctx.params["args"] and not ctx.resilient_parsing:
             for one in self.arguments:
-                if one.is_needed and ctx.params[str(one.name)] is None:
+                if one.is_needed and ctx.params.get(str(one.name)) is None:
                     raise click.MissingParameter(ctx=ctx, param=one)
         return rest
 

@@ -288,6 +288,11 @@ def example(command: str) -> str:
     return f"shoectl table {command} {PAGES[command].example}".rstrip()
 
 
+def takes_arguments(command: str) -> bool:
+    """Return whether its example has any argument, which is so if it needs one."""
+    return "=" in PAGES[command].example.partition(" --")[0].partition("--")[0]
+
+
 # What a page says beyond that.
 
 

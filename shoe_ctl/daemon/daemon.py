@@ -259,12 +259,12 @@ class Daemon:
         gone_on = LossRuling(
             epoch=self._environment.epoch(),
             t_us=now_us,
-            lost=tuple(doubt.what for doubt in doubtful.doubts),
+            lost=tuple(doubt.what for doubt in doubtful.evidence),
             ruling=ruling,
         )
         with self._environment.thread("journal-again") as opener:
             store = await asyncio.get_running_loop().run_in_executor(
-                opener, self._open_verified, AcceptedLoss(doubtful.doubts, gone_on)
+                opener, self._open_verified, AcceptedLoss(doubtful.evidence, gone_on)
             )
         log.warning(
             'journal: loss accepted: path=%s epoch=%s ruling="%s"', self._path, gone_on.epoch, why

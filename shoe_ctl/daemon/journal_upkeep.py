@@ -99,7 +99,7 @@ class Retention:
             )
             return
         for begins in steps:
-            await self._journal.take_out(begins, signer, now_us)
+            await self._journal.truncate_before(begins, signer, now_us)
             log.info("journal: old records removed: first_record=%d", begins.n)
 
     def _exported(self, now_us: int) -> list[AnchorRecord]:

@@ -12,6 +12,12 @@ from collections.abc import Iterator
 from firmware_proto.profiles import PROFILES
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
+from shoe_testing import generators as sample_inputs
+from shoe_testing.bench import Table
+from shoe_testing.choices import At
+from shoe_testing.scenario_bench import InProcess
+from shoe_testing.table_corpus import WAYS, goes_on, kind_of
+from shoe_testing.tables import Playing
 from simulators.errors import WrongUsage
 from simulators.shoe.model import Refused
 from simulators.table.bench import Stuck
@@ -19,12 +25,6 @@ from simulators.table.fields import Wrong
 from simulators.table.scenario import Scenario, find, shipped
 from simulators.table.scenario_player import ScenarioPlayer
 from tests.corpus.corpus import Run, record
-from tests.end_to_end.at_a_table import Table
-from tests.scenarios.in_process import InProcess
-from tests.table import sample_inputs
-from tests.table.harness import Playing
-from tests.table.offers import At
-from tests.table.sessions import WAYS, goes_on, kind_of
 
 ANY_ORDER_SEEDS = 300
 ANY_ORDER_STEPS = 80

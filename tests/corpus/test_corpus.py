@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shoe_testing.tables import ROUNDS, Playing
 from tests.corpus import corpus
 from tests.corpus.corpus import Run, Step, compare, record
-from tests.table.harness import ROUNDS, Playing
 
 
 @pytest.fixture(scope="module")

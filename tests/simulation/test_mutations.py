@@ -5,7 +5,6 @@ A failing plan runs again in the same way, in another process too, and shrinks t
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from shoe_ctl.journal import schema
 from shoe_ctl.journal.journal import SinkFeed
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.table import status, undelivered
+from shoe_testing.paths import ROOT, child_environment
 from tests.simulation.plan import Plan
 from tests.simulation.plans import struck
 from tests.simulation.run import plan_for, run, shrink
@@ -146,8 +146,8 @@ def test_a_seed_runs_in_the_same_way_in_any_process() -> None:
     assert here.failed is None, here.line
     told = subprocess.run(
         [sys.executable, "-m", *here.plan.command.split()[2:]],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "PYTHONHASHSEED": "42"},
+        cwd=ROOT,
+        env={**child_environment(), "PYTHONHASHSEED": "42"},
         capture_output=True,
         text=True,
         check=True,

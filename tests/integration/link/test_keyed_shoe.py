@@ -1,0 +1,170 @@
+"""A daemon with keys and a shoe with one, in processes of their own, and those that must not play.
+
+In: key files. Out: what the table tells, what the journal keeps. Must not know: frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.errors import ConfigError
+from shoe_ctl.records import Audience
+from shoe_testing.daemon import Told, configuration, serving
+
+SHOECTL = str(Path(sys.executable).parent / "shoectl")
+
+KEY, OTHER = "ab" * 32, "cd" * 32
+
+
+def key_file(path: Path, key: str, device: str = "SH-7", key_id: int = 1) -> Path:
+    path.write_text(f"{device} {key_id} {key}\n")
+    path.chmod(0o600)
+    return path
+
+
+@asynccontextmanager
+async def shoe(folder: Path, *options: str) -> AsyncIterator[str]:
+    """A simulated shoe in a process of its own, and its port."""
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "simulators", "--profile", "reference"),
+        *("--port", f"pty:{folder}/shoe", "--pace-ms", "0", "--seed", "1", *options),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        yield json.loads(await child.stdout.readline())["port"]
+    finally:
+        child.stdin.close()
+        assert await child.wait() == 0
+
+
+def with_keys(config: Path, *lines: str) -> Path:
+    """The configuration, with these lines more for the shoe."""
+    text = config.read_text().replace("[table.shoe]\n", "[table.shoe]\n" + "\n".join(lines) + "\n")
+    config.write_text(text)
+    return config
+
+
+def journal_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.glob("journal.db*"))
+
+
+@pytest.mark.slow
+async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_nowhere(
+    tmp_path: Path,
+) -> None:
+    keys = key_file(tmp_path / "shoes.keys", KEY)
+    told = Told()
+    async with shoe(tmp_path, "--key-file", str(keys)) as port:
+        config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
+        async with serving(config, told):
+            await told.times(3, "round.outcome")
+    [connected] = told.data("shoe.connected")
+    assert connected["authenticated"] is True
+    kept = journal_of(tmp_path)
+    assert b'"type":"authenticated","device_id":"SH-7"' in kept
+    assert KEY.encode() not in kept
+    assert bytes.fromhex(KEY) not in kept
+    for options, said in (
+        ((), b"not checked  1 connection had to prove"),
+        (("--key-file", str(keys)), b"checked      every proof and MAC, on 1 connection"),
+    ):
+        replayed = await asyncio.create_subprocess_exec(
+            *(SHOECTL, "replay", str(tmp_path / "journal.db"), *options),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        stdout, _ = await replayed.communicate()
+        assert (replayed.returncode, stdout.count(said)) == (0, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("theirs", "reason", "code"),
+    [
+        (("SH-7", OTHER, 1), "wrong proof", "wrong_key"),
+        (("SH-7", KEY, 2), "the shoe has no key 1", "wrong_key"),
+        (("SH-8", KEY, 1), "no key for this shoe", "no_key"),
+        (None, "the shoe cannot prove who it is", "unauthenticated"),
+    ],
+)
+async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
+    tmp_path: Path,
+    theirs: tuple[str, str, int] | None,
+    reason: str,
+    code: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    options: tuple[str, ...] = ()
+    if theirs is not None:
+        device, key, key_id = theirs
+        options = ("--key-file", str(key_file(tmp_path / "shoe.keys", key, device, key_id)))
+    told = Told()
+    async with shoe(tmp_path, *options) as port:
+        keys = key_file(tmp_path / "shoes.keys", KEY)
+        config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
+        async with serving(config, told, sees=Audience.RESTRICTED):
+            await told.times(1, "shoe.refused")
+    assert told.data("shoe.refused")[0]["reason"] == code
+    assert told.data("shoe.loaded") == []
+    assert told.data("shoe.connected") == []
+    logged = [r.getMessage() for r in caplog.records if "authentication failed" in r.getMessage()]
+    assert len(logged) == 1 and f", for {reason}: " in logged[0]
+
+
+@pytest.mark.slow
+async def test_without_keys_the_link_is_shown_as_unauthenticated(tmp_path: Path) -> None:
+    told = Told()
+    async with shoe(tmp_path) as port, serving(configuration(tmp_path, port), told):
+        await told.times(1, "shoe.loaded")
+    assert told.data("shoe.connected") == [
+        {"authenticated": False, "identified": True, "profile": "reference"}
+    ]
+
+
+@pytest.mark.slow
+async def test_a_firmware_that_is_not_listed_is_not_armed_where_the_settings_say_so(
+    tmp_path: Path,
+) -> None:
+    told = Told()
+    async with shoe(tmp_path) as port:
+        lines = (f'firmware = ["{"00" * 32}"]', 'unknown_firmware = "refuse_to_arm"')
+        config = with_keys(configuration(tmp_path, port), *lines)
+        async with serving(config, told, sees=Audience.RESTRICTED):
+            await told.times(1, "shoe.fault")
+            await told.times(1, "shoe.loaded")
+    assert told.data("shoe.fault")[0]["code"] == "unknown_firmware"
+    assert told.data("round.opened") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('key_file = "none"', "No such file"),
+        ('firmware = ["abc"]', "SHA-256"),
+        ('unknown_firmware = "shrug"', "unknown_firmware"),
+    ],
+)
+async def test_wrong_settings_are_told_by_key(tmp_path: Path, line: str, said: str) -> None:
+    config = with_keys(configuration(tmp_path, str(tmp_path / "port")), line)
+    with pytest.raises(ConfigError, match=said):
+        async with serving(config, Told()):
+            pass
+
+
+async def test_a_profile_without_keys_is_told_so(tmp_path: Path) -> None:
+    keys = key_file(tmp_path / "shoes.keys", KEY)
+    config = with_keys(
+        configuration(tmp_path, str(tmp_path / "port"), profile="angel_eye"),
+        f'key_file = "{keys}"',
+    )
+    with pytest.raises(ConfigError, match="no keys"):
+        async with serving(config, Told()):
+            pass

@@ -1,0 +1,1 @@
+"""What is run when the product is built or checked; no part of it."""
