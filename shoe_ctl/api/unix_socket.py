@@ -199,8 +199,7 @@ class _Talk:
         except TimeoutError:
             log.warning(
                 "socket: client disconnected: uid=%d reason=write_timeout (%g s)",
-                uid,
-                self._patience_s,
+                *(uid, self._patience_s),
             )
         except OSError as error:
             log.debug('socket: client disconnected: uid=%d reason="%s"', uid, error)
