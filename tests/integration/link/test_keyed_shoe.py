@@ -88,8 +88,12 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
     ("theirs", "reason", "code"),
     [
         (("SH-7", OTHER_KEY, 1), "wrong_key. Events are ignored until key_file has", "wrong_key"),
-        (("SH-7", KEY, 2), "wrong_key (the shoe has no key 1). Events are ignored", "wrong_key"),
-        (("SH-8", KEY, 1), "no_key. Events are ignored until a key for SH-8 is", "no_key"),
+        (
+            ("SH-7", SHOE_KEY, 2),
+            "wrong_key (the shoe has no key 1). Events are ignored",
+            "wrong_key",
+        ),
+        (("SH-8", SHOE_KEY, 1), "no_key. Events are ignored until a key for SH-8 is", "no_key"),
         (None, "unauthenticated. Events are ignored until SIM-", "unauthenticated"),
     ],
 )
