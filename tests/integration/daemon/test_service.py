@@ -127,7 +127,7 @@ def test_a_port_that_is_to_be_waited_for_is_named_once_and_taken_when_it_comes(
             ended, errors = rest_of(service.process)
     assert ended == 0
     for table in ("bac-07", "bac-08"):
-        assert errors.count(f"{table}: no such port".encode()) == 1, errors.decode()
+        assert errors.count(f"{table}: link down: no such port".encode()) == 1, errors.decode()
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 

@@ -184,5 +184,5 @@ async def test_doctor_asks_the_daemon_that_has_the_port_and_says_what_is_wrong(
         said = out + err
         text = " ".join(said.split())
         assert code == 1, text
-        assert "WRONG:" in text and "its table refuses the shoe that speaks" in text
+        assert "FAILED:" in text and "its table refuses this shoe" in text
         assert "well" not in text

@@ -149,4 +149,4 @@ async def test_a_journal_that_is_begun_anew_beside_an_old_key_is_warned_of(
             caplog.clear()
             async with serving(config, told := ToldEvents()):
                 await told.times(1, "round.outcome")
-            assert ("is begun anew beside an old key" in caplog.text) is warned
+            assert ("journal: created beside an old key" in caplog.text) is warned

@@ -262,6 +262,8 @@ class TableHarness:
         if len(dealt) < 4:
             return SLOTS[len(dealt or self.now.opening)]
         assert self.now.round is not None
+        if any(d.card is None for d in dealt):
+            return ("player", 3)  # without that card nobody can say whose is due
         hand = next_hand(self.now.round.hand("player"), self.now.round.hand("banker"))
         return ("player", 1) if hand is None else (hand, 3)
 

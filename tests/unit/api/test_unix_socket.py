@@ -266,7 +266,9 @@ async def test_a_thousand_connections_leave_none_behind(path: Path) -> None:
         await until(lambda: open_files() <= before)
 
 
-async def test_who_does_not_read_is_cut_off_and_nobody_else_waits(path: Path) -> None:
+async def test_who_does_not_read_is_cut_off_and_nobody_else_waits(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     desk = Desk()
     desk.padding = "x" * 1_000_000
     async with serving(path, USERS, desk, patience_s=0.2):
@@ -284,6 +286,8 @@ async def test_who_does_not_read_is_cut_off_and_nobody_else_waits(path: Path) ->
             slow.close()
     assert got < 1_000_000  # not one whole answer: it was cut off in the first
     assert asked == 2  # and what it asked behind it was never taken up
+    line = f"socket: client disconnected: uid={os.getuid()} reason=write_timeout (0.2 s)"
+    assert caplog.messages == [line]
 
 
 def read_all(sock: socket.socket) -> int:

@@ -162,7 +162,7 @@ async def test_a_key_that_could_not_be_stored_is_refused_before_anything_is_told
 ) -> None:
     await sender.note_proofs([proof(1)])
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(InputRefused, match="not to be written in"):
+    with pytest.raises(InputRefused, match="cannot write to its folder: check its mode"):
         await sender.with_key_number(rotate(), DEVICE)
 
 

@@ -150,7 +150,7 @@ async def test_bytes_that_cannot_be_decoded_are_handed_on_and_end_the_connection
     take = Taker()
     transport = ScriptedTransport([b"c\n", b"!\n", b"c\n"])
     served = connection(transport, take)
-    assert await served.run() == "what the shoe said could not be decoded"
+    assert await served.run() == "decoding failed"
     assert take.taken[-1] == Reception(
         connection=7,
         offset=2,

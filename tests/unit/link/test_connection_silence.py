@@ -52,8 +52,8 @@ async def test_a_line_that_is_dead_without_saying_so_is_lost_by_silence(
     assert host.link.state is LinkState.UP
     host.clock.advance(0.2)
     await until(lambda: host.link.state is LinkState.WAITING)
-    assert host.told[-1] == "lost nothing heard for 10 s"
-    assert "heard for 10 s: is the shoe switched on, and is its cable whole?; trying" in caplog.text
+    assert host.told[-1] == "lost nothing received for 10 s"
+    assert "received for 10 s (check that the shoe is on, and its cable); retrying" in caplog.text
     await end_link(running)
 
 
@@ -82,7 +82,7 @@ async def test_a_shoe_that_fell_silent_is_listened_for_and_told_only_once_it_spe
         await host.clock.pass_next()
         await until(lambda: host.link.state is LinkState.LISTENING)
         assert host.link.connection is None
-    assert host.told == ["up 41", "lost nothing heard for 10 s"]
+    assert host.told == ["up 41", "lost nothing received for 10 s"]
     await shoe.hear(9)
     host.link.set_desired_state(Armed(4, "banker", 2))
     shoe.say(b"c\n")
@@ -122,11 +122,11 @@ async def test_what_is_discarded_is_counted_in_the_log_and_does_not_fill_it(
 ) -> None:
     caplog.set_level(logging.INFO, "shoe_ctl.link")
     await hears(shoe, opener, b"x\n", 123)
-    warned = [r.getMessage() for r in caplog.records if "discarded bytes" in r.getMessage()]
-    assert [line.rpartition("), ")[2] for line in warned] == [
-        f"{n} times by now" for n in (1, 10, 100)
+    warned = [r.getMessage() for r in caplog.records if "bytes discarded" in r.getMessage()]
+    assert [line.partition(" reason=")[0] for line in warned] == [
+        f"bac-07: bytes discarded: connection=41 count={n}" for n in (1, 10, 100)
     ]
-    assert "connection 41 brought 246 bytes, 123 times some were discarded" in caplog.text
+    assert "bac-07: connection ended: connection=41 bytes=246 discarded=123" in caplog.text
 
 
 async def test_what_a_shoe_tells_of_before_this_host_is_no_warning(
@@ -136,10 +136,10 @@ async def test_what_a_shoe_tells_of_before_this_host_is_no_warning(
     await hears(shoe, opener, b"h\n", 12)
     told = [(r.levelname, r.getMessage()) for r in caplog.records if "played" in r.getMessage()]
     assert told == [
-        ("INFO", f"bac-07: connection 41: kept, not played (b'h'), {n} times by now")
+        ("INFO", f"bac-07: history kept, not played: connection=41 count={n} reason=\"b'h'\"")
         for n in (1, 10)
     ]
-    assert "connection 41 brought 24 bytes, 0 times some were discarded" in caplog.text
+    assert "bac-07: connection ended: connection=41 bytes=24 discarded=0" in caplog.text
 
 
 async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
@@ -162,7 +162,7 @@ async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
         await end_link(running)
     assert [told for told in host.told if "@" not in told] == [
         "up 41",
-        "lost nothing heard for 10 s",
+        "lost nothing received for 10 s",
         "up 44",
     ]
 
@@ -191,7 +191,7 @@ async def test_a_silent_angel_eye_is_asked_and_lost_when_nobody_answers() -> Non
         if running.done():
             break
         await clock.pass_next()
-    assert await running == "nothing heard for 75 s" and connection.fell_silent
+    assert await running == "nothing received for 75 s" and connection.fell_silent
     assert clock.now == began + 75.0
     assert transport.written == encode_command("GP", "00") * 6  # at 30 s and at 60 s
     (reception,) = heard

@@ -57,7 +57,7 @@ async def test_with_its_key_it_proves_who_it_is_and_is_told_nothing_else(tmp_pat
     with shoe(PtyPort(str(tmp_path / "shoe")), keys={2: KEY}, to_shoe=heard):
         found = await diagnosed(wanted)
     assert (found.well, found.cause) == (True, "well")
-    assert "SH-0042 answers and proves who it is with key 2" in found.says
+    assert "SH-0042 answers and is authenticated with key 2" in found.says
     assert said_by_host(heard.data) == {"hello_request", "challenge"}
 
 
@@ -100,10 +100,15 @@ async def test_a_firmware_that_is_not_on_the_list_is_told() -> None:
 @pytest.mark.parametrize(
     ("shoes", "hosts", "cause", "step"),
     [
-        ({2: KEY}, {"SH-0042": {2: OTHER_KEY}}, "wrong_key", "wrong proof: put the key"),
+        (
+            {2: KEY},
+            {"SH-0042": {2: OTHER_KEY}},
+            "wrong_key",
+            "wrong proof: put a key that SH-0042 has into key_file",
+        ),
         ({2: KEY}, {"SH-0042": {3: KEY}}, "wrong_key", "the shoe has no key 3"),
-        ({2: KEY}, {"SH-0043": {2: KEY}}, "no_key", "add a key of SH-0042"),
-        ({2: KEY}, None, "no_key", "name a key_file"),
+        ({2: KEY}, {"SH-0043": {2: KEY}}, "no_key", "add a key for SH-0042"),
+        ({2: KEY}, None, "no_key", "configure a key_file"),
         (None, {"SH-0042": {2: KEY}}, "unauthenticated", "give the shoe a key"),
     ],
 )
@@ -174,7 +179,7 @@ async def test_garbage_from_a_device_server_sends_one_to_its_settings() -> None:
         port = server.sockets[0].getsockname()[1]
         found = await diagnosed(target(f"tcp://127.0.0.1:{port}", "angel_eye"))
     assert (found.well, found.cause) == (False, "garbage")
-    assert "device server's line at 4800 or 9600 baud" in found.says
+    assert "device server's line is at 4800 or 9600 baud" in found.says
 
 
 async def test_a_noisy_line_is_no_reason_to_give_up_a_shoe_that_answers(tmp_path: Path) -> None:
@@ -188,7 +193,8 @@ async def test_a_noisy_line_is_no_reason_to_give_up_a_shoe_that_answers(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("profile", "step"), [("reference", "is it powered"), ("angel_eye", "draw a card or turn")]
+    ("profile", "step"),
+    [("reference", "check power and cable, and that a shoe"), ("angel_eye", "Draw a card or turn")],
 )
 async def test_a_silent_port_is_called_silent(profile: str, step: str) -> None:
     end, host = os.openpty()
@@ -208,7 +214,7 @@ async def test_a_device_server_without_a_shoe_is_told_from_none() -> None:
         silent = await diagnosed(target(f"tcp://127.0.0.1:{number}"), seconds=BRIEFLY_S)
     refused = await diagnosed(target(f"tcp://127.0.0.1:{number}"), seconds=BRIEFLY_S)
     assert (silent.cause, refused.cause) == ("silence", "refused")
-    assert "device server is there" in silent.says
+    assert "device server reached" in silent.says
 
 
 async def test_a_shoe_that_speaks_and_does_not_hear_is_told() -> None:

@@ -112,7 +112,7 @@ def test_what_was_put_into_the_file_meanwhile_stays_there(tmp_path: Path) -> Non
     keys.add("SH-1", 2)
     assert read_keys(path)["SH-2"] == {1: bytes.fromhex(OTHER)}
     assert keys.key("SH-2", 1) is None
-    keys.read_again()
+    keys.reload()
     assert keys.key("SH-2", 1) == bytes.fromhex(OTHER)
 
 
@@ -125,7 +125,7 @@ def test_older_keys_than_a_proved_one_become_comments_and_count_no_more(tmp_path
     assert path.read_text() == "".join([RETIRED + lines[0], *lines[1:]])
     assert held is keys.keys and keys.keys["SH-1"] == {2: bytes.fromhex(OTHER)}
     assert not keys.retire_before("SH-1", 2)
-    keys.read_again()
+    keys.reload()
     assert set(keys.keys["SH-1"]) == {2}
 
 
@@ -201,11 +201,11 @@ def test_a_folder_that_is_not_to_be_written_in_is_told_before(
     keys = ring(written(tmp_path, f"SH-1 1 {KEY}\n"))
     keys.check_writable()
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ConfigError, match="not to be written in"):
+    with pytest.raises(ConfigError, match="cannot write to its folder: check its mode"):
         keys.check_writable()
 
 
 def test_a_file_that_is_too_long_to_be_kept_whole_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, f"SH-1 1 {KEY}\n" + "# long\n" * 150_000)
-    with pytest.raises(ConfigError, match="more than"):
+    with pytest.raises(ConfigError, match="larger than 1,048,576 bytes"):
         read_keys(path)

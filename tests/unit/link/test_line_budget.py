@@ -172,7 +172,7 @@ def test_a_stray_byte_now_and_then_makes_no_line_noisy() -> None:
     allowance = LineBudget()
     for second in range(0, 3600, 2):
         assert allowance.spend(1, 0, 1, 0.0, float(second)) == 0.0
-    assert not (allowance.noisy or allowance.is_spent)
+    assert not (allowance.is_noisy or allowance.is_spent)
 
 
 def test_single_bytes_without_end_are_left_to_gather_for_seconds() -> None:
@@ -206,7 +206,7 @@ def test_frames_that_are_repeated_without_end_are_gathered_and_go_over_the_budge
     allowance, now, portions = LineBudget(), 0.0, 0
     while not allowance.is_spent:
         pause_s = allowance.spend(45, 0, 0, 0.0001, now, repeated=45)
-        if allowance.noisy:
+        if allowance.is_noisy:
             assert pause_s == SHORTEST_S
             allowance.spend(1200 - 45, 0, 0, 0.0001, now, repeated=1200 - 45)
         now, portions = now + max(pause_s, 45 / LINE_RATE), portions + 1
@@ -307,7 +307,7 @@ async def test_a_suspended_line_counts_what_it_does_not_keep_and_comes_back_when
     assert line.closed
     assert len(owner.lines) == 2
     said = [r.getMessage() for r in caplog.records if "suspended" in r.getMessage()]
-    assert len(said) == 3 and "look at cable, ground and baud rate" in said[0]
+    assert len(said) == 3 and "Check cable, ground, baud rate" in said[0]
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

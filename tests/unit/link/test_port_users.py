@@ -157,7 +157,7 @@ async def test_modem_manager_is_suspected_where_nobody_else_can_have_it(
     with held(pty, how=LOCK):  # in a list of processes that does not show it
         found = await diagnosed(target(pty), system=System(proc=tmp_path))
     assert (found.well, found.cause) == (False, "taken")
-    assert "by ModemManager (process 812) perhaps" in found.says
+    assert "possibly by ModemManager (process 812)" in found.says
 
 
 async def test_two_tables_that_name_one_port_are_told_so(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_two_tables_that_name_one_port_are_told_so(tmp_path: Path) -> None
     both = await asyncio.gather(*(diagnosed(target(link), seconds=BRIEFLY_S) for _ in range(2)))
     os.close(end)
     assert sorted(found.cause for found in both) == ["silence", "taken"]
-    assert any("is it configured twice?" in found.says for found in both)
+    assert any("give each table its own port" in found.says for found in both)
 
 
 # USB.

@@ -164,7 +164,7 @@ async def test_the_first_failure_is_a_warning_and_its_repeats_are_not(
     await end_link(running)
     levels = [r.levelno for r in caplog.records if r.name.startswith("shoe_ctl.link")]
     assert levels == [logging.WARNING] + [logging.DEBUG] * 4
-    assert "bac-07: no such port" in caplog.text
+    assert "bac-07: link down: no such port" in caplog.text
 
 
 async def test_a_port_that_opens_but_never_speaks_is_tried_ever_more_slowly() -> None:

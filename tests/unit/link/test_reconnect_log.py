@@ -32,32 +32,57 @@ def said(
     caplog: pytest.LogCaptureFixture, known: str | None, *events: ShoeEvent
 ) -> list[tuple[str, str]]:
     caplog.set_level(logging.INFO, "shoe_ctl.link.reconnect")
-    ShoeLog("bac-07", known).heard(ReceivedEvent(event, None, 0, 1) for event in events)
+    ShoeLog("bac-07", known).log_events(ReceivedEvent(event, None, 0, 1) for event in events)
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
 @pytest.mark.parametrize(
-    ("why", "step"),
+    ("why", "reason", "until", "step"),
     [
-        (NO_KEY, "no key for this shoe: add a key of SH-2 to the key_file, or is it the wrong"),
-        (WRONG_PROOF, "wrong proof: put the key that the shoe has into the key_file"),
+        (
+            NO_KEY,
+            "no_key",
+            "a key for SH-2 is added to key_file",
+            "add a key for SH-2 to key_file, or connect the right shoe",
+        ),
+        (
+            WRONG_PROOF,
+            "wrong_key",
+            "key_file has a key that SH-2 has",
+            "put a key that SH-2 has into key_file",
+        ),
         (
             CANNOT_AUTHENTICATE,
-            "the shoe cannot prove who it is: give the shoe a key, or take key_file away",
+            "unauthenticated",
+            "SH-2 has a key, or key_file is removed from the configuration",
+            "give the shoe a key, or remove key_file from the configuration",
         ),
-        (HOST_WITHOUT_KEY, "this host has none: name a key_file with its key"),
-        ("the shoe has no key 3", "put a key that the shoe has into the key_file"),
+        (
+            HOST_WITHOUT_KEY,
+            "no_key",
+            "a key_file with a key for SH-2 is configured",
+            "configure a key_file with a key for SH-2",
+        ),
+        (
+            "the shoe has no key 3",
+            "wrong_key (the shoe has no key 3)",
+            "key_file has a key that SH-2 has",
+            "put a key that SH-2 has into key_file",
+        ),
     ],
 )
 def test_a_shoe_that_is_not_believed_is_a_warning_that_says_what_to_do(
-    caplog: pytest.LogCaptureFixture, why: str, step: str
+    caplog: pytest.LogCaptureFixture, why: str, reason: str, until: str, step: str
 ) -> None:
     failed = AuthenticationFailed(reason=why, device_id="SH-2")
     [(level, line)] = said(caplog, "SH-1", failed, Repeated(of=failed.type))
     assert level == "WARNING"
-    assert line.startswith("bac-07: nothing that SH-2 says counts, for ")
-    assert step in line
-    assert troubleshooting_hint(failed)[0] in {"no_key", "wrong_key", "unauthenticated"}
+    assert line == (
+        f"bac-07: authentication failed: shoe=SH-2 reason={reason}. Events are ignored until "
+        f"{until}."
+    )
+    hint = troubleshooting_hint(failed)
+    assert (hint.cause, hint.step) == (reason.partition(" ")[0], step)
 
 
 def test_another_shoe_than_before_is_a_warning_with_both_names(
@@ -65,19 +90,22 @@ def test_another_shoe_than_before_is_a_warning_with_both_names(
 ) -> None:
     first, second = said(caplog, "SH-1", hello("SH-2"), hello("SH-2", resumed=True))
     assert first[0] == "WARNING"
-    assert first[1].startswith("bac-07: SH-2 speaks where SH-1 did: ")
-    assert second == ("INFO", "bac-07: SH-2 speaks, firmware 1.2")
+    assert first[1] == (
+        "bac-07: shoe changed: expected=SH-1 found=SH-2. If the shoe was not replaced, check the "
+        "cabling."
+    )
+    assert second == ("INFO", "bac-07: shoe identified: shoe=SH-2 firmware=1.2")
 
 
 def test_a_shoe_that_is_new_or_goes_on_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     told = said(caplog, None, hello("SH-1"), hello("SH-1", resumed=True), Standby())
-    assert told == [("INFO", "bac-07: SH-1 speaks, firmware 1.2")] * 2
+    assert told == [("INFO", "bac-07: shoe identified: shoe=SH-1 firmware=1.2")] * 2
 
 
 def test_a_shoe_that_counts_anew_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     [(level, line)] = said(caplog, "SH-1", hello("SH-1"))
     assert level == "WARNING"
-    assert "SH-1 speaks, and has forgotten its numbers" in line
+    assert line.startswith("bac-07: event numbers restarted: shoe=SH-1. Check whether its memory")
 
 
 @pytest.mark.parametrize("refused", [True, False])
@@ -86,8 +114,8 @@ def test_a_firmware_that_is_not_listed_is_a_warning(
 ) -> None:
     [(level, line)] = said(caplog, None, UnknownFirmware(firmware="0.9", refused=refused))
     assert level == "WARNING"
-    assert "firmware 0.9 is not on the list" in line
-    assert ("not armed" in line) == refused
+    assert line.startswith("bac-07: unknown firmware: firmware=0.9 arming=")
+    assert ("arming=refused" in line, "arming=allowed" in line) == (refused, not refused)
     assert "shoe.firmware" in line
 
 
@@ -95,4 +123,4 @@ def test_events_that_are_lost_are_a_warning_with_their_numbers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     [(level, line)] = said(caplog, "SH-1", Gap(first=5, last=8))
-    assert (level, "events 5 to 8 are lost" in line) == ("WARNING", True)
+    assert (level, line.startswith("bac-07: events lost: first=5 last=8. ")) == ("WARNING", True)

@@ -116,7 +116,9 @@ async def test_the_queue_to_a_shoe_that_does_not_read_is_bounded(
 ) -> None:
     for _ in range(2 * WRITE_LIMIT // 1000):
         transport.write(b"x" * 1000)
-    with pytest.raises(TransportLost, match=r"takes nothing: .* bytes wait to be sent"):
+    with pytest.raises(
+        TransportLost, match=r"write queue full: .* reads nothing, \d+ bytes are waiting"
+    ):
         transport.read()
 
 
@@ -160,7 +162,7 @@ async def test_a_port_taken_names_who_holds_it(
     transport: Transport, shoe: ShoeEnd, executor: ThreadPoolExecutor
 ) -> None:
     line = await refusal(str(shoe.link), executor)
-    assert line == f"port taken: {shoe.link} by this very program (is it configured twice?)"
+    assert line == f"port taken: {shoe.link} by this program itself (give each table its own port)"
 
 
 async def test_a_port_taken_by_another_names_that_process(
@@ -191,7 +193,9 @@ async def test_a_link_to_nowhere_says_where_it_leads(
     link = tmp_path / "SH-0042"
     link.symlink_to("/dev/pts/none")
     line = await refusal(str(link), executor)
-    assert line.startswith(f"no such port: {link} (it leads to /dev/pts/none, which is gone")
+    assert line.startswith(
+        f"no such port: {link} (it links to /dev/pts/none, which does not exist: check power"
+    )
 
 
 async def test_a_port_in_a_missing_folder_says_what_to_check(
@@ -208,7 +212,7 @@ async def test_without_any_adapter_the_cable_is_named(
     monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
     line = await refusal("/dev/ttyUSB99", executor)
     assert line == (
-        "no such port: /dev/ttyUSB99 (no serial adapter is plugged in: check cable and power)"
+        "no such port: /dev/ttyUSB99 (no serial adapter is plugged in: check power and cable)"
     )
 
 
@@ -224,9 +228,9 @@ async def test_what_is_no_serial_port_is_called_so(
 @pytest.mark.parametrize(
     ("number", "says"),
     [
-        (errno.EACCES, "permission denied: {} (its mode allows it: a container"),
+        (errno.EACCES, "permission denied: {} (its mode allows access: check container"),
         (errno.EBUSY, "port taken: {} by another program (fuser -v {} names it)"),
-        (errno.ENXIO, "no device answers behind {} (is it plugged in and powered?)"),
+        (errno.ENXIO, "no device answers behind {} (check power and cable)"),
         (errno.EMFILE, "cannot open port {}: [Errno 24] as the system says"),
     ],
 )

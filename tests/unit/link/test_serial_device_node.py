@@ -60,7 +60,9 @@ async def test_a_pty_whose_number_another_has_is_not_opened_again(
         for _ in range(2):
             cause, line = await refusal(opener)
             assert cause == "no_such_port"
-            assert line.startswith(f"no such port: the pty {pty.path} that was open here is gone")
+            assert line.startswith(
+                f"no such port: the pty {pty.path} was closed, and its number belongs"
+            )
             assert "pty:LINK" in line
         assert other.untouched
 
@@ -94,7 +96,7 @@ async def test_a_link_that_was_left_behind_does_not_lead_to_anothers_pty(
     pty.close()  # as kill -9 ends a simulated shoe: its link stays
     with another_with_the_number_of(pty.path, pty.made) as other:
         cause, line = await refusal(opener)
-        assert (cause, "was left behind" in line) == ("no_such_port", True)
+        assert (cause, "is a stale link" in line) == ("no_such_port", True)
         assert other.untouched
         link.unlink()
         link.symlink_to(other.path)  # whoever makes a new link means it

@@ -37,7 +37,9 @@ async def test_a_port_that_nobody_listens_at_says_what_to_check(
 ) -> None:
     number = free_port()
     line = await refusal(TcpAddress("127.0.0.1", number), executor)
-    assert line.startswith(f"refused by tcp://127.0.0.1:{number} (is it in raw TCP server mode")
+    assert line.startswith(
+        f"refused by tcp://127.0.0.1:{number} (check that the device server is in raw TCP"
+    )
 
 
 async def test_a_host_that_is_unknown_is_named(
@@ -97,14 +99,16 @@ async def test_a_server_that_does_not_answer_is_given_up_soon(
         finally:
             for one in waiting:
                 one.close()
-    assert line.startswith(f"no answer from tcp://127.0.0.1:{address[1]} (is the device server")
+    assert line.startswith(
+        f"no answer from tcp://127.0.0.1:{address[1]} (check the device server's power"
+    )
 
 
 @pytest.mark.parametrize(
     ("number", "says"),
     [
-        (errno.EHOSTUNREACH, "no way to tcp://127.0.0.1:9 (No route to host: check cable"),
-        (errno.ENETUNREACH, "no way to tcp://127.0.0.1:9 (Network is unreachable: check"),
+        (errno.EHOSTUNREACH, "no route to tcp://127.0.0.1:9 (No route to host: check cable"),
+        (errno.ENETUNREACH, "no route to tcp://127.0.0.1:9 (Network is unreachable: check"),
         (errno.EADDRNOTAVAIL, "cannot connect to tcp://127.0.0.1:9: Cannot assign"),
     ],
 )

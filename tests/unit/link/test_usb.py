@@ -150,7 +150,7 @@ async def test_bytes_that_nobody_took_before_closing_are_told(
     end.port.write(b"unread")
     await is_readable(transport)
     transport.close()
-    assert "usb:SH-0042: 6 bytes were read and not taken" in caplog.text
+    assert "usb:SH-0042: unread bytes dropped: bytes=6" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ async def test_bytes_that_nobody_took_before_closing_are_told(
     [
         (errno.ENODEV, "unplugged: usb:SH-0042"),
         (errno.EPROTO, "unplugged: usb:SH-0042"),
-        (errno.EPIPE, "usb:SH-0042 stopped its endpoint"),
+        (errno.EPIPE, "endpoint stalled: usb:SH-0042"),
         (errno.EOVERFLOW, "usb:SH-0042: as the system says"),
     ],
 )

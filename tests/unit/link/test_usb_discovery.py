@@ -80,7 +80,7 @@ async def test_the_device_is_chosen_by_its_serial_number(end: TransportEnd) -> N
 
 async def test_an_absent_device_is_told_with_those_that_are_there(end: TransportEnd) -> None:
     end.port.close()
-    assert "none is plugged in: check cable and power" in await refusal(end)
+    assert "none is plugged in: check power and cable" in await refusal(end)
     with second(end.bus, "SH-0041", end):
         assert "there are: usb:SH-0041" in await refusal(end)
 
@@ -93,7 +93,7 @@ async def test_a_device_of_another_class_is_never_opened(
 
     port_at(end).vendor_specific = False
     monkeypatch.setattr(end.bus, "open_device", never)
-    assert "a shoe that makes a serial port is named by its path" in await refusal(end)
+    assert "name a shoe with a serial port by its path" in await refusal(end)
 
 
 async def test_two_devices_with_one_serial_number_are_not_guessed_between(
@@ -159,7 +159,7 @@ async def test_a_device_that_goes_while_it_is_opened_is_told_so(
         raise usb.core.USBError("gone", errno=errno.ENODEV)
 
     monkeypatch.setattr(end.bus, "claim_interface", goes)
-    assert (await refusal(end)).startswith("usb:SH-0042 was unplugged as it was opened")
+    assert (await refusal(end)).startswith("unplugged: usb:SH-0042 was opening")
 
 
 async def test_every_device_that_was_only_looked_at_is_closed_again(
@@ -200,7 +200,7 @@ async def test_a_driver_that_hangs_is_waited_for_only_so_long(
 
     monkeypatch.setattr(end.bus, "bulk_read", hangs)
     (await end.open()).close()
-    assert (await refusal(end)).startswith("usb:SH-0042 was not given back yet")
+    assert (await refusal(end)).startswith("usb:SH-0042 is not released yet")
     go_on.set()
     monkeypatch.setattr("shoe_ctl.link.usb.RELEASED_WITHIN_S", 10)
     (await end.connect()).close()
@@ -221,7 +221,7 @@ def test_without_the_libraries_one_line_says_what_to_install(
     with pytest.raises(PortError) as refused:
         libusb()
     assert str(refused.value) == (
-        "a usb: port needs pyusb and libusb-package: pip install 'shoe-ctl[usb]'"
+        "a usb: port needs pyusb and libusb-package: run pip install 'shoe-ctl[usb]'"
     )
 
 

@@ -246,7 +246,7 @@ async def test_a_renamed_file_that_is_packed_for_ever_holds_nothing_up_and_is_wa
         await sink.deliver(sink_events(2, 3))
     await sink.close()
     assert (lines(old), lines(path)) == (sink_events(2), sink_events(2, 3))
-    assert "its last 2 events are written again and may stand in two files" in caplog.text
+    assert "events=2. These last events are written again and may stand in two files" in caplog.text
 
 
 async def test_what_was_packed_is_not_written_again_when_the_new_file_cannot_be_opened_at_once(

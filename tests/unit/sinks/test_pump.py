@@ -100,7 +100,7 @@ async def test_a_sink_that_takes_nothing_does_not_hold_up_stopping(
     pump.stop()
     await pump.run()
     assert feed.moved == []
-    assert caplog.messages == ["sink test took nothing for 0.01 s and was left"]
+    assert caplog.messages == ["sink test: abandoned: stalled_s=0.01"]
 
 
 async def test_a_journal_that_fails_ends_the_pump_with_its_error() -> None:
@@ -135,8 +135,8 @@ async def test_a_failing_sink_gets_the_same_events_again_and_is_warned_of_once(
     assert sink.taken == numbered(4)
     warned = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
     assert warned == [
-        "sink test failed, trying again: no",
-        "sink test failed, trying again: again",
+        'sink test: delivery failed: reason="no". Retrying.',
+        'sink test: delivery failed: reason="again". Retrying.',
     ]
 
 
@@ -168,14 +168,14 @@ async def test_a_sink_that_fails_while_it_waits_is_left_when_stopped(
     pump.stop()
     await running
     assert (sink.asked, feed.moved) == (2, [])
-    assert caplog.messages[-1] == "sink test failed and was stopped: still no"
+    assert caplog.messages[-1] == 'sink test: stopped during a failure: reason="still no"'
 
 
 async def test_a_sink_that_has_ended_is_said_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
     feed, sink = Ledger(), Taker(SinkEnded("its reader has gone"))
     feed.events = numbered(1)
     await Pump("test", feed, sink).run()
-    assert caplog.messages == ["sink test has ended: its reader has gone"]
+    assert caplog.messages == ['sink test: ended: reason="its reader has gone"']
     assert feed.moved == []
 
 
@@ -278,8 +278,8 @@ async def test_what_a_sink_will_not_take_is_parked_and_the_rest_goes_out_in_orde
     assert feed.passed_over == [(4, b"3", why), (6, b"5", why)]
     assert feed.cursor == 9
     assert caplog.messages == [
-        f"sink test: the event at record 4 is parked: {why}",
-        f"sink test: the event at record 6 is parked: {why}",
+        f'sink test: event parked: record=4 reason="{why}"',
+        f'sink test: event parked: record=6 reason="{why}"',
     ]
 
 
@@ -303,7 +303,7 @@ async def test_a_sink_that_takes_nothing_at_all_is_at_fault_itself_and_no_more_i
     running = asyncio.create_task(pump.run())
     while feed.cursor < MOST_PARKED:
         await feed.moves.get()
-    while not any("trying again" in message for message in caplog.messages):
+    while not any("Retrying" in message for message in caplog.messages):
         sink.called.clear()
         await asyncio.sleep(0)
     assert [n for n, *_ in feed.passed_over] == list(range(1, MOST_PARKED + 1))
