@@ -84,8 +84,11 @@ def refuse_if_foreign(journal: Path) -> None:
     """
     if not journal.exists():
         return
-    with journal.open("rb") as file:
-        begins = file.read(len(_SQLITE_MAGIC))
+    try:
+        with journal.open("rb") as file:
+            begins = file.read(len(_SQLITE_MAGIC))
+    except PermissionError:
+        return  # who may not read it may not write it either: opening it says so
     if begins not in {b"", _SQLITE_MAGIC} and not begins.startswith(_GZIP_MAGIC):
         raise JournalError(
             f"journal {journal} is not a journal of shoe-ctl: it is not an SQLite file"
