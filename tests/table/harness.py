@@ -31,6 +31,7 @@ from shoe_ctl.table.inputs import (
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.texts import catalogue
+from tests.events.checking import check_event
 
 DEVICE = "SH-0042"
 SHIFT = "gaming_shift_manager"
@@ -131,7 +132,10 @@ class Playing:
         self._state = controller.state
         self.inputs.append(happened)
         self.effects += effects
-        self.events += [e for e in effects if isinstance(e, TableEvent)]
+        emitted = [e for e in effects if isinstance(e, TableEvent)]
+        for event in emitted:
+            check_event(event)
+        self.events += emitted
         self.desires += [e for e in effects if isinstance(e, Armed | Locked)]
         self.step()
         return effects
