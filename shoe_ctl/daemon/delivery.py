@@ -157,7 +157,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 pump.stop()
             for ended in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(ended, Exception) and store.failure is None:
-                    log.error("a sink stopped: %s", ended)
+                    log.error('sinks: one stopped: reason="%s"', ended)
 
 
 async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
@@ -211,7 +211,7 @@ class _SinkAlarm:
         """The sink does not take this event, record ``n``: its table is told."""
         envelope = _envelope.decode(event)
         if (table := await self._alarm.table_of(envelope)) is None:
-            log.error("sink %s will not take event %s: %s", self._sink, envelope.id, why)
+            log.error('sink %s: event rejected: id=%s reason="%s"', self._sink, envelope.id, why)
         else:
             await table.parked(self._sink, self._sees, n, envelope, why)
 

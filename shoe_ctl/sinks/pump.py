@@ -136,7 +136,7 @@ class Pump:
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
             if not await self._finish(work):
-                _log.warning("sink %s took nothing for %g s and was left", self.name, STALLED_S)
+                _log.warning("sink %s: abandoned: stalled_s=%g", self.name, STALLED_S)
         finally:
             for task in (work, stop):
                 task.cancel()
@@ -161,7 +161,7 @@ class Pump:
                 if not (await self._drain() and await self._offer_parked()):
                     return
             except SinkEnded as end:
-                _log.warning("sink %s has ended: %s", self.name, end)
+                _log.warning('sink %s: ended: reason="%s"', self.name, end)
                 self._give_up(f"it has ended: {end}")
                 return
             if last_pass:
@@ -194,7 +194,7 @@ class Pump:
                 if not await self._hand_over([(n, body)]):
                     return False
             except _Refused as refused:
-                _log.error("sink %s: the event at record %d is parked: %s", self.name, n, refused)
+                _log.error('sink %s: event parked: record=%d reason="%s"', self.name, n, refused)
                 await self._feed.parked(n, body, str(refused))
                 self._batches += 1
                 self._parked_in_a_row += 1
@@ -213,7 +213,7 @@ class Pump:
                 except _Refused as refused:
                     why = str(refused)
                     _log.error(
-                        "sink %s: the event at record %d stays parked: %s", self.name, n, why
+                        'sink %s: event still parked: record=%d reason="%s"', self.name, n, why
                     )
                 else:
                     self._parked_in_a_row = 0
@@ -233,12 +233,14 @@ class Pump:
                 if not isinstance(error, OSError) and self._parked_in_a_row < MOST_PARKED:
                     raise _Refused(_one_line(error)) from error
                 if self._stopping.is_set():
-                    _log.warning("sink %s failed and was stopped: %s", self.name, error)
+                    _log.warning('sink %s: stopped during a failure: reason="%s"', self.name, error)
                     return False
-                _log.log(level, "sink %s failed, trying again: %s", self.name, error)
+                _log.log(
+                    level, 'sink %s: delivery failed: reason="%s". Retrying.', self.name, error
+                )
             else:
                 if level != logging.WARNING:
-                    _log.info("sink %s takes events again", self.name)
+                    _log.info("sink %s: delivery resumed", self.name)
                 return True
             level = logging.DEBUG
             await self._pause(retry_s)
