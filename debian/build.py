@@ -117,9 +117,7 @@ def stage_environment(root: Path, stage: Path, wheel: Path) -> None:
         PIP_FIND_LINKS=str(wheels),
     )
     if not list(stage.glob(f"{SITE_PACKAGES}/cobs/cobs/_cobs_ext.*.so")):
-        raise SystemExit(
-            "cobs was built without a C compiler: install gcc and libc6-dev, make clean"
-        )
+        raise SystemExit("cobs was not compiled: install gcc and python3-dev, then make clean")
     for path in list((home / "bin").iterdir()):
         if path.name in COMMANDS:
             first, _, rest = path.read_text("utf-8").partition("\n")

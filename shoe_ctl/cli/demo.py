@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from firmware_proto.profiles import PROFILES
+from shoe_ctl.cli.common import COLUMNS
 from shoe_ctl.errors import (
     EnvironmentFault,
     InputRefused,
@@ -32,7 +33,7 @@ from shoe_ctl.errors import (
     ShoeCtlError,
     UsageError,
 )
-from shoe_ctl.terminal_text import printable
+from shoe_ctl.terminal_text import printable, wrap
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
@@ -202,8 +203,14 @@ def _list_scenarios(*, as_json: bool) -> None:
     width = max(len(one["name"]) for one in found)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for one in found:
-        line = json.dumps(one) if as_json else f"{one['name']:<{width}}  {one['title']}"
-        click.echo(line if as_json else printable(line, most=columns))
+        line = printable(f"{one['name']:<{width}}  {one['title']}")
+        if as_json:
+            click.echo(json.dumps(one))
+        elif columns is None:
+            click.echo(line)
+        else:
+            rest = " " * (width + 2)
+            click.echo("\n".join(wrap(line, max(columns, COLUMNS), rest=rest)))
 
 
 def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:

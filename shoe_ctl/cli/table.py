@@ -237,6 +237,11 @@ class _Command(click.Command):
         if takes and not ctx.params["args"] and not ctx.resilient_parsing:
             for one in self.arguments:
                 if one.is_needed and ctx.params.get(str(one.name)) is None:
+                    if one.argument == "choice":  # few of all the choices are open at a time
+                        raise click.UsageError(
+                            "choice=... is missing: shoectl table status lists what may be chosen",
+                            ctx=ctx,
+                        )
                     raise click.MissingParameter(ctx=ctx, param=one)
         return rest
 
@@ -542,7 +547,9 @@ def _path(config_file: str | None, socket_path: str | None) -> Path:
     """The socket to connect to: an explicit configuration file is meant before the environment."""
     if config_file is None:
         if socket_path is None:
-            raise UsageError("no daemon is named: give --config FILE or --socket PATH")
+            raise UsageError(
+                "no daemon is named: give --config FILE or --socket PATH, or set SHOECTL_SOCKET"
+            )
         return Path(socket_path)
     from shoe_ctl.config.schema import load
 

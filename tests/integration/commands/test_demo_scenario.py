@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from shoe_testing.cli import on_terminal
 from shoe_testing.command_server import run_command
 from simulators.table.scenario import SHIPPED
 
@@ -98,6 +99,12 @@ def test_the_demo_lists_every_scenario_in_a_line_each() -> None:
     assert [f"{one['name']} {one['title']}" for one in plain] == [
         " ".join(line.split(maxsplit=1)) for line in lines
     ]
+
+
+def test_on_a_terminal_each_scenario_is_listed_with_all_of_its_title() -> None:
+    listed = on_terminal("demo", "--scenarios", columns=80)
+    assert (listed.code, listed.width <= 80) == (0, True)
+    assert listed.text.split() == done(*DEMO, "--scenarios").stdout.split()
 
 
 @pytest.mark.parametrize("words", [("--scenario", "no_third_card"), ("--rounds", "1")])

@@ -17,7 +17,8 @@ from shoe_ctl.daemon.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
 from shoe_testing.cli import TERMINAL_WIDTH, Result, pasted_commands, run_shoectl_async
-from shoe_testing.daemon import SocketTable, ToldEvents, at_socket_table, write_socket_config
+from shoe_testing.config import write_socket_config
+from shoe_testing.daemon import SocketTable, ToldEvents, at_socket_table
 from shoe_testing.socket_client import answering_socket
 from shoe_testing.tables import TableHarness
 
@@ -265,7 +266,10 @@ async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("settle",), "no daemon is named: give --config FILE or --socket PATH"),
+        (
+            ("settle",),
+            "no daemon is named: give --config FILE or --socket PATH, or set SHOECTL_SOCKET",
+        ),
         (("expose", "player", "--socket", "s"), "expected NAME=VALUE, not 'player'"),
         (("expose", "=player", "--socket", "s"), "expected NAME=VALUE, not '=player'"),
         (("status", "a=b", "--socket", "s"), "status takes --table and no other argument"),
@@ -278,6 +282,7 @@ async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
         (("settle", "--pin", "1234"), "No such option"),
         (("settle", "--persn", "Ann"), "Did you mean one of: '--json', '--person', '--reason'?"),
         (("expose",), "Missing option '--hand'. Choose from: player, banker"),
+        (("decide",), "choice=... is missing: shoectl table status lists what may be chosen"),
         (
             ("expose", "--hand", "plyer"),
             "Invalid value for '--hand': 'plyer' is not one of its values. Did you mean 'player'?",

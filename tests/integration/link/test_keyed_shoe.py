@@ -16,14 +16,8 @@ import pytest
 
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
-from shoe_testing.daemon import (
-    OTHER_KEY,
-    SHOE_KEY,
-    ToldEvents,
-    add_shoe_settings,
-    serving,
-    write_config,
-)
+from shoe_testing.config import add_shoe_settings, write_config
+from shoe_testing.daemon import OTHER_KEY, SHOE_KEY, ToldEvents, serving
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
 

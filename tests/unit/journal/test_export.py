@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from shoe_ctl.journal import export, schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_testing import bulk_journal
+from shoe_testing.cli import invoke
 from shoe_testing.journals import (
     JournalTable,
     dealt_by,
@@ -57,7 +58,7 @@ def second(made: bulk_journal.Made, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def called(*words: object) -> Result:
-    return CliRunner().invoke(shoectl, [str(word) for word in words])
+    return invoke(shoectl, *words)
 
 
 def test_a_shoe_is_exported_to_a_file_for_its_owner(
