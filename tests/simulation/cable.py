@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.transport import TransportLost
+from shoe_testing.simulated_time import VirtualLoop
 from simulators.ports.port import Wire
-from tests.simulation.loop import VirtualLoop
 
 KERNEL_HOLDS = 4096
 """Bytes that wait in the kernel for a host that does not read; what is more waits at the shoe."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from tests.simulation.loop import VirtualLoop
+from shoe_testing.simulated_time import VirtualLoop
 
 
 class LoopExecutor(Executor):

@@ -19,10 +19,10 @@ from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes
+from shoe_testing.faulty_disk import Image
 from simulators.shoe.event_log import RESERVE, EventLog, Stored
 from tests.simulation.broken import Broken
 from tests.simulation.delivered import Delivered
-from tests.simulation.disk import Image
 
 JOURNAL = "journal.db"
 LINES = "public.jsonl"

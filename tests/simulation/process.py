@@ -16,8 +16,8 @@ import apsw
 
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.errors import ShoeCtlError
+from shoe_testing.faulty_disk import Image, SimulatedDisk
 from tests.simulation.broken import Broken
-from tests.simulation.disk import Disk, Image
 
 AGAIN_S = 1.0
 """A service manager starts again what ended by itself."""
@@ -54,7 +54,7 @@ class Host:
 
     def __init__(
         self,
-        disk: Disk,
+        disk: SimulatedDisk,
         make: Callable[[Life], Daemon],
         *,
         died: Callable[[], None],

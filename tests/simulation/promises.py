@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.records import Audience
+from shoe_testing.faulty_disk import Image, SimulatedDisk
 from tests.simulation.broken import Broken
 from tests.simulation.delivered import Delivered
 from tests.simulation.desk import Answer
-from tests.simulation.disk import Disk, Image
 from tests.simulation.kept import Kept, WatchedMemory
 from tests.simulation.outcomes import Outcomes
 from tests.simulation.secrecy import Secrecy
@@ -37,7 +37,7 @@ class Promises:
         self,
         *,
         memory: WatchedMemory,
-        disk: Disk,
+        disk: SimulatedDisk,
         scratch: Path,
         device: str,
         table: str,

@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from shoe_testing.simulated_time import VirtualLoop
 from tests.simulation.broken import Broken
 from tests.simulation.faults import APART, WEIGHTS
-from tests.simulation.loop import VirtualLoop
 from tests.simulation.plan import Plan, plan_of
 from tests.simulation.shrink import shrunk
 from tests.simulation.world import World

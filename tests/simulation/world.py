@@ -28,6 +28,8 @@ from shoe_ctl.daemon.outage import marker_for
 from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import CardOnTable
+from shoe_testing.faulty_disk import SimulatedDisk
+from shoe_testing.simulated_time import VirtualLoop, WallClock
 from simulators.rig import Rig
 from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.build import simulated_shoe
@@ -37,14 +39,11 @@ from simulators.shoe.model import Refused
 from simulators.table.dealer import Supply, dealer_for
 from tests.simulation.broken import Broken
 from tests.simulation.cable import Cable, HostEnd
-from tests.simulation.clock import WallClock
 from tests.simulation.desk import CALLER, SECOND, Answer, Desk, NoAnswer
-from tests.simulation.disk import Disk
 from tests.simulation.executor import LoopExecutor
 from tests.simulation.faults import STRIKES
 from tests.simulation.kept import JOURNAL, WatchedMemory
 from tests.simulation.line import DamagedLine
-from tests.simulation.loop import VirtualLoop
 from tests.simulation.plan import Plan
 from tests.simulation.process import Host, Life
 from tests.simulation.promises import SOURCE, Promises
@@ -87,7 +86,7 @@ class World:
             (folder / name).mkdir()
         self._folder = folder / "host"
         self.wall = WallClock(loop)
-        self.disk = Disk(self._folder, f"simulated-{id(self)}")
+        self.disk = SimulatedDisk(self._folder, f"simulated-{id(self)}")
         self.cable = Cable(loop)
         self.to_host = DamagedLine(plan.chance("to host"))
         self.to_shoe = DamagedLine(plan.chance("to shoe"))

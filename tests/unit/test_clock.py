@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from shoe_ctl.clock import SystemClock
-from tests.simulation.clock import WallClock
-from tests.simulation.loop import VirtualLoop
+from shoe_testing.simulated_time import VirtualLoop, WallClock
 
 
 @pytest.fixture

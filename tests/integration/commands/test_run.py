@@ -16,7 +16,8 @@ from shoe_ctl.errors import ConfigError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.table.settings import TableSettings
 from shoe_testing.cli import PATIENCE_S, run_shoectl_async
-from shoe_testing.daemon import shoe_on_a_pty, write_socket_config
+from shoe_testing.config import write_socket_config
+from shoe_testing.daemon import shoe_on_a_pty
 
 pytestmark = pytest.mark.usefixtures("commands")
 

@@ -17,7 +17,8 @@ from shoe_ctl.daemon.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
 from shoe_testing.cli import TERMINAL_WIDTH, Result, pasted_commands, run_shoectl_async
-from shoe_testing.daemon import SocketTable, ToldEvents, at_socket_table, write_socket_config
+from shoe_testing.config import write_socket_config
+from shoe_testing.daemon import SocketTable, ToldEvents, at_socket_table
 from shoe_testing.socket_client import answering_socket
 from shoe_testing.tables import TableHarness
 

@@ -14,29 +14,12 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.cli import PATIENCE_S, TERMINAL_WIDTH, Result, run_shoectl_async
+from shoe_testing.config import SOCKET_POSITION, make_config, table_section, this_user
 from shoe_testing.daemon import ToldEvents, serving, shoe_on_a_pty
 
 pytestmark = pytest.mark.usefixtures("commands")
 
 TABLES = ("bac-07", "bac-08")
-
-TABLE = """
-[[table]]
-id = "{table}"
-game = "tiger"
-decks = 8
-announcements = "explicit"
-[table.shoe]
-profile = "reference"
-port = {port}
-"""
-
-USER = """
-[socket]
-[[socket.user]]
-user = {user}
-position = "gaming_shift_manager"
-"""
 
 
 @asynccontextmanager
@@ -48,11 +31,11 @@ async def two_tables(folder: Path) -> AsyncIterator[ToldEvents]:
     ports = [at / f"shoe-{table}" for table in TABLES]
     for port in ports:
         port.mkdir()
-    spelt = [
-        TABLE.format(table=table, port=json.dumps(str(port / "shoe")))
+    tables = [
+        table_section(table, port=str(port / "shoe"), decks=8, announcements="explicit")
         for table, port in zip(TABLES, ports, strict=True)
     ]
-    config.write_text("".join(spelt) + USER.format(user=os.getuid()))
+    config.write_text(make_config(*tables, socket={"user": [this_user(SOCKET_POSITION)]}))
     told = ToldEvents()
     with shoe_on_a_pty(ports[0], seed=3), shoe_on_a_pty(ports[1], seed=4):
         async with serving(config, told):

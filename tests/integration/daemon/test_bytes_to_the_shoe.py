@@ -7,13 +7,8 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.journal.codec import Direction, Kind, Wire
-from shoe_testing.daemon import (
-    ShoeAtTable,
-    ToldEvents,
-    nothing_is_wrong_with,
-    serving,
-    write_config,
-)
+from shoe_testing.config import write_config
+from shoe_testing.daemon import ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
 from shoe_testing.journals import records
 from simulators.faults import CleanLine
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import subprocess
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -17,20 +16,13 @@ import pytest
 from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
-from shoe_testing.daemon import (
-    SOCKET,
-    ShoeAtTable,
-    ToldEvents,
-    nothing_is_wrong_with,
-    runner,
-    serving,
-    write_config,
-)
+from shoe_testing.cli import run_shoectl_async
+from shoe_testing.config import SOCKET, write_config
+from shoe_testing.daemon import ShoeAtTable, ToldEvents, nothing_is_wrong_with, runner, serving
 from shoe_testing.paths import ROOT
-from shoe_testing.programs import SHOECTL
 from shoe_testing.rounds import all_agree, of_type, once_each
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 ROUNDS = 12
 
@@ -161,17 +153,17 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
             await shoe.rests()
             await told.times(4, "round.outcome")
             await choosy.times(1, "delivery.parked")
-            assert await shoectl(*redeliver) == (
+            assert await run_shoectl_async(*redeliver) == (
                 1,
                 "choosy: 1 refused\n",
                 "shoectl: some events were rejected again and stay parked: see the daemon's log\n",
             )
         choosy.mended = True
         async with serving(path, told, sinks=sinks):
-            assert await shoectl(*redeliver) == (0, "choosy: 1 taken\n", "")
+            assert await run_shoectl_async(*redeliver) == (0, "choosy: 1 taken\n", "")
             await told.times(1, "delivery.taken")
-            assert await shoectl(*redeliver) == (0, "nothing is parked\n", "")
-            code, _, wrong = await shoectl(*redeliver, "sink=choosy")
+            assert await run_shoectl_async(*redeliver) == (0, "nothing is parked\n", "")
+            code, _, wrong = await run_shoectl_async(*redeliver, "sink=choosy")
             assert (code, wrong) == (1, "shoectl: nothing is parked of a sink 'choosy'\n")
         (poison,) = (e for e in told.events if e["id"] == choosy.poison)
         named = {"sink": "choosy", "event": poison["id"], "type": "round.outcome"}
@@ -197,12 +189,12 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
             await shoe.rests()
             await choosy.times(1, "delivery.parked")
             choosy.mended = True
-            assert (await shoectl(*redeliver))[:2] == (0, "nothing is parked\n")
-            code, _, wrong = await shoectl(*redeliver, "sink=choosy")
+            assert (await run_shoectl_async(*redeliver))[:2] == (0, "nothing is parked\n")
+            code, _, wrong = await run_shoectl_async(*redeliver, "sink=choosy")
             assert (code, wrong) == (1, "shoectl: nothing is parked of a sink 'choosy'\n")
         path.write_text(path.read_text() + 'audience = "restricted"\n')
         async with serving(path, told, sinks=sinks):
-            assert (await shoectl(*redeliver))[:2] == (0, "choosy: 1 taken\n")
+            assert (await run_shoectl_async(*redeliver))[:2] == (0, "choosy: 1 taken\n")
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
@@ -213,14 +205,6 @@ def as_the_page_says(journal: Path, event: str) -> Any:
     with closing(apsw.Connection(str(journal), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         ((body,),) = connection.execute(query.replace("bac-07/p31", event))
     return json.loads(body)
-
-
-async def shoectl(*words: str) -> tuple[int | None, str, str]:
-    process = await asyncio.create_subprocess_exec(
-        SHOECTL, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    out, err = await process.communicate()
-    return process.returncode, out.decode(), err.decode()
 
 
 def config(folder: Path) -> Path:

@@ -18,13 +18,8 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
-from shoe_testing.daemon import (
-    ToldEvents,
-    at_socket_table,
-    serve_table,
-    shoe_on_a_pty,
-    write_socket_config,
-)
+from shoe_testing.config import write_socket_config
+from shoe_testing.daemon import ToldEvents, at_socket_table, serve_table, shoe_on_a_pty
 from shoe_testing.faulty_disk import Call, Do, disk
 from shoe_testing.rounds import all_agree, read_rounds
 from shoe_testing.socket_client import PATIENCE_S, Caller, calling

@@ -9,32 +9,13 @@ import pytest
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_testing import bulk_journal
+from shoe_testing.config import FACE_UP, RESTRICTED_SINK, make_config, table_section
 from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, serving
 from shoe_testing.journals import replayed_journal, verified
 from shoe_testing.rounds import lines_of, of_type, once_each
 from shoe_testing.transports import until
 
 pytestmark = pytest.mark.slow
-
-CONFIGURATION = f"""
-[journal]
-keep_days = 30
-checkpoint_every_s = 1
-[[table]]
-id = "{bulk_journal.TABLE}"
-game = "tiger"
-announcements = "implied"
-[table.method_b]
-faces = "face_up"
-face_up_after_ms = 0
-[table.shoe]
-profile = "{bulk_journal.PROFILE}"
-port = "shoe"
-[[sink]]
-kind = "jsonl"
-path = "restricted.jsonl"
-audience = "restricted"
-"""
 
 
 def begins(path: Path) -> int:
@@ -45,7 +26,15 @@ def begins(path: Path) -> int:
 async def test_sets_of_long_ago_leave_a_journal_that_a_daemon_serves(tmp_path: Path) -> None:
     path, config = tmp_path / "journal.db", tmp_path / "table.toml"
     made = bulk_journal.make(path, 82 * 4)
-    config.write_text(CONFIGURATION.replace('"shoe"', f'"{tmp_path / "shoe"}"'))
+    table = table_section(
+        bulk_journal.TABLE,
+        port=str(tmp_path / "shoe"),
+        profile=bulk_journal.PROFILE,
+        announcements="implied",
+        method_b=FACE_UP,
+    )
+    journal = {"keep_days": 30, "checkpoint_every_s": 1}
+    config.write_text(make_config(table, journal=journal, sink=[RESTRICTED_SINK]))
     told = ToldEvents()
     with ShoeAtTable(tmp_path, bulk_journal.PROFILE, seed=1) as shoe:
         shoe.rig.dealer = None

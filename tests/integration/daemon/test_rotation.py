@@ -23,7 +23,8 @@ import pytest
 
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
-from shoe_testing.daemon import nothing_is_wrong_with, write_config
+from shoe_testing.config import write_config
+from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.paths import ROOT
 from shoe_testing.programs import (
     AT_A_TERMINAL,

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.config.resolve import NO_WAY_IN
-from shoe_testing.daemon import SOCKET, nothing_is_wrong_with, write_config
+from shoe_testing.config import SOCKET, make_config, table_section, write_config
+from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.programs import (
     A_FEW_CARDS,
     PATIENCE_S,
@@ -96,17 +97,14 @@ def test_a_port_that_is_not_there_is_named_and_never_ready(tmp_path: Path) -> No
         assert rest_of(service.process)[0] == 3
 
 
-AWAY = """
-[[table]]
-id = "bac-08"
-game = "tiger"
-announcements = "implied"
-[table.method_b]
-faces = "face_up"
-[table.shoe]
-profile = "reference"
-port = "/dev/card-shoe/that-never-comes"
-"""
+AWAY = make_config(
+    table_section(
+        "bac-08",
+        port="/dev/card-shoe/that-never-comes",
+        announcements="implied",
+        method_b={"faces": "face_up"},
+    )
+)
 
 
 def test_a_port_that_is_to_be_waited_for_is_named_once_and_taken_when_it_comes(

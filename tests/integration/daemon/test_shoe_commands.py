@@ -24,17 +24,15 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.link.keyring import read_keys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.config import SOCKET, TABLE, write_config
 from shoe_testing.daemon import (
     PATIENCE_S,
-    SOCKET,
-    TABLE,
     ShoeAtTable,
     ToldEvents,
     command,
     nothing_is_wrong_with,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.programs import daemon_process
 from shoe_testing.socket_client import Caller, calling

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.daemon import nothing_is_wrong_with, write_config
+from shoe_testing.config import write_config
+from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.programs import PATIENCE_S, SHOECTL, rest_of, shoe_program
 from shoe_testing.rounds import lines_of, of_type, once_each
 

@@ -19,17 +19,16 @@ import pytest
 from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.cli import run_shoectl_async
+from shoe_testing.config import SOCKET, add_shoe_settings, write_config
 from shoe_testing.daemon import (
     OTHER_KEY,
     PATIENCE_S,
     SHOE_KEY,
-    SOCKET,
     ToldEvents,
-    add_shoe_settings,
     nothing_is_wrong_with,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.faulty_ports import DevicePlay, device_server
 from shoe_testing.reference_protocol import Shoe
@@ -114,14 +113,6 @@ def streams(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-async def shoectl(*words: str) -> tuple[int | None, str]:
-    child = await asyncio.create_subprocess_exec(
-        *SHOECTL, *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    stdout, _ = await child.communicate()
-    return child.returncode, stdout.decode()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("impostor", "reason"),
@@ -184,13 +175,14 @@ async def test_doctor_asks_the_daemon_that_has_the_port_and_says_what_is_wrong(
             async with asyncio.timeout(PATIENCE_S):
                 assert b"shoe.refused" in await daemon.stdout.readline()
             assert (tmp_path / SOCKET).exists()
-            by_config = await shoectl("doctor", "--config", str(file))
-            by_port = await shoectl("doctor", "--profile", "reference", "--port", port)
+            by_config = await run_shoectl_async("doctor", "--config", str(file))
+            by_port = await run_shoectl_async("doctor", "--profile", "reference", "--port", port)
         finally:
             daemon.terminate()
             await daemon.communicate()
-    for code, said in (by_config, by_port):
+    for code, out, err in (by_config, by_port):
+        said = out + err
         text = " ".join(said.split())
         assert code == 1, text
-        assert "WRONG:" in text and "its table refuses the shoe that speaks" in text
+        assert "FAILED:" in text and "its table refuses this shoe" in text
         assert "well" not in text

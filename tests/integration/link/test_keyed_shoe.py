@@ -16,14 +16,8 @@ import pytest
 
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
-from shoe_testing.daemon import (
-    OTHER_KEY,
-    SHOE_KEY,
-    ToldEvents,
-    add_shoe_settings,
-    serving,
-    write_config,
-)
+from shoe_testing.config import add_shoe_settings, write_config
+from shoe_testing.daemon import OTHER_KEY, SHOE_KEY, ToldEvents, serving
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
 
@@ -72,7 +66,7 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
     assert SHOE_KEY.encode() not in kept
     assert bytes.fromhex(SHOE_KEY) not in kept
     for options, said in (
-        ((), b"not checked  1 connection had to prove"),
+        ((), b"not checked  1 connection had to authenticate"),
         (("--key-file", str(keys)), b"checked      every proof and MAC, on 1 connection"),
     ):
         replayed = await asyncio.create_subprocess_exec(
@@ -87,10 +81,14 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
 @pytest.mark.parametrize(
     ("theirs", "reason", "code"),
     [
-        (("SH-7", OTHER_KEY, 1), "wrong proof", "wrong_key"),
-        (("SH-7", SHOE_KEY, 2), "the shoe has no key 1", "wrong_key"),
-        (("SH-8", SHOE_KEY, 1), "no key for this shoe", "no_key"),
-        (None, "the shoe cannot prove who it is", "unauthenticated"),
+        (("SH-7", OTHER_KEY, 1), "wrong_key. Events are ignored until key_file has", "wrong_key"),
+        (
+            ("SH-7", SHOE_KEY, 2),
+            "wrong_key (the shoe has no key 1). Events are ignored",
+            "wrong_key",
+        ),
+        (("SH-8", SHOE_KEY, 1), "no_key. Events are ignored until a key for SH-8 is", "no_key"),
+        (None, "unauthenticated. Events are ignored until SIM-", "unauthenticated"),
     ],
 )
 async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
@@ -114,7 +112,7 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
     assert told.data("shoe.loaded") == []
     assert told.data("shoe.connected") == []
     logged = [r.getMessage() for r in caplog.records if "authentication failed" in r.getMessage()]
-    assert len(logged) == 1 and f", for {reason}: " in logged[0]
+    assert len(logged) == 1 and f" reason={reason}" in logged[0]
 
 
 @pytest.mark.slow

@@ -24,18 +24,12 @@ from shoe_ctl.link.line_budget import KEPT_A_MINUTE
 from shoe_ctl.link.transport import READ_SIZE
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.daemon import (
-    SOCKET,
-    ToldEvents,
-    nothing_is_wrong_with,
-    runner,
-    serving,
-    write_config,
-)
+from shoe_testing.cli import run_shoectl_async
+from shoe_testing.config import SOCKET, write_config
+from shoe_testing.daemon import ToldEvents, nothing_is_wrong_with, runner, serving
 from shoe_testing.faulty_ports import device_server
 from shoe_testing.reference_protocol import Shoe
 from shoe_testing.transports import until
-from tests.integration.link.test_impostors import shoectl
 
 BURNED = CardDrawn(card=card("8S"), hand="burn", index=1)
 
@@ -133,7 +127,7 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
             flood.over.set()
             grew = stored(journal) - before
             stands = await runner(daemon).status(Audience.PUBLIC)
-            shown = await shoectl("table", "status", "--socket", str(tmp_path / SOCKET))
+            shown = await run_shoectl_async("table", "status", "--socket", str(tmp_path / SOCKET))
             await told.times(1, "shoe.line_resumed")
             await until(lambda: flood.connections == 2)
             await told.times(2, "shoe.connected")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from firmware_proto.profiles import SerialSettings
-from shoe_testing.daemon import ShoeAtTable, ToldEvents, serving, write_config
+from shoe_testing.config import write_config
+from shoe_testing.daemon import ShoeAtTable, ToldEvents, serving
 
 SETTINGS = SerialSettings(baud=4800, others=(9600, 19200))
 

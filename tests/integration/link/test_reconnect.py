@@ -12,6 +12,7 @@ import pytest
 
 from shoe_ctl.link.reconnect import Backoff
 from shoe_ctl.records import Audience
+from shoe_testing.config import write_config
 from shoe_testing.daemon import (
     PATIENCE_S,
     CutLine,
@@ -22,7 +23,6 @@ from shoe_testing.daemon import (
     nothing_was_lost_or_doubled,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.rounds import all_agree, of_type, once_each
 from shoe_testing.transports import until

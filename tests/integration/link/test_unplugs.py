@@ -14,6 +14,7 @@ import pytest
 from firmware_proto.events import Hello
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.link.connection import Reception
+from shoe_testing.config import write_config
 from shoe_testing.daemon import (
     CutLine,
     ShoeAtTable,
@@ -21,7 +22,6 @@ from shoe_testing.daemon import (
     nothing_is_wrong_with,
     nothing_was_lost_or_doubled,
     serving,
-    write_config,
 )
 from shoe_testing.simulated_usb import UsbBus
 from shoe_testing.transports import TRANSPORT_KINDS, port_of

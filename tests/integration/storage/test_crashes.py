@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, nothing_is_wrong_with, write_config
+from shoe_testing.config import write_config
+from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, nothing_is_wrong_with
 from shoe_testing.daemon_processes import KILLED, Death, Starter, starter
 from shoe_testing.journals import verified
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each

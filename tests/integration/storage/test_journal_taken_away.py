@@ -17,14 +17,8 @@ import pytest
 from shoe_ctl.daemon import outage
 from shoe_ctl.journal.files import log_path
 from shoe_ctl.journal.signing import open_signer
-from shoe_testing.daemon import (
-    PATIENCE_S,
-    ShoeAtTable,
-    ToldEvents,
-    nothing_is_wrong_with,
-    serving,
-    write_config,
-)
+from shoe_testing.config import write_config
+from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
 from shoe_testing.faulty_disk import FAULTS
 from shoe_testing.journals import spoil
 from shoe_testing.storage_faults import WAITS_FOR_RESUME, Evening

@@ -18,14 +18,8 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import head_file
 from shoe_ctl.journal.reader import Reader
-from shoe_testing.daemon import (
-    PATIENCE_S,
-    ShoeAtTable,
-    ToldEvents,
-    nothing_is_wrong_with,
-    serving,
-    write_config,
-)
+from shoe_testing.config import write_config
+from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
 from shoe_testing.daemon_processes import KILLED, Starter, starter
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 

@@ -27,17 +27,15 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.codec import Ruling
 from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.reader import Reader
+from shoe_testing.config import SOCKET, TABLE, write_config
 from shoe_testing.daemon import (
     PATIENCE_S,
-    SOCKET,
-    TABLE,
     ShoeAtTable,
     ToldEvents,
     command,
     nothing_is_wrong_with,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.rounds import lines_of
 from shoe_testing.socket_client import calling

@@ -21,9 +21,9 @@ from shoe_ctl.daemon import outage
 from shoe_ctl.daemon.outage import Outage, OutageMarker
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import JournalError
+from shoe_testing.config import SOCKET, write_config
 from shoe_testing.daemon import (
     PATIENCE_S,
-    SOCKET,
     ShoeAtTable,
     ToldEvents,
     command,
@@ -31,7 +31,6 @@ from shoe_testing.daemon import (
     open_irregularities,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.faulty_disk import WRITES, Call, Do, disk
 from shoe_testing.programs import (

@@ -14,6 +14,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.decided import decide
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
+from shoe_testing.config import write_config
 from shoe_testing.daemon import (
     ShoeAtTable,
     ToldEvents,
@@ -22,7 +23,6 @@ from shoe_testing.daemon import (
     open_irregularities,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 from simulators.shoe.reference import ReferenceDevice

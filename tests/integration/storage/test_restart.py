@@ -14,6 +14,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
+from shoe_testing.config import write_config
 from shoe_testing.daemon import (
     PATIENCE_S,
     ShoeAtTable,
@@ -22,7 +23,6 @@ from shoe_testing.daemon import (
     nothing_is_wrong_with,
     runner,
     serving,
-    write_config,
 )
 from shoe_testing.programs import daemon_process
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each

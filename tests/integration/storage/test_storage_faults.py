@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.daemon import outage
-from shoe_testing.daemon import ShoeAtTable, serving, write_config
+from shoe_testing.config import write_config
+from shoe_testing.daemon import ShoeAtTable, serving
 from shoe_testing.faulty_disk import FAULTS, Fault, disk
 from shoe_testing.storage_faults import WAITS_FOR_RESUME, Evening
 

@@ -1,6 +1,7 @@
-"""A table in process: the real controller and host session, a simulated shoe, a clock by hand.
+"""Tables in process: the real controller and host session, a simulated shoe, a clock by hand.
 
-In: a game, a profile, a seed. Out: what was told and what was dealt. No descriptors, no real time.
+In: a game, a profile and a seed, or a scenario. Out: what was told and what was dealt, and every
+input, so that it can be run again. No descriptors, no real time.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from shoe_ctl.table.inputs import (
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_testing.invariants import Reached, ends_reached
 from shoe_testing.memory_port import CallClient, MemoryPort
-from shoe_testing.reached_ends import Reached, ends_reached
 from simulators.faults import Line
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device

@@ -1,6 +1,6 @@
-"""Every help of both programs, and the examples in it as a person copies them.
+"""Commands run as a person runs them, and every help of both programs.
 
-In: the click commands. Out: the words that name each command, its help, its examples.
+In: words. Out: exit code and output; helps with the examples in them; what a terminal shows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
+import click.testing
 from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
@@ -31,8 +33,7 @@ TERMINAL_WIDTH = 80
 PATIENCE_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What a command left behind."""
 
     code: int
@@ -40,10 +41,23 @@ class Result:
     err: str
 
 
-async def run_shoectl_async(*words: str, **env: str) -> Result:
-    done = await asyncio.to_thread(run_command, "shoectl", *words, env={**os.environ, **env})
+def invoke(
+    command: click.Command, *words: object, stdin: str | bytes | None = None
+) -> click.testing.Result:
+    """Run a command in this process, as one caught by click's own runner."""
+    return CliRunner().invoke(command, [str(word) for word in words], input=stdin)
+
+
+def run_shoectl(*words: str, **env: str) -> Result:
+    """Run ``shoectl`` in a process of its own, for tests with the fixture ``commands``."""
+    done = run_command("shoectl", *words, env={**os.environ, **env})
     assert "Traceback" not in done.stderr
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+async def run_shoectl_async(*words: str, **env: str) -> Result:
+    """The same, while this loop goes on."""
+    return await asyncio.to_thread(run_shoectl, *words, **env)
 
 
 def pasted_commands(shown: str) -> list[list[str]]:

@@ -1,6 +1,7 @@
-"""A daemon at work in the test's loop, and simulated shoes on ports of their own.
+"""Daemons at work in the test's loop: their configuration, shoes on ports, people at the socket.
 
-In: a folder, choices. Out: what the sinks were told, the shoe to be plugged and unplugged.
+In: a folder, choices, or a scenario. Out: what the sinks were told, the shoe to be plugged and
+unplugged, rounds dealt by commands, and proof that nothing was lost.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from shoe_ctl.replay.replay import replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
+from shoe_testing.config import SOCKET, TABLE, write_socket_config
 from shoe_testing.rounds import Dealt, all_agree, lines_of, of_type, once_each, read_rounds
 from shoe_testing.socket_client import Caller, calling
 from simulators.faults import CleanLine, Line
@@ -54,55 +56,6 @@ from simulators.table.scenario_player import ScenarioPlayer, shoe_for
 
 PATIENCE_S = 60.0
 """How long anything may take on a machine that has stalled."""
-
-TABLE = "bac-07"
-
-SOCKET = "way-in"
-"""Beside the journal, where a configuration has a way in."""
-
-
-def write_config(  # noqa: PLR0913 - what a test may choose, each by name
-    folder: Path,
-    port: str,
-    *,
-    profile: str = "reference",
-    game: str = "tiger",
-    decks: int = 8,
-    way_in: bool = False,
-) -> Path:
-    """A table's configuration file, with a sink for each audience beside it."""
-    path = folder / "table.toml"
-    socket = f"""
-[socket]
-path = "{SOCKET}"
-[[socket.user]]
-user = {os.getuid()}
-position = "pit_supervisor"
-"""
-    path.write_text(
-        f"""
-[[table]]
-id = "{TABLE}"
-game = "{game}"
-decks = {decks}
-announcements = "implied"
-[table.method_b]
-faces = "face_up"
-face_up_after_ms = 0
-[table.shoe]
-profile = "{profile}"
-port = "{port}"
-[[sink]]
-kind = "jsonl"
-path = "public.jsonl"
-[[sink]]
-kind = "jsonl"
-path = "restricted.jsonl"
-audience = "restricted"
-"""
-        + (socket if way_in or profile == "bee_tek" else "")
-    )
-    return path
 
 
 class ToldEvents:
@@ -336,13 +289,6 @@ def nothing_is_wrong_with(journal: Path) -> int:
 SHOE_KEY, OTHER_KEY = "ab" * 32, "cd" * 32
 
 
-def add_shoe_settings(config: Path, *lines: str) -> Path:
-    """The configuration, with these lines more for the shoe."""
-    text = config.read_text().replace("[table.shoe]\n", "[table.shoe]\n" + "\n".join(lines) + "\n")
-    config.write_text(text)
-    return config
-
-
 def open_irregularities(daemon: Daemon) -> list[str]:
     """What is open at the table, the last thing first."""
     halt = runner(daemon).controller.state.halt
@@ -492,9 +438,6 @@ async def play_through_daemon(
     return streams[0].told, streams[1].told, stuck
 
 
-SOCKET_POSITION = "gaming_shift_manager"
-
-
 @contextmanager
 def shoe_on_a_pty(folder: Path, *, seed: int) -> Iterator[Rig]:
     """A shoe in this loop, and a hand that draws when its lamp says so."""
@@ -507,37 +450,6 @@ def shoe_on_a_pty(folder: Path, *, seed: int) -> Iterator[Rig]:
         yield rig
     finally:
         rig.stop()
-
-
-def write_socket_config(
-    folder: Path,
-    *,
-    position: str = SOCKET_POSITION,
-    audience: str = "public",
-    decks: int = 8,
-    also: Sequence[str] = (),
-) -> Path:
-    """A table whose dealer announces and turns the cards, and this very user at the socket."""
-    path = folder / "table.toml"
-    path.write_text(
-        f"""
-[[table]]
-id = "{TABLE}"
-game = "tiger"
-decks = {decks}
-announcements = "explicit"
-[table.shoe]
-profile = "reference"
-port = {json.dumps(str(folder / "shoe"))}
-[socket]
-[[socket.user]]
-user = {os.getuid()}
-position = "{position}"
-audience = "{audience}"
-also = {json.dumps(list(also))}
-"""
-    )
-    return path
 
 
 class SocketTable:

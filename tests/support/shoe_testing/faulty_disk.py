@@ -1,6 +1,7 @@
-"""A journal's file layer whose every call is counted, and can be made to fail, to tear or to kill.
+"""A disk that fails: one file layer of SQLite, and what may happen around each of its calls.
 
-In: what is to happen around each call. Out: an SQLite file layer to hand to ``Store.open``.
+In: what is to happen around each call: fail, tear, kill, lose power. Out: a file layer to hand to
+``Store.open``, and the files as a crash or a power failure leaves them.
 Must not know: what is stored.
 """
 
@@ -10,6 +11,7 @@ import os
 import random
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,8 +31,9 @@ READS = frozenset({"read", "size", "access"})
 class Call:
     """One call: ``op`` is open, read, write, truncate, sync, size, lock, delete or access.
 
-    ``number`` counts from 1 over all files. A ``write`` has its data, its offset in bytes and
-    ``put``, which writes as many bytes as one likes; a ``truncate`` has its size as ``offset``.
+    ``number`` counts from 1 over all files. A ``write`` has its data, its offset in bytes,
+    ``put``, which writes as many bytes as one likes, and ``old``, which reads what it replaces;
+    a ``truncate`` has its size as ``offset``.
     """
 
     number: int
@@ -39,6 +42,7 @@ class Call:
     data: bytes = b""
     offset: int = 0
     put: Callable[[bytes, int], None] | None = None
+    old: Callable[[], bytes] = bytes
 
     @property
     def part(self) -> str:
@@ -100,7 +104,12 @@ class _File(apsw.VFSFile):
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's name
         base, data = super().xWrite, bytes(data)
-        more = {"data": data, "offset": offset, "put": base}
+        read, size = super().xRead, super().xFileSize
+
+        def old() -> bytes:
+            return read(len(data), offset) if offset < size() else b""
+
+        more = {"data": data, "offset": offset, "put": base, "old": old}
         self._disk.met("write", self._path, lambda: base(data, offset), **more)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802 - SQLite's name
@@ -318,3 +327,158 @@ def _apply(content: bytearray, piece: Piece) -> None:
     if len(content) < offset:
         content.extend(bytes(offset - len(content)))
     content[offset : offset + len(data)] = data
+
+
+Image = dict[str, bytes]
+"""What is left of a folder: each file's content by its name."""
+
+_NEVER_LEFT = ("-shm", "-lock")
+"""Shared memory does not outlive its machine, and a lock not its process."""
+
+
+@dataclass(slots=True)
+class _Write:
+    """A write that no sync has covered. ``doomed``: a sync of it failed, and no later one helps."""
+
+    offset: int
+    old: bytes
+    new: bytes
+    doomed: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.new)
+
+    def overlaps(self, offset: int, end: int) -> bool:
+        return self.offset < end and offset < self.end
+
+
+class SimulatedDisk:
+    """The disk of the simulated world: registered as ``name`` until ``close``.
+
+    Other than ``ForgetfulDisk``, which tests cut at a call that they choose, it loses whole
+    writes by chance, tears some, and goes on after each crash. ``calls`` counts what it was asked.
+
+    ``before`` is called ahead of each write, sync, truncate and delete, with the call's name, and
+    may raise an ``apsw.Error``: the call is then not done. ``before_read`` is the same for reads.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self.calls: Counter[str] = Counter()
+        self.before: Callable[[str], None] = lambda _: None
+        self.before_read: Callable[[], None] = lambda: None
+        self._unsynced: dict[Path, list[_Write]] = {}
+        self._layer = Disk(name, self._call)
+
+    def close(self) -> None:
+        """Takes the file layer away again."""
+        self._layer.unregister()
+
+    def processes_end(self) -> Image:
+        """What a process that is killed leaves: all that it wrote."""
+        return {path.name: path.read_bytes() for path in self._files()}
+
+    def power_fails(self, chance: random.Random) -> Image:
+        """What a power failure leaves: of writes not synced any part, in any order."""
+        share = chance.choice((0.0, 0.5, 1.0))
+        return {path.name: self._left(path, chance, share) for path in self._files()}
+
+    def synced_only(self) -> Image:
+        """The least that a power failure can leave."""
+        return {path.name: self._left(path, random.Random(0), 0.0) for path in self._files()}
+
+    def restore(self, image: Image) -> None:
+        """The folder as it was left; nobody may have a file of it open."""
+        for path in self.folder.iterdir():
+            path.unlink()
+        for name, content in image.items():
+            path = self.folder / name
+            path.touch(mode=0o600)
+            path.write_bytes(content)
+        self._unsynced.clear()
+
+    def _call(self, call: Call, do: Do) -> Any:
+        """Has one call done; syncing costs no time."""
+        path = Path(call.path)
+        if call.op == "read":
+            self.calls["read"] += 1
+            self.before_read()
+        elif call.op == "lock":
+            return self._lock(do)
+        elif call.op == "sync":
+            return self._sync(path)
+        elif call.op in WRITES:
+            self._ahead_of(call.op)
+        old = call.old() if call.op == "write" else b""
+        done = do()
+        if call.op == "write":
+            self._wrote(path, call.offset, old, call.data)
+        elif call.op == "truncate":
+            self._unsynced[path] = [w for w in self._unsynced.get(path, []) if w.end <= call.offset]
+        elif call.op == "delete":
+            self._unsynced.pop(path, None)
+        return done
+
+    def _ahead_of(self, op: str) -> None:
+        self.calls[op] += 1
+        self.before(op)
+
+    def _lock(self, do: Do) -> None:
+        try:
+            do()
+        except apsw.IOError as error:
+            # A reader that closes last asks for the writer's lock and goes without it; from here
+            # that would fail its close instead.
+            raise apsw.BusyError("not for a reader") from error
+
+    def _sync(self, path: Path) -> None:
+        try:
+            self._ahead_of("sync")
+        except apsw.Error:
+            # The system believes these pages clean from now on, and never writes them again.
+            for write in self._unsynced.get(path, []):
+                write.doomed = True
+            raise
+        self._unsynced[path] = [w for w in self._unsynced.get(path, []) if w.doomed]
+
+    def _wrote(self, path: Path, offset: int, old: bytes, new: bytes) -> None:
+        writes = self._unsynced.setdefault(path, [])
+        end = offset + len(new)
+        # What is written anew is to be synced anew: the failed sync of it is past.
+        writes[:] = [w for w in writes if not (w.doomed and w.overlaps(offset, end))]
+        writes.append(_Write(offset, old, new))
+
+    # What is left.
+
+    def _files(self) -> Iterator[Path]:
+        for path in sorted(self.folder.iterdir()):
+            if not path.name.endswith(_NEVER_LEFT):
+                yield path
+
+    def _left(self, path: Path, chance: random.Random, share: float) -> bytes:
+        """The file as synced, and each later write with this probability, perhaps torn."""
+        content = bytearray(path.read_bytes())
+        writes = self._unsynced.get(path, [])
+        for write in reversed(writes):
+            end = write.offset + len(write.old)
+            if write.end >= len(content):
+                del content[write.offset :]
+                content += write.old
+            else:
+                content[write.offset : write.end] = write.old.ljust(len(write.new), b"\0")
+            assert len(content) >= end
+        for write in writes:
+            if chance.random() < share:
+                new = write.new[: _torn(chance, len(write.new))]
+                content.extend(bytes(max(0, write.offset - len(content))))
+                content[write.offset : write.offset + len(new)] = new
+        return bytes(content)
+
+
+def _torn(chance: random.Random, size: int) -> int:
+    """How much of a write arrives."""
+    if chance.random() < 0.5:
+        return size
+    return min(size, SECTOR * chance.randrange(size // SECTOR + 1))

@@ -1,6 +1,6 @@
-"""Whatever can happen to a table, one of each kind: what the shoe says, what is asked, the rest.
+"""Inputs to try: what the shoe can say, what can be asked, and what leads in and out of a halt.
 
-In: a table's state. Out: the inputs that are tried in it, each with the trigger that it is.
+In: a table as it stands. Out: inputs, and answers that people may give, from their form alone.
 """
 
 from __future__ import annotations

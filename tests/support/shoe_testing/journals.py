@@ -1,4 +1,7 @@
-"""What the journal's tests store, how they spoil a file, and a writer to be killed."""
+"""Journals to test with: built by hand, by a table, or by a table and its shoe; spoiled; replayed.
+
+In: a path. Out: the journal there, and what reading, verifying or replaying it finds.
+"""
 
 from __future__ import annotations
 

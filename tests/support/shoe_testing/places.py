@@ -1,6 +1,6 @@
-"""Where tables stand when something happens to them: every game, method, shoe, and way to announce.
+"""Places: where tables stand when something happens to them, for every game, method and shoe.
 
-In: the sessions, and a round of each other game and method. Out: tables by their settings, states.
+Out: tables brought there, also with a card that is under way on an arm that is taken back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Ctrl-C, SIGTERM, and readers that go away: quiet ends, right exit codes, no child left."""
+"""Programs in processes of their own: started, interrupted, read to their end.
+
+In: words, a configuration. Out: exit codes, what stood on stderr, what a service manager heard.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from pathlib import Path
 
 from bench._shoe import simulated_shoe
-from shoe_testing.daemon import write_config
+from shoe_testing.config import write_config
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
 PATIENCE_S = 60

@@ -1,7 +1,6 @@
-"""A shoe's memory and a host's store around the two real sessions, and a line between them.
+"""The reference protocol, worked out apart from the package: examples of SPEC.md, ends, lines.
 
-In: seeds. Out: what was stored, what went over each connection. Must not know: how either end
-decides what to send.
+In: frames, keys. Out: both sessions with a store around them, bytes as the document gives them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What was dealt against what was told: the simulator's own list and judge beside the outcomes.
+"""Expected results: rounds as dealt against rounds as told, paid by hand, and of tiny decks.
 
-In: the truth's lines, outcomes' data. Out: rounds of both in one form, ready to be compared.
+In: the simulator's own list, the rule documents. Out: outcomes, payments, every round there is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A search over the reachable table: whatever may halt it, at every step, so many deep.
 
-In: places. Out: those with something open in which anything is new, the ends that were reached.
-Must not know: any particular irregularity.
+In: places to start from. Out: each place once, the inputs that led there, what was offered there.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from shoe_testing.generators import (
     spares,
     ways_on,
 )
+from shoe_testing.invariants import EVERY_END, Reached, ends_reached
 from shoe_testing.places import Place
-from shoe_testing.reached_ends import EVERY_END, Reached, ends_reached
 from shoe_testing.tables import EnglishEvents, TableHarness
 
 

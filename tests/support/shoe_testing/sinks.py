@@ -1,4 +1,4 @@
-"""Pumps: every event in order, at least once, and a failing sink troubles nobody else."""
+"""Sinks to deliver to: one that counts, one that refuses, one that must be asked again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A caller at the socket: lines out, answers in, as another program would.
+"""Both ends of the command socket: a caller as another program would be, and a daemon's stand-in.
 
-In: a path. Out: decoded answers.
+In: a path; an answer for each line. Out: decoded answers.
 """
 
 from __future__ import annotations

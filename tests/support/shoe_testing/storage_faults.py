@@ -1,8 +1,4 @@
-"""An evening on a disk that fails again and again, at every call of its layer in turn.
-
-Each time the table stands still until the disk works and a person resumes it; in the end every card
-is where the shoe's own list has it, and everything published is stored.
-"""
+"""An evening on a disk that fails again and again: daemon, shoe, and a supervisor who resumes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A table from which a Player left with cards, and what its staff do then.
+"""Tables brought to a situation that several tests want, and what their staff do there.
 
-In: what is declared. Out: the table at the step that is wanted, what it told.
+In: cards, a method, what is declared. Out: the table at that step, and what it told.
 """
 
 from __future__ import annotations

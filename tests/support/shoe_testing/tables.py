@@ -1,6 +1,6 @@
 """A table to play at: a controller, its clock, and everything it was told and said.
 
-In: steps as staff and shoe take them. Out: inputs fed, events and desires gathered.
+In: the game, method, wagers and limits. Out: the table there, its events, its refusals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the link's tests stand on: a shoe's end of a pty, a clock by hand, a profile of lines."""
+"""Far ends of a link: ptys, TCP and USB used alike, clocks by hand, owners, other programs' ptys.
+
+In: a kind of transport. Out: its far end, the opener of the host's end, what its owner was told.
+"""
 
 from __future__ import annotations
 

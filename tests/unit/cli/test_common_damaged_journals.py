@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.codec import Kind
+from shoe_testing.cli import invoke
 from shoe_testing.journals import dealt_journal, records, spoil
 
 ROUNDS = 3
@@ -42,7 +43,7 @@ def changed(journal: Path, kind: Kind, holds: bytes, body: Any) -> int:
 
 def is_told(n: int, *words: object) -> None:
     """The command says in one line at which record the journal is damaged."""
-    ended = CliRunner().invoke(shoectl, [str(word) for word in words])
+    ended = invoke(shoectl, *words)
     assert isinstance(ended.exception, JournalError), ended.exception
     assert f"is corrupt: record {n}, altered" in str(ended.exception)
     assert len(str(ended.exception).splitlines()) == 1
@@ -89,5 +90,5 @@ def test_what_fails_at_a_whole_journal_is_no_damage(
         raise TypeError("a mistake of ours")
 
     monkeypatch.setattr("shoe_ctl.round_report.collect.collect", broken)
-    ended = CliRunner().invoke(shoectl, ["replay", str(journal), "--last", "1"])
+    ended = invoke(shoectl, "replay", str(journal), "--last", "1")
     assert isinstance(ended.exception, TypeError)

@@ -13,7 +13,7 @@ import pytest
 from shoe_ctl.cli.common import COLUMNS
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.terminal_text import cell_width, pad, printable, wrap
-from shoe_testing.cli import BIN, BOX, COLOUR, on_terminal
+from shoe_testing.cli import BOX, COLOUR, on_terminal, run_shoectl
 from shoe_testing.journals import dealt_journal
 from shoe_testing.socket_client import answering_daemon
 
@@ -61,14 +61,8 @@ def test_a_terminal_and_a_pipe_are_shown_the_same_words(
     command: str, words: dict[str, list[str]]
 ) -> None:
     shown = on_terminal(*words[command], columns=200).text.split()
-    piped = run(*words[command]).stdout.split()
+    piped = run_shoectl(*words[command]).out.split()
     assert set(piped) - set(shown) <= {"FAILED:"}
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(BIN / "shoectl"), *words], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.mark.slow
@@ -76,10 +70,10 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 def test_a_pipe_gets_plain_text_of_eighty_columns(
     command: str, words: dict[str, list[str]]
 ) -> None:
-    shown = run(*words[command]).stdout
+    shown = run_shoectl(*words[command]).out
     assert not BOX.search(shown) and "\x1b" not in shown
     assert max(map(len, shown.splitlines())) <= COLUMNS or command == "doctor"  # its path is whole
-    assert run(*words[command], "--json").stdout.startswith(("{", "["))
+    assert run_shoectl(*words[command], "--json").out.startswith(("{", "["))
 
 
 MODULES = """
@@ -138,7 +132,7 @@ def test_chinese_names_keep_a_status_within_its_width(words: dict[str, list[str]
 @pytest.mark.slow
 def test_commands_of_a_status_can_be_copied_from_a_terminal(words: dict[str, list[str]]) -> None:
     shown = on_terminal(*words["status"]).text.splitlines()
-    piped = run(*words["status"]).stdout.splitlines()
+    piped = run_shoectl(*words["status"]).out.splitlines()
     commands = [line for line in piped if line.startswith(" " * 12 + "shoectl ")]
     assert commands
     assert all(line in shown for line in commands)

@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
-from click.testing import CliRunner, Result
 
 from shoe_ctl.cli.decided import decided
 from shoe_ctl.errors import GameFileError, InputRefused
 from shoe_ctl.games import catalog
+from shoe_testing.cli import invoke
 from shoe_testing.paths import LUCKY_EIGHT, ROOT
 
 VARIANT = LUCKY_EIGHT
 PAGE = ROOT / "docs" / "guides" / "odds.md"
 
 
-def run(*args: str) -> Result:
-    return CliRunner().invoke(decided, list(args))
+run_decided = partial(invoke, decided)
 
 
 def test_json_is_as_the_contract_shows() -> None:
-    done = run("immortal_dragon_tiger", "7D ? TS ?", "--json")
+    done = run_decided("immortal_dragon_tiger", "7D ? TS ?", "--json")
     assert (done.exit_code, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert list(found) == ["wagers"]
@@ -33,7 +33,7 @@ def test_json_is_as_the_contract_shows() -> None:
 
 
 def test_people_read_a_line_a_wager() -> None:
-    done = run("tiger", "4D 9C 4S TH")
+    done = run_decided("tiger", "4D 9C 4S TH")
     assert done.stdout.splitlines() == [
         "player       lose",
         "banker       win",
@@ -47,17 +47,19 @@ def test_people_read_a_line_a_wager() -> None:
 
 
 def test_a_layout_leaves_out_what_it_does_not_offer() -> None:
-    found = json.loads(run("immortal_dragon_tiger", "7D ? TS ?", "--layout", "A", "--json").stdout)
+    found = json.loads(
+        run_decided("immortal_dragon_tiger", "7D ? TS ?", "--layout", "A", "--json").stdout
+    )
     assert "player_pair" not in found["wagers"]
     assert "tiger_tie" in found["wagers"]
 
 
 def test_no_card_at_all_is_a_round_before_its_first() -> None:
-    assert set(json.loads(run("tiger", "", "--json").stdout)["wagers"].values()) == {"open"}
+    assert set(json.loads(run_decided("tiger", "", "--json").stdout)["wagers"].values()) == {"open"}
 
 
 def test_a_game_file_is_taken_by_its_path() -> None:
-    found = json.loads(run(str(VARIANT), "7S ? 7S ?", "--json").stdout)
+    found = json.loads(run_decided(str(VARIANT), "7S ? 7S ?", "--json").stdout)
     assert found["wagers"]["perfect_pair"] == "win"
 
 
@@ -76,28 +78,28 @@ def test_a_game_file_is_taken_by_its_path() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(args: list[str], told: str) -> None:
-    done = run("tiger", *args)
+    done = run_decided("tiger", *args)
     assert isinstance(done.exception, InputRefused)
     assert (done.exception.exit_code, str(done.exception)) == (1, told)
     assert done.stdout == ""
 
 
 def test_an_unknown_game_is_refused() -> None:
-    assert isinstance(run("tigre", "7D").exception, GameFileError)
+    assert isinstance(run_decided("tigre", "7D").exception, GameFileError)
 
 
 @pytest.mark.parametrize("args", [[], ["tiger"], ["tiger", "7D", "?"]])
 def test_wrong_usage_exits_with_2(args: list[str]) -> None:
-    assert run(*args).exit_code == 2
+    assert run_decided(*args).exit_code == 2
 
 
 def test_the_page_for_integrators_shows_what_is_printed() -> None:
     shown = PAGE.read_text().split('$ shoectl decided tiger "9D ? TS ?"\n')[1].split("```")[0]
-    assert run("tiger", "9D ? TS ?").stdout == shown
+    assert run_decided("tiger", "9D ? TS ?").stdout == shown
 
 
 def test_help_shows_an_example() -> None:
-    assert 'Example:\n    shoectl decided tiger "7D ? TS ?"' in run("--help").stdout
+    assert 'Example:\n    shoectl decided tiger "7D ? TS ?"' in run_decided("--help").stdout
 
 
 @pytest.mark.slow

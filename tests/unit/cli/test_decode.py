@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.events import PresetChanged, Standby
 from shoe_ctl.cli.decode import decode
 from shoe_ctl.errors import EnvironmentFault, InputRefused, ShoeCtlError, UsageError
+from shoe_testing.cli import invoke
 
 CARD = bytes.fromhex("05314481B8033446")
 RESULT = bytes.fromhex("05324791034537")
@@ -26,8 +27,8 @@ SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
 DECODE = [*SHOECTL, "decode", "--profile", "angel_eye"]
 
 
-def _run(*args: str, data: bytes = b"", profile: str = "angel_eye") -> Result:
-    return CliRunner().invoke(decode, ["--profile", profile, *args], input=data)
+def _decoded(*args: str, data: bytes = b"", profile: str = "angel_eye") -> Result:
+    return invoke(decode, "--profile", profile, *args, stdin=data)
 
 
 def _objects(result: Result) -> list[dict[str, Any]]:
@@ -40,7 +41,7 @@ def _shoectl(*args: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes
 
 
 def test_each_event_is_an_object_with_its_fields_and_bytes() -> None:
-    assert _objects(_run("--json", data=CARD + RESULT)) == [
+    assert _objects(_decoded("--json", data=CARD + RESULT)) == [
         {
             "type": "card_drawn",
             "seq": "1",
@@ -63,7 +64,7 @@ def test_each_event_is_an_object_with_its_fields_and_bytes() -> None:
 
 def test_repeats_replies_commands_and_what_did_not_fit_are_shown() -> None:
     command = bytes.fromhex("024F504C4B303203 3142")
-    told = _objects(_run("--json", data=CARD * 2 + b"\x15\x02" + command + b"\xff" + CARD[:3]))
+    told = _objects(_decoded("--json", data=CARD * 2 + b"\x15\x02" + command + b"\xff" + CARD[:3]))
     assert told[1:] == [
         {"type": "repeated", "seq": "1", "of": "card_drawn", "raw": CARD.hex()},
         {"type": "reply", "accepted": False, "reason": "bcc", "raw": "1502"},
@@ -82,7 +83,7 @@ def test_a_bee_tek_shoe_s_lines_are_told_by_the_same_names() -> None:
         b"<W0x01>\r\n",
         b" [Game]<Card:11S> \r\n",
     ]
-    told = _objects(_run("--json", data=b"".join(lines), profile="bee_tek"))
+    told = _objects(_decoded("--json", data=b"".join(lines), profile="bee_tek"))
     assert [line["raw"] for line in told] == [line.hex() for line in lines]
     assert [{k: v for k, v in line.items() if k != "raw"} for line in told] == [
         {"type": "card_drawn", "card": "TS", "face_up": False},
@@ -96,11 +97,11 @@ def test_a_bee_tek_shoe_s_lines_are_told_by_the_same_names() -> None:
 
 def test_no_byte_is_left_out() -> None:
     data = bytes(range(256)) * 4 + CARD + bytes(range(255, -1, -1))
-    assert "".join(o["raw"] for o in _objects(_run("--json", data=data))) == data.hex()
+    assert "".join(o["raw"] for o in _objects(_decoded("--json", data=data))) == data.hex()
 
 
 def test_text_has_place_type_number_fields_and_bytes_in_columns() -> None:
-    result = _run(data=b"\x00" + CARD)
+    result = _decoded(data=b"\x00" + CARD)
     assert [line.split() for line in result.stdout.splitlines()] == [
         ["0", "discarded", "reason=outside_frame", "00"],
         [
@@ -112,7 +113,7 @@ def test_text_has_place_type_number_fields_and_bytes_in_columns() -> None:
 
 def test_text_quotes_what_could_be_mistaken_for_more() -> None:
     data = encode_event(PresetChanged(address="a ", value='"b c'), "1")
-    assert 'address="a " value="\\"b c"' in _run(data=data).stdout
+    assert 'address="a " value="\\"b c"' in _decoded(data=data).stdout
 
 
 @pytest.mark.parametrize(
@@ -124,21 +125,21 @@ def test_text_quotes_what_could_be_mistaken_for_more() -> None:
     ],
 )
 def test_the_summary_counts_on_stderr(data: bytes, summary: str) -> None:
-    assert _run(data=data).stderr == summary
+    assert _decoded(data=data).stderr == summary
 
 
 def test_a_file_is_read_as_stdin_is(tmp_path: Path) -> None:
     path = tmp_path / "capture.bin"
     path.write_bytes(CARD + RESULT)
-    assert _run(str(path)).stdout == _run(data=CARD + RESULT).stdout
-    assert _run("-", data=CARD + RESULT).stdout == _run(data=CARD + RESULT).stdout
+    assert _decoded(str(path)).stdout == _decoded(data=CARD + RESULT).stdout
+    assert _decoded("-", data=CARD + RESULT).stdout == _decoded(data=CARD + RESULT).stdout
 
 
 @pytest.mark.parametrize(
     "text", ["05 31 44 81 B8 03 34 46", "05314481b8033446\r\n", "\n 0531\t4481\n\nb803 3446 "]
 )
 def test_pasted_hexadecimal_text_is_taken(text: str) -> None:
-    assert _run("--hex", data=text.encode()).stdout == _run(data=CARD).stdout
+    assert _decoded("--hex", data=text.encode()).stdout == _decoded(data=CARD).stdout
 
 
 @pytest.mark.parametrize(
@@ -152,13 +153,13 @@ def test_pasted_hexadecimal_text_is_taken(text: str) -> None:
     ],
 )
 def test_bad_hexadecimal_text_is_refused_where_it_is_wrong(text: bytes, told: str) -> None:
-    result = _run("--hex", data=text)
+    result = _decoded("--hex", data=text)
     assert isinstance(result.exception, InputRefused)
     assert str(result.exception) == told
 
 
 def test_what_stands_before_bad_text_is_decoded() -> None:
-    result = _run("--hex", "--json", data=CARD.hex().encode() + b" zz")
+    result = _decoded("--hex", "--json", data=CARD.hex().encode() + b" zz")
     assert json.loads(result.stdout)["card"] == "8S"
 
 
@@ -172,13 +173,13 @@ def test_what_stands_before_bad_text_is_decoded() -> None:
     ],
 )
 def test_a_wrong_call_is_told_in_one_line(args: list[str], error: type[ShoeCtlError]) -> None:
-    result = CliRunner().invoke(decode, args)
+    result = invoke(decode, *args)
     assert isinstance(result.exception, error)
     assert len(str(result.exception).splitlines()) == 1
 
 
 def test_both_profiles_are_listened_to() -> None:
-    told = _objects(_run("--json", data=b"\x00\x01\x02\x00", profile="reference"))
+    told = _objects(_decoded("--json", data=b"\x00\x01\x02\x00", profile="reference"))
     assert {o["type"] for o in told} == {"discarded"}
 
 

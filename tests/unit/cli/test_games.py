@@ -7,24 +7,24 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from shoe_ctl.cli.games import games
 from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog
+from shoe_testing.cli import invoke
 from shoe_testing.paths import LUCKY_EIGHT
 
 GOOD = LUCKY_EIGHT
 
 
 def test_the_list_for_people_fits_eighty_columns_and_has_every_game() -> None:
-    told = CliRunner().invoke(games, []).stdout.splitlines()
+    told = invoke(games).stdout.splitlines()
     assert [line.split()[0] for line in told[1:]] == list(catalog.shipped())
     assert max(map(len, told)) <= 80
 
 
 def test_the_list_for_programs_has_what_the_contract_names() -> None:
-    done = CliRunner().invoke(games, ["--json"])
+    done = invoke(games, "--json")
     listed = {game["id"]: game for game in json.loads(done.stdout)}
     assert (done.exit_code, done.stderr) == (0, "")
     assert set(listed) == set(catalog.shipped())
@@ -57,12 +57,12 @@ def test_the_list_for_programs_has_what_the_contract_names() -> None:
 
 
 def test_a_good_file_is_said_to_be_good() -> None:
-    done = CliRunner().invoke(games, ["--check", str(GOOD)])
+    done = invoke(games, "--check", str(GOOD))
     assert done.exit_code == 0
     assert done.stdout == (
         f"{GOOD}: valid: Lucky Eight Baccarat (lucky_eight), 5 wagers, 10 pay lines\n"
     )
-    plain = json.loads(CliRunner().invoke(games, ["--json", "--check", str(GOOD)]).stdout)
+    plain = json.loads(invoke(games, "--json", "--check", str(GOOD)).stdout)
     assert (plain["ok"], plain["game"]["id"]) == (True, "lucky_eight")
 
 
@@ -73,12 +73,12 @@ def test_a_bad_file_is_one_clear_line_and_a_failed_check(
     file = tmp_path / "bad.toml"
     if source is not None:
         file.write_text(source)
-    done = CliRunner().invoke(games, ["--check", str(file)])
+    done = invoke(games, "--check", str(file))
     assert isinstance(done.exception, GameFileError)
     assert done.exception.exit_code == 1
     assert str(done.exception).startswith(f"{file}: ")
     assert done.stdout == ""
-    plain = CliRunner().invoke(games, ["--json", "--check", str(file)])
+    plain = invoke(games, "--json", "--check", str(file))
     assert isinstance(plain.exception, GameFileError)
     assert json.loads(plain.stdout) == {
         "ok": False,

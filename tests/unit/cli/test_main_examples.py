@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,26 +19,18 @@ from click.testing import CliRunner
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.games import catalog
 from shoe_testing.cli import all_commands, help_examples
+from shoe_testing.config import FACE_UP, make_config, table_section, this_user
 from shoe_testing.socket_client import answering_daemon
 
 ROUNDS = 12
 BIN = Path(sys.executable).parent
 TABLE = ("shoectl", "table")
 
-CONFIGURATION = """
-[journal]
-path = "journal.db"
-[[table]]
-id = "bac-07"
-game = "tiger"
-announcements = "implied"
-[table.method_b]
-faces = "face_up"
-face_up_after_ms = 0
-[table.shoe]
-profile = "reference"
-port = "{port}"
-"""
+
+def configuration(port: str, **sections: Any) -> str:
+    table = table_section(port=port, announcements="implied", method_b=FACE_UP)
+    return make_config(table, journal={"path": "journal.db"}, **sections)
+
 
 UNTIL = {
     "shoectl run": "ready: ",
@@ -75,7 +68,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         try:
             assert shoe.stdout is not None
             shoe.stdout.readline()
-            (folder / "table.toml").write_text(CONFIGURATION.format(port=folder / "shoe"))
+            (folder / "table.toml").write_text(configuration(str(folder / "shoe")))
             deal(folder)
             key = re.search(r"public key +(\w+)", run("shoectl verify journal.db", folder))
             assert key is not None
@@ -149,10 +142,8 @@ def test_an_example_does_what_it_says(
 def at_the_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("table")
     with answering_daemon(folder) as path:
-        (folder / "table.toml").write_text(
-            CONFIGURATION.format(port="shoe") + f'[socket]\npath = "{path}"\n'
-            f'[[socket.user]]\nuser = {os.getuid()}\nposition = "dealer"\n'
-        )
+        socket = {"path": str(path), "user": [this_user("dealer")]}
+        (folder / "table.toml").write_text(configuration("shoe", socket=socket))
         yield folder
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.terminal_text import printable
+from shoe_testing.cli import invoke
 from shoe_testing.journals import dealt_journal, records, spoil
 
 
@@ -38,7 +38,7 @@ def test_an_account_spells_out_what_was_recorded(tmp_path: Path) -> None:
     body = opened.body.replace(b'"hand":"player"', b'"hand":"\\u001b[31mred\\u202e"')
     assert body != opened.body
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, opened.n)))
-    shown = CliRunner().invoke(shoectl, ["replay", str(path), "--last", "2"]).output
+    shown = invoke(shoectl, "replay", str(path), "--last", "2").output
     assert "\x1b" not in shown and "\u202e" not in shown
     assert "\\x1b[31mred\\u202e" in shown.lower()
 
@@ -49,6 +49,6 @@ def test_differences_spell_out_what_was_recorded(tmp_path: Path) -> None:
     (outcome, *_) = (r for r in records(path) if b'"type":"round.outcome"' in r.body)
     body = outcome.body.replace(b'"winner":"', b'"winner":"\\u202e')
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, outcome.n)))
-    shown = CliRunner().invoke(shoectl, ["replay", str(path)]).output
+    shown = invoke(shoectl, "replay", str(path)).output
     assert "\u202e" not in shown
     assert "\\u202e" in shown

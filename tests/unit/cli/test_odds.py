@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from functools import partial
 
 import pytest
-from click.testing import CliRunner, Result
 
 from shoe_ctl.cli.odds import odds
 from shoe_ctl.errors import GameFileError, InputRefused
 from shoe_ctl.games import catalog
+from shoe_testing.cli import invoke
 from shoe_testing.paths import LUCKY_EIGHT, ROOT
 
 VARIANT = LUCKY_EIGHT
 PAGE = ROOT / "docs" / "guides" / "odds.md"
 
 
-def run(*args: str) -> Result:
-    return CliRunner().invoke(odds, list(args))
+run_odds = partial(invoke, odds)
 
 
 def test_json_is_as_the_contract_shows() -> None:
-    done = run("immortal_dragon_tiger", "--json")
+    done = run_odds("immortal_dragon_tiger", "--json")
     assert (done.exit_code, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert list(found) == ["game", "decks", "wagers"]
@@ -32,12 +32,12 @@ def test_json_is_as_the_contract_shows() -> None:
 
 
 def test_every_ev_in_json_is_the_exact_fraction_behind_its_rtp() -> None:
-    for wager in json.loads(run("dragon_bonus_royal", "--json").stdout)["wagers"].values():
+    for wager in json.loads(run_odds("dragon_bonus_royal", "--json").stdout)["wagers"].values():
         assert float(1 + Fraction(wager["ev"])) == wager["rtp"]
 
 
 def test_people_read_percentages_within_80_columns() -> None:
-    done = run("dragon_bonus_royal")
+    done = run_odds("dragon_bonus_royal")
     assert done.stdout.splitlines()[:5] == [
         "Dragon Bonus Royal Baccarat, 8 decks of french52",
         "WAGER                    WINS %    PUSHES %   RETURNS %      EDGE %",
@@ -49,27 +49,30 @@ def test_people_read_percentages_within_80_columns() -> None:
 
 @pytest.mark.parametrize("name", catalog.shipped())
 def test_no_line_of_a_shipped_game_is_wider_than_a_terminal(name: str) -> None:
-    lines = run(name).stdout.splitlines()
+    lines = run_odds(name).stdout.splitlines()
     assert len(lines) == 2 + len(catalog.load(name).wagers)
     assert max(map(len, lines)) <= 80
 
 
 def test_the_number_of_decks_is_said_and_counts() -> None:
-    found = json.loads(run("tiger", "--decks", "4", "--json").stdout)
+    found = json.loads(run_odds("tiger", "--decks", "4", "--json").stdout)
     assert found["decks"] == 4
     assert (
-        found["wagers"]["player"] != json.loads(run("tiger", "--json").stdout)["wagers"]["player"]
+        found["wagers"]["player"]
+        != json.loads(run_odds("tiger", "--json").stdout)["wagers"]["player"]
     )
-    assert run("tiger", "--decks", "4").stdout.startswith("Tiger Baccarat, 4 decks of french52\n")
+    assert run_odds("tiger", "--decks", "4").stdout.startswith(
+        "Tiger Baccarat, 4 decks of french52\n"
+    )
 
 
 def test_a_game_file_is_taken_by_its_path() -> None:
-    found = json.loads(run(str(VARIANT), "--json").stdout)
+    found = json.loads(run_odds(str(VARIANT), "--json").stdout)
     assert (found["game"], len(found["wagers"])) == ("lucky_eight", 5)
 
 
 def test_a_wrong_number_of_decks_is_refused() -> None:
-    done = run("tiger", "--decks", "3")
+    done = run_odds("tiger", "--decks", "3")
     assert isinstance(done.exception, InputRefused)
     assert done.exception.exit_code == 1
     assert str(done.exception) == "tiger is played with 4 to 10 decks, not 3"
@@ -77,18 +80,18 @@ def test_a_wrong_number_of_decks_is_refused() -> None:
 
 
 def test_an_unknown_game_is_refused() -> None:
-    assert isinstance(run("tigre").exception, GameFileError)
+    assert isinstance(run_odds("tigre").exception, GameFileError)
 
 
 @pytest.mark.parametrize("args", [[], ["tiger", "--decks", "many"], ["tiger", "more"]])
 def test_wrong_usage_exits_with_2(args: list[str]) -> None:
-    assert run(*args).exit_code == 2
+    assert run_odds(*args).exit_code == 2
 
 
 def test_the_page_for_integrators_shows_what_is_printed() -> None:
     shown = PAGE.read_text().split("$ shoectl odds dragon_bonus_royal\n")[1].split("…")[0]
-    assert run("dragon_bonus_royal").stdout.startswith(shown)
+    assert run_odds("dragon_bonus_royal").stdout.startswith(shown)
 
 
 def test_help_shows_an_example() -> None:
-    assert "Examples:\n    shoectl odds tiger" in run("--help").stdout
+    assert "Examples:\n    shoectl odds tiger" in run_odds("--help").stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from shoe_ctl.cli import replay_view
 from shoe_ctl.cli.common import Progress
@@ -22,6 +22,7 @@ from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
+from shoe_testing.cli import invoke
 from shoe_testing.journals import DEVICE, KEY, dealt_journal, records, spoil
 
 ROUNDS = 12
@@ -44,7 +45,7 @@ def journal(keyed: Path, tmp_path: Path) -> Path:
 
 
 def replay(*words: str | Path) -> Result:
-    return CliRunner().invoke(shoectl, ["replay", *map(str, words)])
+    return invoke(shoectl, "replay", *words)
 
 
 def key_file(folder: Path, key: bytes = KEY, key_id: int = 1) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused
@@ -22,6 +22,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.round_report.lookup import rounds_opened_after
 from shoe_ctl.round_report.rounds import RoundLine, ShoeLine, lines
+from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import dealt_journal
 from simulators.table.scenario import find as scenario
@@ -38,7 +39,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rounds(*words: str | Path) -> Result:
-    return CliRunner().invoke(shoectl, ["rounds", *map(str, words)])
+    return invoke(shoectl, "rounds", *words)
 
 
 def objects(result: Result) -> list[dict[str, Any]]:
@@ -81,7 +82,7 @@ def test_an_export_lists_its_own_rounds_and_so_does_a_journal_in_use(
 ) -> None:
     copy = Path(shutil.copy(journal, tmp_path))
     exported = tmp_path / "shoe.journal.gz"
-    CliRunner().invoke(shoectl, ["export", str(copy), "--output", str(exported)])
+    invoke(shoectl, "export", str(copy), "--output", str(exported))
     whole = objects(rounds(copy, "--json"))
     assert objects(rounds(exported, "--json")) == whole
     store = Store.open(copy)
@@ -93,7 +94,7 @@ def test_an_export_lists_its_own_rounds_and_so_does_a_journal_in_use(
 
 @pytest.mark.parametrize("command", ["rounds", "export"])
 def test_a_shoe_that_is_not_there_names_those_that_are(journal: Path, command: str) -> None:
-    result = CliRunner().invoke(shoectl, [command, str(journal), "--shoe", "zz"])
+    result = invoke(shoectl, command, str(journal), "--shoe", "zz")
     assert isinstance(result.exception, InputRefused)
     assert "no shoe zz from its beginning (it has: " in str(result.exception)
     assert "t1-s1" in str(result.exception)

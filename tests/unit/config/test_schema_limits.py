@@ -12,21 +12,12 @@ from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
 from shoe_ctl.table.settings import TableSettings
-
-TABLE = """
-[[table]]
-id = "bac-07"
-game = "{game}"
-[table.shoe]
-profile = "reference"
-port = "/dev/shoe"
-[table.limits]
-{limits}
-"""
+from shoe_testing.config import make_config, table_section
 
 
 def configured(limits: str, game: str = "tiger") -> TableSettings:
-    written = schema.parse(TABLE.format(game=game, limits=limits).encode(), "table.toml")
+    table = make_config(table_section(port="/dev/shoe", game=game))
+    written = schema.parse(f"{table}[table.limits]\n{limits}\n".encode(), "table.toml")
     return written.table[0].settings(catalog.load(game))
 
 

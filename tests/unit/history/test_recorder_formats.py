@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
@@ -24,6 +23,7 @@ from shoe_ctl.journal.reader import Head
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
 from shoe_ctl.table import state as states
+from shoe_testing.cli import invoke
 from shoe_testing.journals import (
     alter_journal,
     dealt_by,
@@ -203,14 +203,14 @@ class Reading:
         return str(error.value)
 
     def account(self) -> str:
-        said = CliRunner().invoke(shoectl, ["replay", str(self.path), "--last", "1"])
+        said = invoke(shoectl, "replay", str(self.path), "--last", "1")
         assert isinstance(said.exception, JournalError)
         return str(said.exception)
 
     def verify(self) -> str:
         with pytest.raises(JournalError) as error:
             verified(self.path)
-        said = CliRunner().invoke(shoectl, ["verify", str(self.path)])
+        said = invoke(shoectl, "verify", str(self.path))
         assert str(said.exception) == str(error.value)
         return str(error.value)
 

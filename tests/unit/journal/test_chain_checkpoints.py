@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -33,6 +32,7 @@ from shoe_ctl.journal.chain import (
 from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.signing import Signer, key_path, open_signer, parse_public_key
 from shoe_ctl.journal.verify import Verification
+from shoe_testing.cli import invoke
 from shoe_testing.journals import T_US, opened, records, spoil, stored_round, verified
 
 SIGNED_AT = (21, 42, 63)
@@ -167,7 +167,7 @@ def test_a_tail_rewritten_behind_the_last_checkpoint_is_told_not_to_be_signed(pa
     found = checked(path)
     assert found.ok
     assert found.last_n - found.signed.upto - 1 == 4
-    shown = CliRunner().invoke(command, [str(path)]).output
+    shown = invoke(command, str(path)).output
     assert "not signed  4 records after that" in shown
 
 
@@ -373,16 +373,16 @@ def test_a_key_that_cannot_be_made_leaves_nothing_half_made(tmp_path: Path) -> N
 
 
 def test_verify_takes_the_public_key_as_it_shows_it(path: Path, tmp_path: Path) -> None:
-    shown = CliRunner().invoke(command, [str(path)]).output
+    shown = invoke(command, str(path)).output
     (key,) = re.findall(r"^public key  ([0-9a-f]{64})$", shown, re.MULTILINE)
     assert "signed      records up to 62, by 3 checkpoints, last 2023-11-14T22:13:20" in shown
-    assert CliRunner().invoke(command, [str(path), "--public-key", key]).exit_code == 0
+    assert invoke(command, str(path), "--public-key", key).exit_code == 0
     other = other_key(path).public_key.hex()
-    refused = CliRunner().invoke(command, [str(path), "--public-key", other])
+    refused = invoke(command, str(path), "--public-key", other)
     assert refused.exit_code == 1
     assert "record 21 of the journal's own" in refused.output
     both = ["--public-key", other, "--public-key", key]
-    assert CliRunner().invoke(command, [str(path), *both]).exit_code == 0
+    assert invoke(command, str(path), *both).exit_code == 0
 
 
 def test_verify_takes_the_public_key_from_a_file(path: Path, tmp_path: Path) -> None:

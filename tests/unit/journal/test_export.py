@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from shoe_ctl.journal import export, schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_testing import bulk_journal
+from shoe_testing.cli import invoke
 from shoe_testing.journals import (
     JournalTable,
     dealt_by,
@@ -57,7 +58,7 @@ def second(made: bulk_journal.Made, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def called(*words: object) -> Result:
-    return CliRunner().invoke(shoectl, [str(word) for word in words])
+    return invoke(shoectl, *words)
 
 
 def test_a_shoe_is_exported_to_a_file_for_its_owner(
@@ -202,13 +203,20 @@ def test_a_file_that_was_cut_short_is_not_taken_for_good(
         verified(path)
 
 
+class Export(bytes):
+    """An export's bytes. Short in reports: Hypothesis warns of what is long, not of the failure."""
+
+    def __repr__(self) -> str:
+        return f"an export of {len(self)} bytes"
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """An export of a few rounds."""
     folder = tmp_path_factory.mktemp("small")
     with journal_table(folder / "journal.db", table_meta(), dealt_by("2D 3C TS 4D")):
         pass
-    return exported(folder / "journal.db", folder / "export.gz", None).read_bytes()
+    return Export(exported(folder / "journal.db", folder / "export.gz", None).read_bytes())
 
 
 def test_what_is_too_long_for_memory_is_refused(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
@@ -13,6 +12,7 @@ from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Connection
 from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.store import Store
+from shoe_testing.cli import invoke
 from shoe_testing.journals import T_US, opened, spoil, stored_round, verified
 
 HELLO = b'{"input":"shoe","t_us":%d,"event":{"type":"hello","device_id":"SH-%d"},"seq":%d}'
@@ -85,7 +85,7 @@ def test_what_was_altered_beside_the_records_is_found(path: Path, statement: str
     bad = verified(path).first_bad
     assert bad is not None
     assert why in bad.text
-    shown = CliRunner().invoke(command, [str(path)])
+    shown = invoke(command, str(path))
     assert shown.exit_code == 1
     assert ("the file itself" in shown.output) == (" the file's " in bad.text)
 
@@ -130,7 +130,7 @@ def test_verify_says_what_the_head_file_and_the_log_show(path: Path, tmp_path: P
         assert bad.text.startswith("missing: ")
         assert why in bad.text
         head_path(left).unlink()
-        shown = CliRunner().invoke(command, [str(left)])
+        shown = invoke(command, str(left))
         if cut is None:
             assert shown.exit_code == 1
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
+from shoe_testing.config import make_config, table_section, this_user
 from shoe_testing.journals import opened, spoil, stored, stored_round
 
 NEWER = schema.VERSION + 1
@@ -67,11 +67,11 @@ def test_every_command_says_so(
     monkeypatch.chdir(tmp_path)
     path = of_version(tmp_path, 2)
     Path("shoe.toml").write_text(
-        f'[journal]\npath = "{path}"\n[[table]]\nid = "a"\ngame = "tiger"\ndecks = 8\n'
-        '[table.shoe]\nprofile = "reference"\nport = "/dev/none"\n'
-        '[socket]\npath = "socket"\n[[socket.user]]\nuser = "'
-        + getpass.getuser()
-        + '"\nposition = "dealer"\n'
+        make_config(
+            table_section("a", port="/dev/none", decks=8),
+            journal={"path": str(path)},
+            socket={"path": "socket", "user": [this_user("dealer")]},
+        )
     )
     said = CliRunner().invoke(shoectl, [word.format(path) for word in words])
     assert isinstance(said.exception, JournalError)

@@ -8,7 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.chain import GENESIS, BadRecord, Coverage, Fault, chain_hash
 from shoe_ctl.journal.store import Store
+from shoe_testing.cli import invoke
 from shoe_testing.journals import opened, records, spoil, stored, stored_round, verified
 
 LAST = 80
@@ -230,33 +230,33 @@ def test_a_journal_can_be_verified_while_it_is_written(path: Path) -> None:
 
 
 def test_verify_says_whole_and_exits_0(path: Path) -> None:
-    result = CliRunner().invoke(command, [str(path), "--json"])
+    result = invoke(command, str(path), "--json")
     assert result.output == (
         '{"ok":true,"records":80,"tables":2,"first_bad":null,'
         '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[]},"last_n":80,"first_n":1,'
         '"not_signed":80,"head_file":"missing"}\n'
     )
     assert result.exit_code == 0
-    assert "whole" in CliRunner().invoke(command, [str(path)]).output
+    assert "whole" in invoke(command, str(path)).output
 
 
 def test_verify_places_what_is_wrong_and_exits_1(path: Path) -> None:
     spoil(path, "UPDATE record SET body = x'00' WHERE n = 7")
-    result = CliRunner().invoke(command, [str(path), "--json"])
+    result = invoke(command, str(path), "--json")
     assert result.output == (
         '{"ok":false,"records":6,"tables":2,"first_bad":{"table":"b","n":7,"why":"altered","detail":null},'
         '"signed":{"checkpoints":0,"upto":0,"t_us":null,"keys":[]},"last_n":80,"first_n":1,'
         '"not_signed":6,"head_file":"missing"}\n'
     )
     assert result.exit_code == 1
-    shown = CliRunner().invoke(command, [str(path)])
+    shown = invoke(command, str(path))
     assert "record 7 of table b" in shown.output
     assert "no valid checkpoint found before the damage" in shown.output
     assert shown.exit_code == 1
 
 
 def test_verify_refuses_what_is_no_journal_with_exit_code_3(tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, [str(tmp_path / "none.db")])
+    result = invoke(command, str(tmp_path / "none.db"))
     assert isinstance(result.exception, JournalError)
     assert result.exception.exit_code == 3
 
@@ -277,7 +277,7 @@ def test_a_writer_that_comes_while_a_journal_at_rest_is_read_is_noticed(
 
     monkeypatch.setattr(module, "verify", misread)
     try:
-        assert CliRunner().invoke(command, [str(path)]).exit_code == 0
+        assert invoke(command, str(path)).exit_code == 0
     finally:
         for store in stores:
             store.close()

@@ -13,7 +13,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
@@ -25,6 +24,7 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
+from shoe_testing.cli import invoke
 from shoe_testing.journals import T_US, opened, records, spoil, stored_round, verified
 
 GROUPS = 18
@@ -240,7 +240,7 @@ def test_a_name_cannot_write_on_the_terminal(path: Path) -> None:
         "UPDATE record SET \"table\" = 'a' || char(10) || 'chains      whole' || char(27) || '[8m'"
         " || replace(hex(zeroblob(500)), '00', 'x') WHERE n = 9",
     )
-    shown = CliRunner().invoke(command, [str(path)])
+    shown = invoke(command, str(path))
     assert shown.exit_code == 1
     assert "\x1b" not in shown.output
     assert "of table a\\nchains      whole\\x1b[8mxxxxx" in shown.output

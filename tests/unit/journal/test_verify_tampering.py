@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import RepresentationPrinter, pretty
@@ -22,6 +21,7 @@ from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.verify import Verification, verify
+from shoe_testing.cli import invoke
 from shoe_testing.journals import T_US, opened, records, spoil, stored_round
 
 GROUPS = 18
@@ -371,7 +371,7 @@ def test_the_command_is_told_what_is_known_to_have_been_signed(
     whole: Whole, more: int, code: int
 ) -> None:
     path, upto = whole.folder / "journal.db", whole.signed[-1] - 1 + more
-    said = CliRunner().invoke(command, [str(path), "--signed-to", str(upto)])
+    said = invoke(command, str(path), "--signed-to", str(upto))
     assert said.exit_code == code
     assert (f"signed up to record {upto}" in said.output) is (more > 1)
     assert ("the checkpoint that signed" in said.output) is (more == 1)

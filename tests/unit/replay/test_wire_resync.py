@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from firmware_proto.bee_tek import codec as bee_tek_codec
 from firmware_proto.events import CardDrawn
@@ -23,6 +23,7 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
+from shoe_testing.cli import invoke
 from shoe_testing.journals import WIRE_TABLES, WiredTable, cards_of_outcomes, records, wired_table
 
 
@@ -125,4 +126,4 @@ def test_an_exported_shoe_replays_though_its_connection_began_before_it(
 
 
 def shoectl_runs(*words: object) -> Result:
-    return CliRunner().invoke(shoectl, [str(word) for word in words])
+    return invoke(shoectl, *words)

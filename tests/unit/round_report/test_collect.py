@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from shoe_ctl.cli.replay import replay
 from shoe_ctl.errors import InputRefused
@@ -22,6 +23,7 @@ from shoe_ctl.round_report.collect import Entry, RoundReport, collect
 from shoe_ctl.round_report.lookup import find_round, last_rounds
 from shoe_ctl.round_report.render import render_page
 from shoe_ctl.round_report.summary import COLUMNS, RESTRICTED, summary_lines
+from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import spoil
 from simulators.table.scenario import find as scenario
@@ -44,8 +46,7 @@ def is_idle(entry: Entry) -> bool:
     return not entry.events and (entry.input.get("event") or {}).get("type") == "status"
 
 
-def shoectl(*words: str) -> Result:
-    return CliRunner().invoke(replay, words)
+run_replay = partial(invoke, replay)
 
 
 def joined(text: str) -> str:
@@ -58,7 +59,7 @@ async def test_an_irregularity_reads_as_what_was_seen_who_decided_what_under_whi
     tmp_path: Path,
 ) -> None:
     journal = await journal_of("power_failure_withdrawn", tmp_path)
-    result = shoectl(str(journal), "--round", "t1-s1-r1")
+    result = run_replay(str(journal), "--round", "t1-s1-r1")
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert max(len(line) for line in lines) <= COLUMNS
@@ -143,8 +144,8 @@ async def test_an_account_begins_with_ten_lines_that_alone_are_the_brief_one(
     tmp_path: Path,
 ) -> None:
     journal = await journal_of("power_failure_withdrawn", tmp_path)
-    brief = shoectl(str(journal), "--round", "t1-s1-r1", "--brief")
-    whole = shoectl(str(journal), "--round", "t1-s1-r1")
+    brief = run_replay(str(journal), "--round", "t1-s1-r1", "--brief")
+    whole = run_replay(str(journal), "--round", "t1-s1-r1")
     lines = brief.output.splitlines()
     assert (brief.exit_code, whole.exit_code) == (0, 0)
     assert whole.output.splitlines()[:11] == [*lines, ""]
@@ -210,16 +211,16 @@ async def test_what_went_to_the_shoe_stands_before_what_came_after_it(tmp_path: 
 @pytest.mark.slow
 async def test_the_last_rounds_are_one_command_and_one_object_each(tmp_path: Path) -> None:
     journal = await journal_of("after_void_kept", tmp_path)
-    read = shoectl(str(journal), "--last", "10")
+    read = run_replay(str(journal), "--last", "10")
     assert read.exit_code == 0
     assert re.findall("^Round (.*)$", read.output, re.MULTILINE) == ["t1-s1-r1", "t1-s1-r2"]
     assert "THE ROUND IS VOID: order altered, under rule 5.2" in read.output
-    lines = shoectl(str(journal), "--last", "1", "--json").output.splitlines()
+    lines = run_replay(str(journal), "--last", "1", "--json").output.splitlines()
     [told_of] = [json.loads(line) for line in lines]
     assert told_of["round_id"] == "t1-s1-r2"
     assert told_of["ended"] == "round.settled"
     assert told_of["rules"]["settings"]["method"] == "B"
-    whole = json.loads(shoectl(str(journal), "--round", "t1-s1-r2", "--json").output)
+    whole = json.loads(run_replay(str(journal), "--round", "t1-s1-r2", "--json").output)
     assert whole == told_of
     with pytest.raises(InputRefused, match=r"no round t1-s1-r3 .t1 has t1-s1-r1 to t1-s1-r2"):
         CliRunner().invoke(replay, [str(journal), "--round", "t1-s1-r3"], catch_exceptions=False)
@@ -280,7 +281,7 @@ def test_a_frame_that_began_long_before_its_round_is_whole(tmp_path: Path) -> No
 def test_options_that_do_not_go_together_are_refused(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    assert shoectl(str(tmp_path / "none.db"), *words).exit_code == 2
+    assert run_replay(str(tmp_path / "none.db"), *words).exit_code == 2
 
 
 def test_an_event_without_words_of_its_own_is_told_value_by_value() -> None:

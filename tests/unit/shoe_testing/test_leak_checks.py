@@ -5,15 +5,12 @@ In: a file of tests that leak, run in one process and in a worker. Out: what pyt
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from shoe_testing.paths import ROOT
+from shoe_testing.pytest_runs import pytest_says
 
 pytestmark = pytest.mark.slow
 
@@ -68,27 +65,6 @@ import pytest
 def test_seed(seed, number):
     assert seed is None
 """
-
-
-def pytest_says(room: Path, tests: str, *options: str, seed: str) -> str:
-    """What pytest says of these tests under our conftest."""
-    (room / "conftest.py").write_text(
-        (ROOT / "tests" / "conftest.py").read_text().replace("GRACE_S = 5.0", "GRACE_S = .2")
-    )
-    (room / "test_leaky.py").write_text(tests)
-    (room / "pytest.ini").write_text(
-        "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
-    )
-    words = ["-q", "-rA", "-p", "no:cacheprovider", *options, str(room)]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=room,
-        env={**os.environ, "SHOE_CTL_SEED": seed, "COLUMNS": "400"},
-    )
-    return done.stdout
 
 
 @pytest.fixture(scope="module", params=["0", "1"], ids=["in one process", "in a worker"])

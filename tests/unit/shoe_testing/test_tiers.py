@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.paths import ROOT
-from tests.unit.shoe_testing.test_leak_checks import pytest_says
+from shoe_testing.pytest_runs import pytest_says
 
 TIERS = """
 import pytest

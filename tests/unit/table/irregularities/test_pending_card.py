@@ -19,7 +19,7 @@ from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.invariants import holds
+from shoe_testing.invariants import assert_transition
 from shoe_testing.places import Place, UnderWay, places, taken_back
 from shoe_testing.staff import follow, plays_out
 from shoe_testing.table_corpus import WAYS
@@ -58,7 +58,7 @@ def _tries(way: UnderWay) -> None:
     round_id = before.round and before.round.id
     effects = len(table.effects)
     way.comes()
-    holds(before, table.now, table.effects[effects:])
+    assert_transition(before, table.now, table.effects[effects:])
     if before.halt is None:
         assert not _play_goes_on(way, round_id) or table.now.halt is None, way
         return

@@ -27,7 +27,7 @@ from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import APART
 from shoe_ctl.table.wagers.declared import RECORDED
-from shoe_testing.round_invariants import Watch
+from shoe_testing.invariants import RoundWatch
 from shoe_testing.table_corpus import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
 from shoe_testing.table_situations import told_in_public
 from shoe_testing.tables import SHIFT, TableHarness
@@ -189,7 +189,7 @@ def test_any_inputs_in_any_order(
     given_table: dict[str, object], order: list[tuple[str, object]], data: st.DataObject
 ) -> None:
     table = started(given_table)
-    watch = Watch(table)
+    watch = RoundWatch(table)
     table.step = watch.look
     table.connect()
     if not table.angel_eye:

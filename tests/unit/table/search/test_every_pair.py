@@ -16,7 +16,7 @@ from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
 from shoe_testing.for_each import for_each
 from shoe_testing.generators import EVENTS_TRIED, FACTS, OfferingTable, inputs
-from shoe_testing.invariants import holds
+from shoe_testing.invariants import assert_transition
 from shoe_testing.table_corpus import WAYS, at, goes_on, passed_through
 from shoe_testing.tables import TableHarness, game, settings
 
@@ -199,7 +199,7 @@ def does_what_is_listed(places: list[tuple[str, int, TableState]]) -> set[tuple[
             effects = table.feed(happened)
             tried.add((now.state, trigger))
             assert table.now.state in listed(now.state, trigger), (now.state, happened)
-            holds(now, table.now, effects)
+            assert_transition(now, table.now, effects)
     return tried
 
 

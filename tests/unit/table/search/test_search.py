@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from shoe_ctl.table.inputs import TableCommand
-from shoe_testing.invariants import holds
+from shoe_testing.invariants import assert_transition
 from shoe_testing.places import Place, of_one_round, places
 from shoe_testing.search import Search, Way, assert_choices_ask_what_they_want
 from shoe_testing.staff import at, plays_out
@@ -25,7 +25,7 @@ FEW = 12
 
 
 def sound(way: Way) -> None:
-    holds(way.before.now, way.table.now, way.effects)
+    assert_transition(way.before.now, way.table.now, way.effects)
     if not isinstance(way.happened, TableCommand):
         seen_first(way)
 

@@ -35,9 +35,8 @@ from shoe_testing.generators import (
     found_on_the_layout,
     spares,
 )
-from shoe_testing.invariants import holds
+from shoe_testing.invariants import RoundWatch, assert_transition
 from shoe_testing.places import LIMITS
-from shoe_testing.round_invariants import Watch
 from shoe_testing.staff import at, follow
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
 from shoe_testing.table_situations import told_in_public
@@ -63,7 +62,7 @@ class Held(TableHarness):
     def feed(self, happened: Input) -> list[Effect]:
         before = self.now
         effects = super().feed(happened)
-        holds(before, self.now, effects)
+        assert_transition(before, self.now, effects)
         return effects
 
 
@@ -86,7 +85,7 @@ class AnyTable(RuleBasedStateMachine):
         self.table.open_shoe()
 
     def _sit_down(self, table: Held) -> None:
-        self.table, self.watch = table, Watch(table)
+        self.table, self.watch = table, RoundWatch(table)
         table.step = self.watch.look
 
     # What people do.

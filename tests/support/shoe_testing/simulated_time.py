@@ -1,4 +1,4 @@
-"""An event loop in which time is simulated: it jumps to the next timer when nothing is ready.
+"""Simulated time: an event loop that jumps to its next timer, and a wall clock that people set.
 
 In: callbacks, timers, tasks. Out: each run by itself, in an order that only they decide.
 Must not know: what runs in it. One thread, no descriptors, no real clock.
@@ -189,3 +189,24 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._now, self._steps_now = self._timers[0][0], 0
         while self._timers and self._timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(self._timers)[2])
+
+
+STARTED_S = 1_750_000_000
+
+
+class WallClock:
+    """Nanoseconds since 1970 UTC, as ``time.time_ns`` has them."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+        self._ahead_s = float(STARTED_S)
+        self.was_set = False
+
+    def jump(self, seconds: float) -> None:
+        """Somebody sets it, on or back."""
+        self._ahead_s += seconds
+        self.was_set = True
+
+    def read_ns(self) -> int:
+        """What it shows now."""
+        return round((self._ahead_s + self._loop.time()) * 1e6) * 1000

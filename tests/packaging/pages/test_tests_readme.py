@@ -1,0 +1,73 @@
+"""``tests/README.md`` names what is there, and the unit tests lie as the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shoe_testing.paths import ROOT, SUPPORT
+
+TESTS = ROOT / "tests"
+UNIT = TESTS / "unit"
+PAGE = (TESTS / "README.md").read_text("utf-8")
+MODULES = {path.stem for path in (SUPPORT / "shoe_testing").glob("*.py")} - {"__init__"}
+
+PACKAGES = ("firmware_proto", "simulators")
+"""They have a folder in ``unit``; what ``shoe_ctl`` is made of lies beside them."""
+
+SUBJECTS = {"table/methods", "table/secrecy", "table/search"}
+"""Folders for what no package is: it runs through all of the table."""
+
+
+def folders(below: Path) -> list[str]:
+    with_tests = {path.parent for path in below.rglob("test_*.py")}
+    return sorted(str(path.relative_to(below)) for path in with_tests if path != below)
+
+
+def mirrored(folder: str) -> Path:
+    """What the tests in this folder of ``unit`` test."""
+    if folder.partition("/")[0] in PACKAGES:
+        return ROOT / folder
+    return SUPPORT / folder if folder == "shoe_testing" else ROOT / "shoe_ctl" / folder
+
+
+def test_each_folder_of_unit_tests_mirrors_a_package() -> None:
+    unlike = {each for each in folders(UNIT) if not (mirrored(each) / "__init__.py").is_file()}
+    assert unlike == SUBJECTS
+
+
+def test_a_unit_test_of_the_root_is_of_a_module_there() -> None:
+    modules = sorted(f"test_{path.name}" for path in (ROOT / "shoe_ctl").glob("*.py"))
+    assert {path.name for path in UNIT.glob("test_*.py")} <= set(modules)
+
+
+@pytest.mark.parametrize("part", ["unit", "integration", "packaging"])
+def test_every_folder_with_tests_has_its_line(part: str) -> None:
+    lines = set(re.findall(rf"`{part}/([\w/]*)/`", PAGE))
+    # A package's own packages lie below its line.
+    missing = [
+        each
+        for each in folders(TESTS / part)
+        if not any(each == line or each.startswith(f"{line}/") for line in lines)
+    ]
+    assert missing == []
+
+
+def test_every_folder_that_it_names_is_there() -> None:
+    named = set(re.findall(r"`(?:tests/)?((?:unit|integration|packaging|simulation|corpus|captures)/[\w/]*)`", PAGE))  # fmt: skip  # noqa: E501
+    assert [each for each in sorted(named) if not (TESTS / each).is_dir()] == []
+    assert len(named) > 20
+
+
+def test_every_module_of_shoe_testing_has_one_line_and_every_line_a_module() -> None:
+    _, _, table = PAGE.partition("\n## `shoe_testing`")
+    cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted(MODULES)
+
+
+def test_no_test_imports_another() -> None:
+    found = re.compile(r"^\s*(?:from|import) tests\.(?:.*\.)?test_\w+|^\s*from tests[\w.]* import .*\btest_", re.MULTILINE)  # fmt: skip  # noqa: E501
+    assert [path for path in TESTS.rglob("*.py") if found.search(path.read_text("utf-8"))] == []
