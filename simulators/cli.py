@@ -32,6 +32,19 @@ _LONGEST_WORD = 300
 _LONGEST_LINE = 200
 _PATIENCE_S = 600.0  # a person may be starting the daemon, or starting it again
 
+
+class _WholeNumber(click.IntRange):
+    """A whole number in a range; an error calls it so."""
+
+    name = "whole number"
+
+
+class _Number(click.FloatRange):
+    """A number in a range; an error calls it so."""
+
+    name = "number"
+
+
 _OPTIONS = (
     click.option(
         "--profile",
@@ -55,7 +68,7 @@ _OPTIONS = (
     click.option(
         "--decks",
         metavar="N",
-        type=click.IntRange(1, 10),
+        type=_WholeNumber(1, 10),
         default=8,
         show_default=True,
         help="Decks in each set of cards.",
@@ -63,14 +76,14 @@ _OPTIONS = (
     click.option(
         "--seed",
         metavar="N",
-        type=click.IntRange(0),
+        type=_WholeNumber(0),
         help="Shuffle the first set with this seed, the next one with seed + 1. The same seed "
         "gives the same cards.  [random]",
     ),
     click.option(
         "--shoes",
         metavar="N",
-        type=click.IntRange(1, _MOST_SHOES),
+        type=_WholeNumber(1, _MOST_SHOES),
         default=1,
         show_default=True,
         help="How many sets of cards to deal, one after another.",
@@ -78,7 +91,7 @@ _OPTIONS = (
     click.option(
         "--pace-ms",
         metavar="N",
-        type=click.IntRange(0, 3_600_000),
+        type=_WholeNumber(0, 3_600_000),
         default=400,
         show_default=True,
         help="How long the dealer takes to draw a card, in milliseconds. A shoe that cannot be "
@@ -265,7 +278,7 @@ def serve(**options: Any) -> int:
 @click.option(
     "--speed",
     metavar="N",
-    type=click.FloatRange(0.01, 1000.0),
+    type=_Number(0.01, 1000.0),
     default=1.0,
     show_default=True,
     help="Play this many times faster: 2 halves the pauses.",
