@@ -54,7 +54,7 @@ class PtyPort:
         return self._overrun + (0 if self._stream is None else self._stream.overrun)
 
     def start(self, wire: Wire) -> None:
-        """Makes the pty and its link.
+        """Make the pty and its link.
 
         Raises:
             simulators.errors.PortFault: no pty is left, or the link cannot be made.
@@ -84,7 +84,7 @@ class PtyPort:
             self._stream.write(data)
 
     def close(self) -> None:
-        """Pulls the plug; doing it twice is harmless."""
+        """Pull the plug; doing it twice is harmless."""
         if self._master is None:
             return
         if self._look is not None:
@@ -98,12 +98,12 @@ class PtyPort:
             self._wire.closed()
 
     def reopen(self) -> None:
-        """Plugs in again: a new pty, under the same link."""
+        """Plug in again: a new pty, under the same link."""
         if self._master is None and self._wire is not None:
             self.start(self._wire)
 
     def _watch_for_host(self) -> None:
-        """Looks for a host; the slave was open once, so the master shows whether it is now."""
+        """Look for a host; the slave was open once, so the master shows whether it is now."""
         self._look = None
         if self._master is None:
             return
@@ -161,7 +161,7 @@ class PtyPort:
             raise PortFault(f"cannot make the link {self._link}: {error.strerror}") from None
 
     def _is_taken(self) -> bool:
-        """Whether something is there that no killed shoe left behind.
+        """Return whether something is there that no killed shoe left behind.
 
         A pty that was made after the link is another program's: the number was given out again.
         """

@@ -44,7 +44,7 @@ class Stream:
         return len(self._waiting)
 
     def write(self, data: bytes) -> None:
-        """Writes what fits and keeps the rest; a write that would exceed LIMIT is lost whole."""
+        """Write what fits and keep the rest; a write that would exceed LIMIT is lost whole."""
         if not self._running or not data:
             return
         if len(self._waiting) + len(data) > LIMIT:
@@ -56,7 +56,7 @@ class Stream:
             self._loop.add_writer(self._fd, self._writable)
 
     def stop(self) -> None:
-        """Leaves the descriptor alone; what still waits is lost."""
+        """Leave the descriptor alone; what still waits is lost."""
         if self._running:
             self._running = False
             self._waiting.clear()

@@ -43,7 +43,7 @@ class TcpPort:
         return self._overrun + (0 if self._stream is None else self._stream.overrun)
 
     def start(self, wire: Wire) -> None:
-        """Listens.
+        """Listen.
 
         Raises:
             simulators.errors.PortFault: the address cannot be had.
@@ -67,7 +67,7 @@ class TcpPort:
             self._stream.write(data)
 
     def close(self) -> None:
-        """Hangs up and stops listening; doing it twice is harmless."""
+        """Hang up and stop listening; doing it twice is harmless."""
         if self._listener is None:
             return
         self._loop.remove_reader(self._listener)
@@ -77,7 +77,7 @@ class TcpPort:
             self._host_gone()
 
     def reopen(self) -> None:
-        """Listens again at the same port."""
+        """Listen again at the same port."""
         if self._listener is None and self._wire is not None:
             self.start(self._wire)
 

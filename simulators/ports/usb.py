@@ -50,7 +50,7 @@ class UsbPort:
         return self._overrun
 
     def start(self, wire: Wire) -> None:
-        """Plugs it in."""
+        """Plug it in."""
         self._wire = wire
         self._loop = asyncio.get_running_loop()
         self._attached = self._bus.plug(self)
@@ -68,14 +68,14 @@ class UsbPort:
             device.changed.notify_all()
 
     def close(self) -> None:
-        """Pulls the plug; doing it twice is harmless."""
+        """Pull the plug; doing it twice is harmless."""
         device, self._attached = self._attached, None
         if device is not None:
             self._bus.unplug(device)
             self._end()
 
     def reopen(self) -> None:
-        """Plugs it in again: a new device, with the same serial number."""
+        """Plug it in again: a new device, with the same serial number."""
         if self._attached is None and self._wire is not None:
             self.start(self._wire)
 

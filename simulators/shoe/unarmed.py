@@ -67,11 +67,11 @@ class UnarmedDevice(Device):
 
     @property
     def _deals(self) -> bool:
-        """Whether a card drawn now belongs to the game."""
+        """True if a card drawn now belongs to the game."""
         return self.powered and not self.shoe.locked_by_key
 
     def _place(self) -> str:
-        """A card that is not to be drawn is laid aside."""
+        """Return where the next card is laid: one that is not to be drawn is set aside."""
         return "set_aside" if self.lamp is None else self.lamp.hand
 
     def _await_first_card(self) -> None:
@@ -82,5 +82,5 @@ class UnarmedDevice(Device):
         self._to_burn = self._burned = 0
 
     def _burns_for(self, first: Card) -> None:
-        """The first card says how many are burned."""
+        """Set how many cards are burned: the first card says it."""
         self._to_burn = points(first) or TEN
