@@ -17,14 +17,7 @@ from typing import Any
 
 import pytest
 
-from shoe_testing.debian_root import (
-    Machine,
-    booted_machine,
-    machine,
-    made_root,
-    need_tools,
-    until,
-)
+from shoe_testing.debian_root import Machine, booted_machine, machine, made_root, need_tools, until
 from shoe_testing.paths import ROOT
 
 pytestmark = [pytest.mark.deb, pytest.mark.slow]

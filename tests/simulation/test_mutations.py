@@ -34,7 +34,7 @@ def commits_are_not_synced(patch: pytest.MonkeyPatch) -> None:
     def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
         return honest(path, vfs, synchronous="OFF" if synchronous == "FULL" else synchronous)
 
-    patch.setattr(schema, "writing", writing)
+    patch.setattr(schema, "open_writing", writing)
 
 
 def a_sink_is_moved_too_far(patch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ REPEATED = struck(("said_twice", 1.0), ("said_twice", 4.0), face_up=False, lasts
 @pytest.mark.parametrize(
     ("broken", "plan", "promise"),
     [
-        (commits_are_not_synced, LOST, "DoubtfulJournal"),  # the head file shows what was lost
+        (commits_are_not_synced, LOST, "PossibleLoss"),  # the head file shows what was lost
         (events_are_acknowledged_as_they_are_heard, QUIET, "nothing is lost"),
         (tables_are_not_told_of_an_outage, ENDED_IN_AN_OUTAGE, "a person resumes"),
         (what_was_parked_is_forgotten, CHOKED, "delivered"),

@@ -195,7 +195,13 @@ def test_an_error_names_the_table_of_several_by_its_id(tmp_path: Path) -> None:
 def test_what_cannot_be_opened_is_named(tmp_path: Path, case: Case) -> None:
     run(tmp_path, case)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left <= {"table.toml", "journal.db", "journal.db-head", "events.jsonl"}
+    assert left <= {
+        "table.toml",
+        "journal.db",
+        "journal.db-head",
+        "journal.db-lock",
+        "events.jsonl",
+    }
 
 
 def test_a_journal_that_may_not_be_written_is_named(tmp_path: Path) -> None:
@@ -286,7 +292,7 @@ def test_numbers_and_names_that_nothing_takes_are_one_line(tmp_path: Path, case:
     (tmp_path / "loop").symlink_to("loop")
     run(tmp_path, case, most=500)
     left = {path.name for path in tmp_path.iterdir()}
-    assert left <= {"table.toml", "loop", "journal.db", "journal.db-head"}
+    assert left <= {"table.toml", "loop", "journal.db", "journal.db-head", "journal.db-lock"}
 
 
 GAME = (Path(shoe_ctl.__file__).parent / "games/data/tiger.toml").read_text("utf-8")

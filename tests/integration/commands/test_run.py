@@ -15,8 +15,8 @@ from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.table.settings import TableSettings
-from shoe_testing.socket_table import configuration, shoe_on_a_pty
-from tests.integration.commands.test_table import PATIENCE_S, shoectl
+from shoe_testing.cli import PATIENCE_S, run_shoectl_async
+from shoe_testing.daemon import shoe_on_a_pty, write_socket_config
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -74,11 +74,11 @@ async def running(config: Path) -> AsyncIterator[asyncio.subprocess.Process]:
 
 @pytest.mark.slow
 async def test_a_daemon_serves_its_socket_until_it_is_terminated(tmp_path: Path) -> None:
-    config = configuration(tmp_path)
+    config = write_socket_config(tmp_path)
     words = ("--config", str(config))
     with shoe_on_a_pty(tmp_path, seed=3):
         async with running(config) as daemon:
-            ran = await shoectl("table", "place_your_bets", *words)
+            ran = await run_shoectl_async("table", "place_your_bets", *words)
             assert (ran.code, ran.out) == (
                 0,
                 "done: round bac-07-s1-r1 is open; next: no more bets\nevents      bac-07/p3\n",
@@ -87,22 +87,22 @@ async def test_a_daemon_serves_its_socket_until_it_is_terminated(tmp_path: Path)
             async with asyncio.timeout(PATIENCE_S):
                 assert await daemon.wait() == 0
         assert not (tmp_path / "shoectl.sock").exists()
-        assert (await shoectl("table", "status", *words)).code == 3
+        assert (await run_shoectl_async("table", "status", *words)).code == 3
 
 
 @pytest.mark.slow
 async def test_a_daemon_that_was_killed_leaves_no_trouble(tmp_path: Path) -> None:
-    config = configuration(tmp_path)
+    config = write_socket_config(tmp_path)
     words = ("--config", str(config))
     with shoe_on_a_pty(tmp_path, seed=3):
         async with running(config) as daemon:
-            first = await shoectl("table", "place_your_bets", "--id", "x", *words)
+            first = await run_shoectl_async("table", "place_your_bets", "--id", "x", *words)
             daemon.kill()
             await daemon.wait()
-        assert (await shoectl("table", "status", *words)).code == 3
+        assert (await run_shoectl_async("table", "status", *words)).code == 3
         async with running(config):
-            assert await shoectl("table", "place_your_bets", "--id", "x", *words) == first
-            ran = await shoectl("table", "no_more_bets", *words)
+            assert await run_shoectl_async("table", "place_your_bets", "--id", "x", *words) == first
+            ran = await run_shoectl_async("table", "no_more_bets", *words)
             assert ran.code == 0
 
 
@@ -111,15 +111,15 @@ async def test_a_socket_that_is_served_is_refused_to_another_daemon(tmp_path: Pa
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
         folder.mkdir()
-    config = configuration(one)
-    other = configuration(two)
+    config = write_socket_config(one)
+    other = write_socket_config(two)
     served = f'[socket]\npath = "{one / "shoectl.sock"}"\n'
     other.write_text(other.read_text().replace("[socket]\n", served))
     with shoe_on_a_pty(one, seed=3), shoe_on_a_pty(two, seed=4):
         async with running(config):
-            ran = await shoectl("run", "--config", str(other))
+            ran = await run_shoectl_async("run", "--config", str(other))
             assert ran.code == 3
             assert "is served by another process" in ran.err.splitlines()[-1]
             with Reader.open(two / "journal.db") as reader:
                 assert list(reader.records()) == []  # however often it is started again
-            assert (await shoectl("table", "status", "--config", str(config))).code == 0
+            assert (await run_shoectl_async("table", "status", "--config", str(config))).code == 0

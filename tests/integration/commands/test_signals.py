@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -10,42 +9,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 
-from bench._shoe import simulated_shoe
 from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
-from shoe_testing.daemon import configuration, nothing_is_wrong_with
+from shoe_testing.daemon import nothing_is_wrong_with
+from shoe_testing.programs import (
+    AT_A_TERMINAL,
+    PATIENCE_S,
+    SHOECTL,
+    rest_of,
+    running_daemon,
+    started_program,
+)
 
 pytestmark = pytest.mark.slow
-
-SHOECTL = str(Path(sys.executable).parent / "shoectl")
-PATIENCE_S = 60
 INTERRUPTED = 130
-
-
-@contextmanager
-def started(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command with its output in pipes; it must have ended in the end."""
-    with subprocess.Popen(
-        (SHOECTL, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
-
-
-def rest_of(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """The exit code, once it has one, and what stands on stderr."""
-    assert process.stderr is not None
-    said = process.stderr.read()
-    return process.wait(PATIENCE_S), said
 
 
 def children_of(process: subprocess.Popen[bytes]) -> list[int]:
@@ -58,23 +39,6 @@ def has_ended(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-def shoe(profile: str) -> AbstractContextManager[str]:
-    """A simulated shoe in a process of its own, dealt without haste; gives its port."""
-    return simulated_shoe(profile, pace_ms=5)
-
-
-@contextmanager
-def running(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """``shoectl run --json`` with a shoe that is being dealt; its first event was read."""
-    with (
-        shoe("reference") as port,
-        started("run", "--json", "--config", str(configuration(folder, port))) as process,
-    ):
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["type"] == "shoe.connected"
-        yield process
-
-
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0)], ids=str
 )
@@ -82,7 +46,7 @@ def running(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_demo_that_is_stopped_leaves_no_shoe_behind(
     words: tuple[str, ...], number: signal.Signals, code: int
 ) -> None:
-    with started("demo", *words) as process:
+    with started_program("demo", *words) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         children = children_of(process)
@@ -105,7 +69,7 @@ def test_ctrl_c_in_a_demo_says_where_the_journal_is(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with started("demo", *words) as process:
+    with started_program("demo", *words) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -124,7 +88,7 @@ def test_ctrl_c_in_a_demo_says_where_the_journal_is(
 def test_whoever_presses_ctrl_c_twice_is_not_shown_how_a_demo_ends(
     words: tuple[str, ...], pause_s: float
 ) -> None:
-    with started("demo", *words) as process:
+    with started_program("demo", *words) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         for _ in range(2):
@@ -170,21 +134,13 @@ def test_ctrl_c_at_the_terminal_of_a_demo_ends_it(tmp_path: Path) -> None:
     assert re.fullmatch(r"\ninterrupted; its journal: .*/journal\.db\n", said.read_text())
 
 
-AT_A_TERMINAL = """
-import fcntl, os, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-"""Makes stdin the controlling terminal of the new session, as a shell's is."""
-
-
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0)], ids=str
 )
 def test_a_daemon_that_is_stopped_has_delivered_what_it_stored(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    with running(tmp_path) as process:
+    with running_daemon(tmp_path) as process:
         process.send_signal(number)
         assert process.stdout is not None
         process.stdout.read()
@@ -202,7 +158,7 @@ def test_a_daemon_that_is_stopped_has_delivered_what_it_stored(
 def test_a_daemon_that_is_stopped_twice_leaves_a_whole_journal(
     tmp_path: Path, first: signal.Signals
 ) -> None:
-    with running(tmp_path) as process:
+    with running_daemon(tmp_path) as process:
         process.send_signal(first)
         process.send_signal(signal.SIGINT)
         assert process.stdout is not None
@@ -215,7 +171,7 @@ def test_a_daemon_that_is_stopped_twice_leaves_a_whole_journal(
 
 
 def test_a_daemon_whose_reader_has_gone_goes_on(tmp_path: Path) -> None:
-    with running(tmp_path) as process:
+    with running_daemon(tmp_path) as process:
         assert process.stdout is not None
         process.stdout.close()
         outcomes = (tmp_path / "public.jsonl").read_bytes().count(b'"round.outcome"')
@@ -230,7 +186,7 @@ def test_a_daemon_whose_reader_has_gone_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("--json",), ()], ids=["json", "text"])
 def test_a_demo_whose_reader_has_gone_ends_at_once(words: tuple[str, ...]) -> None:
-    with started("demo", *words) as process:
+    with started_program("demo", *words) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         children = children_of(process)
@@ -242,7 +198,7 @@ def test_a_demo_whose_reader_has_gone_ends_at_once(words: tuple[str, ...]) -> No
 
 
 def test_a_demo_whose_shoe_has_died_says_so() -> None:
-    with started("demo", "--json") as process:
+    with started_program("demo", "--json") as process:
         assert process.stdout is not None
         assert process.stdout.readline()
         (child,) = children_of(process)

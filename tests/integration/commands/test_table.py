@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import shlex
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,30 +16,12 @@ from shoe_ctl.cli.table import Wire, refusal
 from shoe_ctl.daemon.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
-from shoe_testing.command_server import run_command
-from shoe_testing.socket_listener import answering
-from shoe_testing.socket_table import Table, Told, at_the_table, configuration
-from shoe_testing.tables import Playing
+from shoe_testing.cli import TERMINAL_WIDTH, Result, pasted_commands, run_shoectl_async
+from shoe_testing.daemon import SocketTable, ToldEvents, at_socket_table, write_socket_config
+from shoe_testing.socket_client import answering_socket
+from shoe_testing.tables import TableHarness
 
 pytestmark = pytest.mark.usefixtures("commands")
-
-WIDTH = 80
-PATIENCE_S = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-async def shoectl(*words: str, **env: str) -> Ran:
-    done = await asyncio.to_thread(run_command, "shoectl", *words, env={**os.environ, **env})
-    assert "Traceback" not in done.stderr
-    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def flat(shown: str) -> str:
@@ -51,27 +29,15 @@ def flat(shown: str) -> str:
     return " ".join(shown.split())
 
 
-def pasted(shown: str) -> list[list[str]]:
-    """Each command that is shown, as a shell takes it from these lines."""
-    told, line = [], ""
-    for one in shown.splitlines():
-        if line or one.strip().startswith("shoectl "):
-            line += one.removesuffix("\\") if one.endswith("\\") else one
-            if not one.endswith("\\"):
-                told.append(shlex.split(line))
-                line = ""
-    return told
-
-
 class Desk:
     """A person with a terminal at the table's daemon."""
 
-    def __init__(self, table: Table, config: Path) -> None:
+    def __init__(self, table: SocketTable, config: Path) -> None:
         self.table = table
         self.config = str(config)
 
-    async def runs(self, *words: str) -> Ran:
-        return await shoectl("table", *words, "--config", self.config)
+    async def runs(self, *words: str) -> Result:
+        return await run_shoectl_async("table", *words, "--config", self.config)
 
     async def brought_to(self, state: str) -> None:
         await self.table.deal(lambda held: held["state"] == state)
@@ -79,7 +45,7 @@ class Desk:
 
 @asynccontextmanager
 async def desk(folder: Path, **config: Any) -> AsyncIterator[Desk]:
-    async with at_the_table(folder, **config) as table:
+    async with at_socket_table(folder, **config) as table:
         await table.deal(lambda held: held["state"] == "idle")
         yield Desk(table, folder / "table.toml")
 
@@ -119,7 +85,7 @@ async def test_a_round_is_dealt_from_the_command_line(tmp_path: Path) -> None:
         assert held["state"] == "revealing"
 
 
-def revealed(told: Told, hand: str) -> list[str]:
+def revealed(told: ToldEvents, hand: str) -> list[str]:
     return [d["card"] for d in told.data("round.card_revealed") if d["hand"] == hand]
 
 
@@ -131,7 +97,7 @@ async def test_the_status_for_people_fits_their_terminal_and_hides_what_lies_fac
         hidden = (await at.runs("status")).out
         await at.table.caller.gives("expose", args={"hand": "player"})
         shown = (await at.runs("status")).out
-    assert max(map(len, (hidden + shown).splitlines())) <= WIDTH
+    assert max(map(len, (hidden + shown).splitlines())) <= TERMINAL_WIDTH
     assert "player      [ ] [ ]\nbanker      [ ] [ ]\n" in hidden
     assert "shoectl table expose hand=player" in hidden
     assert (
@@ -175,14 +141,14 @@ async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
 ) -> None:
     async with desk(tmp_path) as at:
         ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
-        assert ran.code == 0 and max(map(len, ran.out.splitlines())) <= WIDTH
+        assert ran.code == 0 and max(map(len, ran.out.splitlines())) <= TERMINAL_WIDTH
         said = [" ".join(line.split()) for line in ran.out.splitlines()]
         assert said[0].startswith("done: other: ")
         assert any(line.startswith("events bac-07/p") for line in said)
         assert any(line.startswith("halted other: ") for line in said)
         assert "choice play_on (gaming_shift_manager, with a reason)" in said
         words = ["shoectl", "table", "decide", "choice=play_on", "--reason", "..."]
-        assert pasted(ran.out) == [[*words, "--table", "bac-07", "--config", at.config]]
+        assert pasted_commands(ran.out) == [[*words, "--table", "bac-07", "--config", at.config]]
         ran = await at.runs("show_on_shoe", "text=WAIT", "--json")
         assert json.loads(ran.out)["halted"] == "other" and ran.out.count("\n") == 1
         ran = await at.runs("decide", "choice=play_on", "--reason", "it was a drill")
@@ -217,8 +183,8 @@ async def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
 async def test_the_socket_is_found_by_path_and_by_the_environment(tmp_path: Path) -> None:
     async with desk(tmp_path):
         path = str(tmp_path / "shoectl.sock")
-        assert (await shoectl("table", "status", "--socket", path)).code == 0
-        assert (await shoectl("table", "status", SHOECTL_SOCKET=path)).code == 0
+        assert (await run_shoectl_async("table", "status", "--socket", path)).code == 0
+        assert (await run_shoectl_async("table", "status", SHOECTL_SOCKET=path)).code == 0
 
 
 async def test_what_is_given_reaches_the_table_as_it_was_meant(tmp_path: Path) -> None:
@@ -228,8 +194,8 @@ async def test_what_is_given_reaches_the_table_as_it_was_meant(tmp_path: Path) -
         given.append(asked)
         return {"accepted": True, "events": []}
 
-    async with answering(tmp_path / "s.sock", answer):
-        ran = await shoectl(
+    async with answering_socket(tmp_path / "s.sock", answer):
+        ran = await run_shoectl_async(
             "table", "decide", "choice=set_aside", "index=2", "odds=1.5", 'cards=["7D"]', "card=7D",
             'quoted="2"', "empty=", "--table", "t", "--person", "Ann",
             "--position", "pit_manager",
@@ -281,9 +247,9 @@ async def test_an_argument_may_be_given_as_an_option(
         given.append(asked)
         return {"accepted": True, "events": []}
 
-    async with answering(tmp_path / "s", answer):
+    async with answering_socket(tmp_path / "s", answer):
         place = ("--socket", str(tmp_path / "s"), "--table", "t1", "--position", "dealer")
-        ran = await shoectl("table", *words, *place)
+        ran = await run_shoectl_async("table", *words, *place)
     assert (ran.code, ran.err) == (0, "")
     (asked,) = given
     assert (asked["args"], asked["round_id"]) == (args, None)
@@ -291,9 +257,9 @@ async def test_an_argument_may_be_given_as_an_option(
 
 async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
     two = {"user": "u", "position": "dealer", "tables": [{"table": "a"}, {"table": "b"}]}
-    async with answering(tmp_path / "s.sock", lambda _: two):
-        ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
-    assert ran == Ran(2, "", "shoectl: no table is named: give --table, one of a, b\n")
+    async with answering_socket(tmp_path / "s.sock", lambda _: two):
+        ran = await run_shoectl_async("table", "settle", "--socket", str(tmp_path / "s.sock"))
+    assert ran == Result(2, "", "shoectl: no table is named: give --table, one of a, b\n")
 
 
 @pytest.mark.parametrize(
@@ -325,22 +291,22 @@ async def test_of_two_tables_one_must_be_named(tmp_path: Path) -> None:
     ],
 )
 async def test_wrong_usage_exits_2(words: tuple[str, ...], says: str) -> None:
-    ran = await shoectl("table", *words)
+    ran = await run_shoectl_async("table", *words)
     assert ran.code == 2 and says in ran.err and ran.out == ""
 
 
 async def test_without_a_daemon_it_exits_3_and_says_what_to_check(tmp_path: Path) -> None:
-    path = configuration(tmp_path)
-    ran = await shoectl("table", "status", "--config", str(path))
+    path = write_socket_config(tmp_path)
+    ran = await run_shoectl_async("table", "status", "--config", str(path))
     assert ran.code == 3 and ran.err.count("\n") == 1
     assert f"no daemon at {tmp_path / 'shoectl.sock'}" in ran.err
     assert "Start `shoectl run` with a [socket]" in ran.err
 
 
 async def test_a_configuration_without_a_socket_says_so(tmp_path: Path) -> None:
-    path = configuration(tmp_path)
+    path = write_socket_config(tmp_path)
     path.write_text(path.read_text().partition("[socket]")[0])
-    ran = await shoectl("table", "status", "--config", str(path))
+    ran = await run_shoectl_async("table", "status", "--config", str(path))
     assert ran.code == 2 and "the daemon takes no commands: add a [socket]" in ran.err
 
 
@@ -348,16 +314,16 @@ async def test_a_configuration_without_a_socket_says_so(tmp_path: Path) -> None:
 async def test_who_does_not_answer_as_a_daemon_does_is_an_environment_fault(
     tmp_path: Path, said: bytes
 ) -> None:
-    async with answering(tmp_path / "s.sock", lambda _: said):
-        ran = await shoectl("table", "status", "--socket", str(tmp_path / "s.sock"))
+    async with answering_socket(tmp_path / "s.sock", lambda _: said):
+        ran = await run_shoectl_async("table", "status", "--socket", str(tmp_path / "s.sock"))
     assert ran.code == 3 and "does not answer" in ran.err and ran.err.count("\n") == 1
 
 
 async def test_who_is_not_let_in_is_told_why(tmp_path: Path) -> None:
     refused = {"accepted": False, "error": {"text": "user id 7 has no position"}, "needs": {}}
-    async with answering(tmp_path / "s.sock", lambda _: refused):
-        ran = await shoectl("table", "settle", "--socket", str(tmp_path / "s.sock"))
-    assert ran == Ran(1, "", "shoectl: user id 7 has no position\n")
+    async with answering_socket(tmp_path / "s.sock", lambda _: refused):
+        ran = await run_shoectl_async("table", "settle", "--socket", str(tmp_path / "s.sock"))
+    assert ran == Result(1, "", "shoectl: user id 7 has no position\n")
 
 
 def test_the_last_word_of_one_who_hung_up_is_still_read(tmp_path: Path) -> None:
@@ -379,7 +345,7 @@ FAULT = "storage fault, nothing is stored, acknowledged or published: the disk i
 async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
     tmp_path: Path, as_json: bool
 ) -> None:
-    playing = Playing(announcements="explicit").open_shoe()
+    playing = TableHarness(announcements="explicit").open_shoe()
     playing.open_round()
     stood = status(playing.now, playing.game, playing.settings)
     since_us = 1_764_000_000_000_000
@@ -388,9 +354,9 @@ async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
         "position": "dealer",
         "tables": [with_texts(in_storage_fault(stood, fault_of("the disk is full"), since_us))],
     }
-    async with answering(tmp_path / "s.sock", lambda _: held):
+    async with answering_socket(tmp_path / "s.sock", lambda _: held):
         words = ("status", "--socket", str(tmp_path / "s.sock"), *(["--json"] if as_json else []))
-        ran = await shoectl("table", *words)
+        ran = await run_shoectl_async("table", *words)
     assert (ran.code, ran.err) == (3, f"shoectl: {FAULT}\n")
     if as_json:
         assert json.loads(ran.out) == held
@@ -421,8 +387,8 @@ async def test_an_argument_beyond_any_is_one_line(
     def refused(_: dict[str, Any]) -> dict[str, Any]:
         return {"accepted": False, "error": {"text": "no"}}
 
-    async with answering(tmp_path / "s", refused):
+    async with answering_socket(tmp_path / "s", refused):
         place = ("--socket", str(tmp_path / "s"), "--table", "t1", "--position", "dealer")
-        ran = await shoectl("table", "expose", word, *place)
+        ran = await run_shoectl_async("table", "expose", word, *place)
     assert (ran.code, ran.out, ran.err.count("\n")) == (code, "", 1)
     assert says in ran.err

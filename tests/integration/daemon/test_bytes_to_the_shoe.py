@@ -9,10 +9,10 @@ import pytest
 from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_testing.daemon import (
     ShoeAtTable,
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     serving,
+    write_config,
 )
 from shoe_testing.journals import records
 from simulators.faults import CleanLine
@@ -50,9 +50,9 @@ def arrived(heard: bytes, streams: list[bytes]) -> bool:
 async def test_every_byte_that_came_to_the_shoe_is_in_the_journal_over_reconnects_and_restarts(
     tmp_path: Path,
 ) -> None:
-    line, told = Overheard(), Told()
+    line, told = Overheard(), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=41, to_shoe=line) as shoe:
-        config = configuration(tmp_path, str(tmp_path / "shoe"), decks=4)
+        config = write_config(tmp_path, str(tmp_path / "shoe"), decks=4)
         for stop in (2, 3):
             shoe.rest_at(stop, "player", 2)
             async with serving(config, told):

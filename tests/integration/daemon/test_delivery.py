@@ -20,22 +20,22 @@ from shoe_ctl.sinks import pump
 from shoe_testing.daemon import (
     SOCKET,
     ShoeAtTable,
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     runner,
     serving,
+    write_config,
 )
 from shoe_testing.paths import ROOT
+from shoe_testing.programs import SHOECTL
 from shoe_testing.rounds import all_agree, of_type, once_each
-from tests.integration.commands.test_signals import SHOECTL
 
 pytestmark = pytest.mark.slow
 
 ROUNDS = 12
 
 
-class Dead(Told):
+class Dead(ToldEvents):
     """A sink whose broker is away until it is back."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Dead(Told):
         await super().deliver(events)
 
 
-class Slow(Told):
+class Slow(ToldEvents):
     """A sink that takes one batch and then nothing until it is let go."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Slow(Told):
         await super().deliver(events)
 
 
-class Choosy(Told):
+class Choosy(ToldEvents):
     """A sink that cannot take one of the outcomes, now or ever."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ async def test_a_dead_and_a_slow_sink_delay_nobody_and_get_all_of_it_in_order_af
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pump, "LONGEST_RETRY_S", 0.1)
-    quick, dead, slow = Told(), Dead(), Slow()
+    quick, dead, slow = ToldEvents(), Dead(), Slow()
     sinks = [NamedSink("dead", Audience.PUBLIC, dead), NamedSink("slow", Audience.PUBLIC, slow)]
     with ShoeAtTable(tmp_path, "reference", seed=61) as shoe:
         shoe.rest_after(ROUNDS)
@@ -107,7 +107,7 @@ async def test_a_dead_and_a_slow_sink_delay_nobody_and_get_all_of_it_in_order_af
 async def test_what_a_dead_sink_missed_survives_restarts_and_goes_out_in_order(
     tmp_path: Path,
 ) -> None:
-    quick, dead = Told(), Dead()
+    quick, dead = ToldEvents(), Dead()
     sinks = [NamedSink("dead", Audience.PUBLIC, dead)]
     with ShoeAtTable(tmp_path, "reference", seed=62) as shoe:
         for number in (4, 8, ROUNDS):
@@ -127,7 +127,7 @@ async def test_what_a_dead_sink_missed_survives_restarts_and_goes_out_in_order(
 async def test_an_event_that_a_sink_cannot_take_is_parked_with_an_alarm_and_shown(
     tmp_path: Path,
 ) -> None:
-    told, choosy = Told(), Choosy()
+    told, choosy = ToldEvents(), Choosy()
     sinks = [NamedSink("choosy", Audience.PUBLIC, choosy)]
     with ShoeAtTable(tmp_path, "reference", seed=63) as shoe:
         shoe.rest_after(4)
@@ -151,9 +151,9 @@ async def test_an_event_that_a_sink_cannot_take_is_parked_with_an_alarm_and_show
 async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_mended(
     tmp_path: Path,
 ) -> None:
-    told, choosy = Told(), Choosy()
+    told, choosy = ToldEvents(), Choosy()
     sinks = [NamedSink("choosy", Audience.PUBLIC, choosy)]
-    path = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+    path = write_config(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
     redeliver = ("table", "redeliver", "--socket", str(tmp_path / SOCKET))
     with ShoeAtTable(tmp_path, "reference", seed=64) as shoe:
         shoe.rest_after(4)
@@ -187,9 +187,9 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
 async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_refused(
     tmp_path: Path,
 ) -> None:
-    told, choosy = Told(), Choosy()
+    told, choosy = ToldEvents(), Choosy()
     sinks = [NamedSink("choosy", Audience.RESTRICTED, choosy)]
-    path = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+    path = write_config(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
     redeliver = ("table", "redeliver", "--socket", str(tmp_path / SOCKET))
     with ShoeAtTable(tmp_path, "reference", seed=65) as shoe:
         shoe.rest_after(3)
@@ -224,4 +224,4 @@ async def shoectl(*words: str) -> tuple[int | None, str, str]:
 
 
 def config(folder: Path) -> Path:
-    return configuration(folder, str(folder / "shoe"), decks=4)
+    return write_config(folder, str(folder / "shoe"), decks=4)

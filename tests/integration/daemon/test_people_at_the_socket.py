@@ -18,10 +18,16 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
+from shoe_testing.daemon import (
+    ToldEvents,
+    at_socket_table,
+    serve_table,
+    shoe_on_a_pty,
+    write_socket_config,
+)
 from shoe_testing.faulty_disk import Call, Do, disk
-from shoe_testing.rounds import all_agree, dealt
+from shoe_testing.rounds import all_agree, read_rounds
 from shoe_testing.socket_client import PATIENCE_S, Caller, calling
-from shoe_testing.socket_table import Told, at_the_table, configuration, served, shoe_on_a_pty
 
 ROUNDS = 12
 
@@ -29,14 +35,14 @@ ROUNDS = 12
 async def test_a_dealer_plays_whole_rounds_and_every_outcome_is_what_was_dealt(
     tmp_path: Path,
 ) -> None:
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         await table.rounds(ROUNDS)
-        all_agree(table.told.data("round.outcome"), dealt(table.rig.device.truth.lines))
+        all_agree(table.told.data("round.outcome"), read_rounds(table.rig.device.truth.lines))
         assert len(table.told.data("round.outcome")) == ROUNDS
 
 
 async def test_the_status_never_shows_a_card_before_the_public_saw_it(tmp_path: Path) -> None:
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         await table.rounds(4)
         revealed = {
             (event["subject"], data["hand"], data["index"]): data["card"]
@@ -56,7 +62,7 @@ async def test_the_status_never_shows_a_card_before_the_public_saw_it(tmp_path: 
 
 
 async def test_the_status_says_which_commands_are_taken_and_from_whom(tmp_path: Path) -> None:
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         held = await table.deal(lambda h: h["state"] == "betting")
         assert {"command": "no_more_bets", "position": "dealer"} in held["takes"]
         assert "settle" not in [taken["command"] for taken in held["takes"]]
@@ -68,7 +74,7 @@ async def test_the_status_says_which_commands_are_taken_and_from_whom(tmp_path: 
 
 
 async def test_a_refused_command_says_what_it_needs_and_changes_nothing(tmp_path: Path) -> None:
-    async with at_the_table(tmp_path, position="pit_manager") as table:
+    async with at_socket_table(tmp_path, position="pit_manager") as table:
         before = await table.deal(lambda h: h["state"] == "idle")
         gives = table.caller.gives
         refusals = [
@@ -94,7 +100,7 @@ async def test_a_refused_command_says_what_it_needs_and_changes_nothing(tmp_path
 async def test_an_answer_names_the_events_of_the_callers_audience_alone(
     tmp_path: Path, audience: str, letter: str
 ) -> None:
-    async with at_the_table(tmp_path, audience=audience) as table:
+    async with at_socket_table(tmp_path, audience=audience) as table:
         await table.deal(lambda h: h["state"] == "idle")
         answer = await table.caller.gives("place_your_bets")
         assert len(answer["events"]) == 1
@@ -108,9 +114,9 @@ async def test_an_answer_names_the_events_of_the_callers_audience_alone(
 async def test_a_repeated_id_gets_its_first_answer_again_after_restarts_too(
     tmp_path: Path,
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     with shoe_on_a_pty(tmp_path, seed=7) as rig:
-        async with served(tmp_path, rig, told) as table:
+        async with serve_table(tmp_path, rig, told) as table:
             await table.deal(lambda h: h["state"] == "idle")
             given = [
                 ("place_your_bets", await table.caller.gives("place_your_bets", command_id="a")),
@@ -121,7 +127,7 @@ async def test_a_repeated_id_gets_its_first_answer_again_after_restarts_too(
             assert given[1][1]["needs"] == {"state": "resolved"}
             await again(table.caller, given)
         for _ in range(2):
-            async with served(tmp_path, rig, told) as table:
+            async with serve_table(tmp_path, rig, told) as table:
                 await again(table.caller, given)
                 other = await table.caller.gives("settle", command_id="a")
                 assert other["accepted"] is False
@@ -130,7 +136,7 @@ async def test_a_repeated_id_gets_its_first_answer_again_after_restarts_too(
                     "place_your_bets", command_id="a", person="Bo"
                 )
                 assert sent_by_another["error"]["text"] == other["error"]["text"]
-        async with served(tmp_path, rig, told, audience="restricted") as table:
+        async with serve_table(tmp_path, rig, told, audience="restricted") as table:
             answer = await table.caller.gives("place_your_bets", command_id="a")
             assert answer["events"] == [restricted_id_of("round.opened", tmp_path)]
     stored = [(c["command_id"], c["person"], c["command"]) for c in stored_commands(tmp_path)]
@@ -161,7 +167,7 @@ def stored_commands(folder: Path) -> list[dict[str, Any]]:
 
 
 async def test_two_callers_with_one_id_at_once_do_it_once(tmp_path: Path) -> None:
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         await table.deal(lambda h: h["state"] == "idle")
         async with calling(tmp_path / "shoectl.sock") as other:
             both = await asyncio.gather(
@@ -173,7 +179,7 @@ async def test_two_callers_with_one_id_at_once_do_it_once(tmp_path: Path) -> Non
 
 
 async def test_commands_are_stored_with_all_that_their_envelope_says(tmp_path: Path) -> None:
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         await table.deal(lambda h: h["state"] == "idle")
         await table.caller.gives(
             "place_your_bets", reason="the table is full", consented_by="Bo", args={"a": [1]}
@@ -191,7 +197,7 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
     async def full(*_: object) -> None:
         raise JournalError("journal: no space left")
 
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         await table.deal(lambda h: h["state"] == "idle")
         monkeypatch.setattr(table.daemon.runners["bac-07"], "command", full)
         refused = await table.caller.gives("place_your_bets")
@@ -224,7 +230,7 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
 async def test_wagers_stand_in_the_status_by_seat_and_with_their_money_until_they_are_settled(
     tmp_path: Path, audience: str
 ) -> None:
-    async with at_the_table(tmp_path, audience=audience) as table:
+    async with at_socket_table(tmp_path, audience=audience) as table:
         await table.deal(lambda h: h["state"] == "betting")
         for seat, player, wager in ((4, "cho", "player"), (2, "ann", "banker"), (2, "ben", "tie")):
             args = {"player": player, "seat": seat, "wager": wager, "amount": 1000 + seat}
@@ -285,7 +291,7 @@ async def test_during_a_storage_fault_the_status_shows_what_was_stored_and_what_
 ) -> None:
     broken = Broken()
     with disk(broken) as layer:
-        async with at_the_table(tmp_path, vfs=layer.name, audience=audience) as table:
+        async with at_socket_table(tmp_path, vfs=layer.name, audience=audience) as table:
             await table.deal(lambda h: h["state"] == "revealing")
             before = await table.status()
             assert "fault" not in before
@@ -341,7 +347,7 @@ async def calling_back(path: Path) -> AsyncIterator[Caller]:
 async def test_a_command_that_cannot_be_handled_halts_the_table_and_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with at_the_table(tmp_path) as table:
+    async with at_socket_table(tmp_path) as table:
         await table.deal(lambda h: h["state"] == "idle")
         controller = table.daemon.runners["bac-07"].controller
         handle = controller.handle
@@ -360,9 +366,9 @@ async def test_a_command_that_cannot_be_handled_halts_the_table_and_is_answered(
 
 
 async def test_a_user_may_act_in_positions_that_its_highest_is_not_above(tmp_path: Path) -> None:
-    (entry,) = load(configuration(tmp_path)).socket.user  # type: ignore[union-attr]
+    (entry,) = load(write_socket_config(tmp_path)).socket.user  # type: ignore[union-attr]
     assert entry.also == []
-    async with at_the_table(tmp_path, also=["surveillance"]) as table:
+    async with at_socket_table(tmp_path, also=["surveillance"]) as table:
         await table.deal(lambda h: h["state"] == "idle")
         assert (await table.caller.gives("declare", args={"key": "other"}, reason="r"))["accepted"]
         asked = {"args": {"choice": "play_on"}, "reason": "r", "position": "surveillance"}
@@ -374,7 +380,7 @@ def test_a_position_beside_that_there_is_not_is_a_wrong_configuration(tmp_path: 
     with pytest.raises(
         ConfigError, match=r"socket\.user\[0\]\.also\[0\]: expected one of dealer, "
     ):
-        load(configuration(tmp_path, also=["emperor"]))
+        load(write_socket_config(tmp_path, also=["emperor"]))
 
 
 def test_a_user_this_host_does_not_know_is_a_wrong_configuration(tmp_path: Path) -> None:
@@ -382,7 +388,7 @@ def test_a_user_this_host_does_not_know_is_a_wrong_configuration(tmp_path: Path)
         ('user = "no-such-user"', "this host has no user 'no-such-user'"),
         ('user = 0\nposition = "dealer"\n[[socket.user]]\nuser = "root"', "'root' is there twice"),
     ):
-        path = configuration(tmp_path)
+        path = write_socket_config(tmp_path)
         text = path.read_text()
         start = text.index("[[socket.user]]")
         path.write_text(f'{text[:start]}[[socket.user]]\n{entries}\nposition = "dealer"\n')
@@ -391,7 +397,7 @@ def test_a_user_this_host_does_not_know_is_a_wrong_configuration(tmp_path: Path)
 
 
 def test_a_group_this_host_does_not_know_is_a_wrong_configuration(tmp_path: Path) -> None:
-    path = configuration(tmp_path)
+    path = write_socket_config(tmp_path)
     path.write_text(path.read_text().replace("[socket]\n", '[socket]\ngroup = "no-such-group"\n'))
     with pytest.raises(ConfigError, match="this host has no group 'no-such-group'"):
         Daemon(load(path), clock=None, executor=None, host_boot="b")  # type: ignore[arg-type]

@@ -9,9 +9,8 @@ import pytest
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_testing import bulk_journal
-from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, Told, serving
-from shoe_testing.journal_table import replayed
-from shoe_testing.journals import verified
+from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, serving
+from shoe_testing.journals import replayed_journal, verified
 from shoe_testing.rounds import lines_of, of_type, once_each
 from shoe_testing.transports import until
 
@@ -47,7 +46,7 @@ async def test_sets_of_long_ago_leave_a_journal_that_a_daemon_serves(tmp_path: P
     path, config = tmp_path / "journal.db", tmp_path / "table.toml"
     made = bulk_journal.make(path, 82 * 4)
     config.write_text(CONFIGURATION.replace('"shoe"', f'"{tmp_path / "shoe"}"'))
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, bulk_journal.PROFILE, seed=1) as shoe:
         shoe.rig.dealer = None
         async with serving(config, told):
@@ -58,7 +57,7 @@ async def test_sets_of_long_ago_leave_a_journal_that_a_daemon_serves(tmp_path: P
     assert found.signed.upto == found.last_n - 1
     archive = sorted(file.name for file in (tmp_path / "archive").iterdir())
     assert archive == [f"{bulk_journal.TABLE}-s{n}.journal.gz" for n in range(5)]
-    exported = [replayed(tmp_path / "archive" / name) for name in archive]
+    exported = [replayed_journal(tmp_path / "archive" / name) for name in archive]
     assert all(again.differences == [] for again in exported)
     assert sum(again.rounds for again in exported) >= made.rounds
     # nothing was taken out before everybody had been told it

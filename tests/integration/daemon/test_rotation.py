@@ -23,16 +23,16 @@ import pytest
 
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
-from shoe_testing.daemon import configuration, nothing_is_wrong_with
+from shoe_testing.daemon import nothing_is_wrong_with, write_config
 from shoe_testing.paths import ROOT
-from tests.integration.commands.test_signals import (
+from shoe_testing.programs import (
     AT_A_TERMINAL,
     PATIENCE_S,
     SHOECTL,
     rest_of,
-    running,
-    shoe,
-    started,
+    running_daemon,
+    shoe_program,
+    started_program,
 )
 
 pytestmark = pytest.mark.slow
@@ -98,7 +98,7 @@ def grown(path: Path, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.parametrize("way", ["the page's", "no signal", "create", "copytruncate", "packed"])
 def test_every_event_is_in_one_file_once_and_whole(tmp_path: Path, way: str) -> None:
-    with running(tmp_path) as process:
+    with running_daemon(tmp_path) as process:
         config = as_the_page_shows(tmp_path, process.pid)
         if way != "the page's":
             config = re.sub(r"    sharedscripts.*endscript\n", "", config, flags=re.DOTALL)
@@ -132,15 +132,15 @@ def test_the_signal_harms_no_daemon_that_has_no_file_and_makes_a_file_at_once(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "public.jsonl"
-    with shoe("reference") as port:
-        config = configuration(tmp_path, port)
+    with shoe_program("reference") as port:
+        config = write_config(tmp_path, port)
         config.write_text(config.read_text().partition("[[sink]]")[0])
         for files in (False, True):
             if files:
                 config.write_text(
                     config.read_text() + '[[sink]]\nkind="jsonl"\npath="public.jsonl"'
                 )
-            with started("run", "--json", "--config", str(config)) as process:
+            with started_program("run", "--json", "--config", str(config)) as process:
                 assert process.stdout is not None
                 assert process.stdout.readline()
                 if files:
@@ -160,10 +160,10 @@ def test_two_daemons_do_not_write_to_one_file(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         folder.mkdir()
-    with running(folders[0]) as first, shoe("reference") as port:
-        config = configuration(folders[1], port)
+    with running_daemon(folders[0]) as first, shoe_program("reference") as port:
+        config = write_config(folders[1], port)
         config.write_text(config.read_text().replace('"public.jsonl"', '"../a/public.jsonl"'))
-        with started("run", "--config", str(config)) as second:
+        with started_program("run", "--config", str(config)) as second:
             ended, said = rest_of(second)
         last = said.decode().splitlines()[-1]
         path = folders[1] / "../a/public.jsonl"
@@ -178,8 +178,8 @@ def test_two_daemons_do_not_write_to_one_file(tmp_path: Path) -> None:
 def test_closing_the_terminal_ends_the_daemon_with_all_delivered(tmp_path: Path) -> None:
     master, slave = pty.openpty()
     said = tmp_path / "said"
-    with shoe("reference") as port, said.open("wb") as errors:
-        config = configuration(tmp_path, port)
+    with shoe_program("reference") as port, said.open("wb") as errors:
+        config = write_config(tmp_path, port)
         words = (sys.executable, "-c", AT_A_TERMINAL, SHOECTL, "run", "--config", str(config))
         process = subprocess.Popen(words, stdin=slave, stderr=errors, start_new_session=True)
         os.close(slave)

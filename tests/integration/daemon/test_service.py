@@ -5,69 +5,32 @@ In: a configuration, a simulated shoe, a socket. Out: datagrams, exit codes.
 
 from __future__ import annotations
 
-import os
 import resource
 import signal
-import socket
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from shoe_ctl.config.resolve import NO_WAY_IN
-from shoe_testing.daemon import SOCKET, configuration, nothing_is_wrong_with
-from tests.integration.commands.test_signals import PATIENCE_S, SHOECTL, rest_of, shoe
+from shoe_testing.daemon import SOCKET, nothing_is_wrong_with, write_config
+from shoe_testing.programs import (
+    A_FEW_CARDS,
+    PATIENCE_S,
+    SHOECTL,
+    STORAGE_FAULT,
+    daemon_service,
+    largest_of,
+    let_grow,
+    rest_of,
+    shoe_program,
+)
 
 pytestmark = pytest.mark.slow
 
-WATCHDOG_US = 400_000
-
-
-class Service:
-    """A daemon and the end of the socket on which it speaks."""
-
-    def __init__(self, process: subprocess.Popen[bytes], listener: socket.socket) -> None:
-        self.process = process
-        self._listener = listener
-
-    def said(self) -> dict[str, str]:
-        """The next datagram."""
-        lines = self._listener.recv(4096).decode().splitlines()
-        return dict(line.split("=", 1) for line in lines)
-
-    def until(self, key: str) -> dict[str, str]:
-        while key not in (said := self.said()):
-            assert said.keys() <= {"WATCHDOG", "READY", "STATUS"}
-        return said
-
-
-@contextmanager
-def served(config: Path, *options: str) -> Iterator[Service]:
-    address = config.parent / "notify"
-    environment = os.environ | {
-        "NOTIFY_SOCKET": str(address),
-        "WATCHDOG_USEC": str(WATCHDOG_US),
-    }
-    environment.pop("WATCHDOG_PID", None)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
-        listener.bind(str(address))
-        listener.settimeout(PATIENCE_S)
-        with subprocess.Popen(
-            (SHOECTL, "run", "--config", str(config), *options),
-            stderr=subprocess.PIPE,
-            env=environment,
-        ) as process:
-            try:
-                yield Service(process, listener)
-            finally:
-                if process.poll() is None:
-                    process.kill()
-
 
 def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
-    with shoe("reference") as port, served(configuration(tmp_path, port)) as service:
+    with shoe_program("reference") as port, daemon_service(write_config(tmp_path, port)) as service:
         assert service.until("READY") == {"READY": "1", "STATUS": "serving"}
         for _ in range(3):
             assert service.said() == {"WATCHDOG": "1"}
@@ -79,17 +42,11 @@ def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
-A_FEW_CARDS = 200_000
-"""Bytes that the journal's log still has room for."""
-
-FAULT = "storage fault, nothing is stored, acknowledged or published: "
-
-
 def test_a_journal_that_takes_no_more_is_announced_where_the_journal_cannot(tmp_path: Path) -> None:
-    with shoe("reference") as port, served(configuration(tmp_path, port)) as service:
+    with shoe_program("reference") as port, daemon_service(write_config(tmp_path, port)) as service:
         service.until("READY")
         let_grow(service, largest_of(tmp_path) + A_FEW_CARDS)
-        assert service.until("STATUS")["STATUS"].startswith(FAULT)
+        assert service.until("STATUS")["STATUS"].startswith(STORAGE_FAULT)
         service.process.send_signal(signal.SIGTERM)
         service.until("STOPPING")
         ended, errors = rest_of(service.process)
@@ -101,12 +58,12 @@ def test_a_journal_that_takes_no_more_is_announced_where_the_journal_cannot(tmp_
 
 def test_with_room_again_the_tables_wait_for_a_person_and_go_on(tmp_path: Path) -> None:
     with (
-        shoe("reference") as port,
-        served(configuration(tmp_path, port, way_in=True)) as service,
+        shoe_program("reference") as port,
+        daemon_service(write_config(tmp_path, port, way_in=True)) as service,
     ):
         service.until("READY")
         let_grow(service, largest_of(tmp_path) + A_FEW_CARDS)
-        assert service.until("STATUS")["STATUS"].startswith(FAULT)
+        assert service.until("STATUS")["STATUS"].startswith(STORAGE_FAULT)
         let_grow(service, resource.RLIM_INFINITY)
         assert service.until("STATUS")["STATUS"] == (
             "serving; storage failed and works again, waiting for resume: bac-07"
@@ -123,27 +80,16 @@ def test_with_room_again_the_tables_wait_for_a_person_and_go_on(tmp_path: Path) 
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
-def largest_of(folder: Path) -> int:
-    """The journal's larger file, in bytes."""
-    return max(path.stat().st_size for path in folder.glob("journal.db*"))
-
-
-def let_grow(service: Service, size: int) -> None:
-    """No file of the daemon's grows beyond this."""
-    hard = resource.RLIM_INFINITY
-    resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (size, hard))
-
-
 def test_a_journal_that_cannot_be_made_is_announced_too(tmp_path: Path) -> None:
-    config = configuration(tmp_path, "/dev/null")
+    config = write_config(tmp_path, "/dev/null")
     config.write_text('[journal]\npath = "none/journal.db"\n' + config.read_text())
-    with served(config) as service:
+    with daemon_service(config) as service:
         assert "storage fault" in service.until("STATUS")["STATUS"]
         assert rest_of(service.process)[0] == 3
 
 
 def test_a_port_that_is_not_there_is_named_and_never_ready(tmp_path: Path) -> None:
-    with served(configuration(tmp_path, str(tmp_path / "no-shoe"))) as service:
+    with daemon_service(write_config(tmp_path, str(tmp_path / "no-shoe"))) as service:
         said = service.until("STATUS")
         assert "READY" not in said
         assert "no-shoe" in said["STATUS"]
@@ -167,13 +113,13 @@ def test_a_port_that_is_to_be_waited_for_is_named_once_and_taken_when_it_comes(
     tmp_path: Path,
 ) -> None:
     link = tmp_path / "folder-of-udev" / "SH-0042"
-    config = configuration(tmp_path, str(link))
+    config = write_config(tmp_path, str(link))
     config.write_text(config.read_text() + AWAY)
-    with served(config, "--wait") as service:
+    with daemon_service(config, "--wait") as service:
         assert service.until("READY") == {"READY": "1", "STATUS": "serving"}
         for _ in range(4):
             service.until("WATCHDOG")
-        with shoe("reference") as port:
+        with shoe_program("reference") as port:
             link.parent.mkdir()
             link.symlink_to(port)
             public = tmp_path / "public.jsonl"
@@ -188,9 +134,9 @@ def test_a_port_that_is_to_be_waited_for_is_named_once_and_taken_when_it_comes(
 
 
 def test_a_wrong_configuration_ends_with_the_code_that_no_manager_restarts(tmp_path: Path) -> None:
-    config = configuration(tmp_path, "/dev/null")
+    config = write_config(tmp_path, "/dev/null")
     config.write_text(config.read_text().replace("decks = 8", 'decks = "eight"'))
-    with served(config) as service:
+    with daemon_service(config) as service:
         assert rest_of(service.process)[0] == 2
 
 
@@ -199,5 +145,5 @@ def test_a_demo_whose_disk_is_full_ends_and_says_so(what: tuple[str, str]) -> No
     limit = ("prlimit", "--fsize=100000", SHOECTL, "demo", *what)
     done = subprocess.run(limit, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 3
-    assert done.stderr.splitlines()[-1].startswith(b"shoectl: " + FAULT.encode())
+    assert done.stderr.splitlines()[-1].startswith(b"shoectl: " + STORAGE_FAULT.encode())
     assert b"Traceback" not in done.stderr

@@ -29,17 +29,17 @@ from shoe_testing.daemon import (
     SOCKET,
     TABLE,
     ShoeAtTable,
-    Told,
+    ToldEvents,
     command,
-    configuration,
     nothing_is_wrong_with,
     runner,
     serving,
+    write_config,
 )
+from shoe_testing.programs import daemon_process
 from shoe_testing.socket_client import Caller, calling
 from shoe_testing.transports import until
 from simulators.shoe.reference import ReferenceDevice
-from tests.integration.storage.test_restart import daemon_process
 
 pytestmark = pytest.mark.slow
 
@@ -93,9 +93,9 @@ def said_to_the_shoe(folder: Path) -> list[HostMessage]:
 
 
 async def test_errands_are_done_once_answered_journaled_and_replayed(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with resting(tmp_path) as (_, done):
-        config = configuration(tmp_path, str(tmp_path / "shoe"))
+        config = write_config(tmp_path, str(tmp_path / "shoe"))
         async with serving(config, told, sees=Audience.RESTRICTED) as daemon:
             await met(daemon)
             for number, (name, args) in enumerate(
@@ -120,9 +120,9 @@ async def test_errands_are_done_once_answered_journaled_and_replayed(tmp_path: P
 async def test_what_had_no_answer_is_told_again_by_the_next_daemon_and_done_once(
     tmp_path: Path,
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     with resting(tmp_path) as (shoe, done):
-        config = configuration(tmp_path, str(tmp_path / "shoe"))
+        config = write_config(tmp_path, str(tmp_path / "shoe"))
         async with serving(config, told, sees=Audience.RESTRICTED) as daemon:
             await met(daemon)
             done_first = done.do
@@ -160,12 +160,12 @@ class Keyed:
         self.file.write_text(f"# ours\n{DEVICE} 1 {KEY}\n")
         self.file.chmod(0o600)
         self.of_shoe = ShoeKeys({1: bytes.fromhex(KEY)}, lambda: secrets.token_bytes(16))
-        self.config = configuration(folder, str(folder / "shoe"))
+        self.config = write_config(folder, str(folder / "shoe"))
         text = self.config.read_text()
         self.config.write_text(
             text.replace("[table.shoe]\n", f'[table.shoe]\nkey_file = "{self.file}"\n')
         )
-        self.told = Told()
+        self.told = ToldEvents()
 
     @property
     def of_host(self) -> dict[int, bytes]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.daemon import configuration, nothing_is_wrong_with
+from shoe_testing.daemon import nothing_is_wrong_with, write_config
+from shoe_testing.programs import PATIENCE_S, SHOECTL, rest_of, shoe_program
 from shoe_testing.rounds import lines_of, of_type, once_each
-from tests.integration.commands.test_signals import PATIENCE_S, SHOECTL, rest_of, shoe
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +48,10 @@ def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it
     tmp_path: Path, shared: str
 ) -> None:
     folders = [tmp_path / "a", tmp_path / ("a" if shared == "journal" else "b")]
-    with shoe("reference") as port, ExitStack() as stack:
+    with shoe_program("reference") as port, ExitStack() as stack:
         for folder in set(folders):
             folder.mkdir()
-            configuration(folder, port)
+            write_config(folder, port)
         both = [started(stack, folder / "table.toml") for folder in folders]
         loser = loser_of(both)
         code, said = rest_of(loser)

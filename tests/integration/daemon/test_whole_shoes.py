@@ -12,8 +12,8 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
-from shoe_testing.bench import Table, game_of
-from shoe_testing.rounds import all_agree, counts, dealt
+from shoe_testing.bench import DealtTable, game_of
+from shoe_testing.rounds import all_agree, counts, read_rounds
 from simulators.faults import Faults, FaultyLine
 
 SEEDS = 100
@@ -47,10 +47,10 @@ SPOKEN = (
 )
 
 
-def dealt_table(profile_name: str, seed: int) -> Table:
+def dealt_table(profile_name: str, seed: int) -> DealtTable:
     games = GAMES[profile_name]
     sets = 2 if seed % 10 == 9 else 1
-    table = Table(
+    table = DealtTable(
         game_of(games[seed % len(games)]),
         profile_name,
         seed,
@@ -62,10 +62,10 @@ def dealt_table(profile_name: str, seed: int) -> Table:
     return table
 
 
-def hold_to_the_truth(table: Table) -> None:
+def hold_to_the_truth(table: DealtTable) -> None:
     truth = table.device.truth
     outcomes = table.of_type("round.outcome")
-    all_agree(outcomes, dealt(truth.lines))
+    all_agree(outcomes, read_rounds(truth.lines))
     assert len(outcomes) > 60
     drawn = [(data["number"], data["card"]) for data in table.of_type("round.card_drawn")]
     assert drawn == truth.cards
@@ -118,7 +118,7 @@ def test_every_round_of_a_whole_shoe_agrees_with_how_it_was_dealt(
 @pytest.mark.parametrize("seed", range(3))
 def test_an_angel_eye_shoe_that_is_told_is_open_for_each_card_and_locked_between(seed: int) -> None:
     """It cannot be armed for one draw: it is unlocked whenever one is due, and locked when not."""
-    table = Table(
+    table = DealtTable(
         game_of("tiger"),
         "angel_eye",
         seed,
@@ -137,9 +137,9 @@ def test_an_angel_eye_shoe_that_is_told_is_open_for_each_card_and_locked_between
     assert table.device.shoe.locked_by_key
 
 
-def dealt_over_bad_lines(seed: int) -> Table:
+def dealt_over_bad_lines(seed: int) -> DealtTable:
     """A reference shoe behind a cable that splits, drops, flips, repeats, delays and comes off."""
-    table = Table(
+    table = DealtTable(
         game_of("tiger"),
         "reference",
         seed,

@@ -10,8 +10,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,47 +20,21 @@ from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.daemon import (
+    OTHER_KEY,
     PATIENCE_S,
+    SHOE_KEY,
     SOCKET,
-    Told,
-    configuration,
+    ToldEvents,
+    add_shoe_settings,
     nothing_is_wrong_with,
     runner,
     serving,
+    write_config,
 )
+from shoe_testing.faulty_ports import DevicePlay, device_server
 from shoe_testing.reference_protocol import Shoe
-from tests.integration.link.test_keyed_shoe import KEY, OTHER, with_keys
 
 SHOECTL = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()"]
-
-Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
-
-
-@asynccontextmanager
-async def device_server(play: Play) -> AsyncIterator[str]:
-    """A port that plays this to each host that connects."""
-    playing: set[asyncio.Task[None]] = set()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        playing.add(task)
-        try:
-            await play(reader, writer)
-        except (asyncio.CancelledError, ConnectionError):
-            pass
-        finally:
-            playing.discard(task)
-            writer.close()
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    try:
-        yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        server.close()
-        for task in playing:
-            task.cancel()
-        await server.wait_closed()
 
 
 def of_key(key: str) -> ShoeKeys:
@@ -96,7 +69,7 @@ class OnlyHello:
     """Says who it is whenever it hears anything, and proves nothing."""
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        shoe = Shoe(device_id="SH-7", keys=of_key(OTHER))
+        shoe = Shoe(device_id="SH-7", keys=of_key(OTHER_KEY))
         shoe.connect()
         shoe.hello(0.0)
         hello = shoe.session.outgoing()
@@ -109,7 +82,7 @@ class Replayed:
     """The true shoe to the first host; to each later one its bytes again, as they went."""
 
     def __init__(self) -> None:
-        self.true = Speaks(of_key(KEY))
+        self.true = Speaks(of_key(SHOE_KEY))
         self.cut = asyncio.Event()
         self.connections = 0
 
@@ -127,9 +100,9 @@ class Replayed:
 
 def keyed_configuration(folder: Path, port: str) -> Path:
     keys = folder / "shoes.keys"
-    keys.write_text(f"SH-7 1 {KEY}\nSH-8 1 {OTHER}\n")
+    keys.write_text(f"SH-7 1 {SHOE_KEY}\nSH-8 1 {OTHER_KEY}\n")
     keys.chmod(0o600)
-    return with_keys(configuration(folder, port, way_in=True), f'key_file = "{keys}"')
+    return add_shoe_settings(write_config(folder, port, way_in=True), f'key_file = "{keys}"')
 
 
 def streams(folder: Path) -> list[dict[str, Any]]:
@@ -155,16 +128,16 @@ async def shoectl(*words: str) -> tuple[int | None, str]:
     [
         (lambda: Speaks(None), "unauthenticated"),
         (lambda: Speaks(of_key("ee" * 32)), "wrong_key"),
-        (lambda: Speaks(of_key(OTHER)), "wrong_key"),
-        (lambda: Speaks(of_key(KEY), "SH-9"), "no_key"),
+        (lambda: Speaks(of_key(OTHER_KEY)), "wrong_key"),
+        (lambda: Speaks(of_key(SHOE_KEY), "SH-9"), "no_key"),
         (OnlyHello, "no_proof"),
     ],
     ids=["no key", "a wrong key", "another device's key", "an unknown device", "never proves"],
 )
 async def test_an_impostor_is_refused_and_never_told_as_connected(
-    tmp_path: Path, impostor: Callable[[], Play], reason: str
+    tmp_path: Path, impostor: Callable[[], DevicePlay], reason: str
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     async with (
         device_server(impostor()) as port,
         serving(keyed_configuration(tmp_path, port), told) as daemon,
@@ -185,7 +158,7 @@ async def test_an_impostor_is_refused_and_never_told_as_connected(
 async def test_what_a_true_shoe_said_proves_nothing_when_it_is_played_again(
     tmp_path: Path,
 ) -> None:
-    told, shoes = Told(), Replayed()
+    told, shoes = ToldEvents(), Replayed()
     async with device_server(shoes) as port, serving(keyed_configuration(tmp_path, port), told):
         await told.times(1, "shoe.connected")
         shoes.cut.set()

@@ -16,11 +16,16 @@ import pytest
 
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
-from shoe_testing.daemon import Told, configuration, serving
+from shoe_testing.daemon import (
+    OTHER_KEY,
+    SHOE_KEY,
+    ToldEvents,
+    add_shoe_settings,
+    serving,
+    write_config,
+)
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
-
-KEY, OTHER = "ab" * 32, "cd" * 32
 
 
 def key_file(path: Path, key: str, device: str = "SH-7", key_id: int = 1) -> Path:
@@ -46,13 +51,6 @@ async def shoe(folder: Path, *options: str) -> AsyncIterator[str]:
         assert await child.wait() == 0
 
 
-def with_keys(config: Path, *lines: str) -> Path:
-    """The configuration, with these lines more for the shoe."""
-    text = config.read_text().replace("[table.shoe]\n", "[table.shoe]\n" + "\n".join(lines) + "\n")
-    config.write_text(text)
-    return config
-
-
 def journal_of(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.glob("journal.db*"))
 
@@ -61,18 +59,18 @@ def journal_of(folder: Path) -> bytes:
 async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_nowhere(
     tmp_path: Path,
 ) -> None:
-    keys = key_file(tmp_path / "shoes.keys", KEY)
-    told = Told()
+    keys = key_file(tmp_path / "shoes.keys", SHOE_KEY)
+    told = ToldEvents()
     async with shoe(tmp_path, "--key-file", str(keys)) as port:
-        config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
+        config = add_shoe_settings(write_config(tmp_path, port), f'key_file = "{keys}"')
         async with serving(config, told):
             await told.times(3, "round.outcome")
     [connected] = told.data("shoe.connected")
     assert connected["authenticated"] is True
     kept = journal_of(tmp_path)
     assert b'"type":"authenticated","device_id":"SH-7"' in kept
-    assert KEY.encode() not in kept
-    assert bytes.fromhex(KEY) not in kept
+    assert SHOE_KEY.encode() not in kept
+    assert bytes.fromhex(SHOE_KEY) not in kept
     for options, said in (
         ((), b"not checked  1 connection had to authenticate"),
         (("--key-file", str(keys)), b"checked      every proof and MAC, on 1 connection"),
@@ -89,9 +87,13 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
 @pytest.mark.parametrize(
     ("theirs", "reason", "code"),
     [
-        (("SH-7", OTHER, 1), "wrong_key. Events are ignored until key_file has", "wrong_key"),
-        (("SH-7", KEY, 2), "wrong_key (the shoe has no key 1). Events are ignored", "wrong_key"),
-        (("SH-8", KEY, 1), "no_key. Events are ignored until a key for SH-8 is", "no_key"),
+        (("SH-7", OTHER_KEY, 1), "wrong_key. Events are ignored until key_file has", "wrong_key"),
+        (
+            ("SH-7", SHOE_KEY, 2),
+            "wrong_key (the shoe has no key 1). Events are ignored",
+            "wrong_key",
+        ),
+        (("SH-8", SHOE_KEY, 1), "no_key. Events are ignored until a key for SH-8 is", "no_key"),
         (None, "unauthenticated. Events are ignored until SIM-", "unauthenticated"),
     ],
 )
@@ -106,10 +108,10 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
     if theirs is not None:
         device, key, key_id = theirs
         options = ("--key-file", str(key_file(tmp_path / "shoe.keys", key, device, key_id)))
-    told = Told()
+    told = ToldEvents()
     async with shoe(tmp_path, *options) as port:
-        keys = key_file(tmp_path / "shoes.keys", KEY)
-        config = with_keys(configuration(tmp_path, port), f'key_file = "{keys}"')
+        keys = key_file(tmp_path / "shoes.keys", SHOE_KEY)
+        config = add_shoe_settings(write_config(tmp_path, port), f'key_file = "{keys}"')
         async with serving(config, told, sees=Audience.RESTRICTED):
             await told.times(1, "shoe.refused")
     assert told.data("shoe.refused")[0]["reason"] == code
@@ -121,8 +123,8 @@ async def test_a_shoe_that_does_not_prove_itself_is_told_and_deals_nothing(
 
 @pytest.mark.slow
 async def test_without_keys_the_link_is_shown_as_unauthenticated(tmp_path: Path) -> None:
-    told = Told()
-    async with shoe(tmp_path) as port, serving(configuration(tmp_path, port), told):
+    told = ToldEvents()
+    async with shoe(tmp_path) as port, serving(write_config(tmp_path, port), told):
         await told.times(1, "shoe.loaded")
     assert told.data("shoe.connected") == [
         {"authenticated": False, "identified": True, "profile": "reference"}
@@ -133,10 +135,10 @@ async def test_without_keys_the_link_is_shown_as_unauthenticated(tmp_path: Path)
 async def test_a_firmware_that_is_not_listed_is_not_armed_where_the_settings_say_so(
     tmp_path: Path,
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     async with shoe(tmp_path) as port:
         lines = (f'firmware = ["{"00" * 32}"]', 'unknown_firmware = "refuse_to_arm"')
-        config = with_keys(configuration(tmp_path, port), *lines)
+        config = add_shoe_settings(write_config(tmp_path, port), *lines)
         async with serving(config, told, sees=Audience.RESTRICTED):
             await told.times(1, "shoe.fault")
             await told.times(1, "shoe.loaded")
@@ -153,18 +155,18 @@ async def test_a_firmware_that_is_not_listed_is_not_armed_where_the_settings_say
     ],
 )
 async def test_wrong_settings_are_told_by_key(tmp_path: Path, line: str, said: str) -> None:
-    config = with_keys(configuration(tmp_path, str(tmp_path / "port")), line)
+    config = add_shoe_settings(write_config(tmp_path, str(tmp_path / "port")), line)
     with pytest.raises(ConfigError, match=said):
-        async with serving(config, Told()):
+        async with serving(config, ToldEvents()):
             pass
 
 
 async def test_a_profile_without_keys_is_told_so(tmp_path: Path) -> None:
-    keys = key_file(tmp_path / "shoes.keys", KEY)
-    config = with_keys(
-        configuration(tmp_path, str(tmp_path / "port"), profile="angel_eye"),
+    keys = key_file(tmp_path / "shoes.keys", SHOE_KEY)
+    config = add_shoe_settings(
+        write_config(tmp_path, str(tmp_path / "port"), profile="angel_eye"),
         f'key_file = "{keys}"',
     )
     with pytest.raises(ConfigError, match="no keys"):
-        async with serving(config, Told()):
+        async with serving(config, ToldEvents()):
             pass

@@ -26,15 +26,16 @@ from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.daemon import (
     SOCKET,
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     runner,
     serving,
+    write_config,
 )
+from shoe_testing.faulty_ports import device_server
 from shoe_testing.reference_protocol import Shoe
 from shoe_testing.transports import until
-from tests.integration.link.test_impostors import device_server, shoectl
+from tests.integration.link.test_impostors import shoectl
 
 BURNED = CardDrawn(card=card("8S"), hand="burn", index=1)
 
@@ -121,10 +122,10 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
 ) -> None:
     caplog.set_level(logging.WARNING)
     profile, garbage = KINDS[kind]
-    told, flood = Told(), Flood(profile, garbage)
+    told, flood = ToldEvents(), Flood(profile, garbage)
     journal = tmp_path / "journal.db"
     async with device_server(flood) as port:
-        file = configuration(tmp_path, port, profile=profile, way_in=True)
+        file = write_config(tmp_path, port, profile=profile, way_in=True)
         async with serving(file, told, sees=Audience.RESTRICTED) as daemon:
             await until(lambda: flood.connections == 1)
             before = stored(journal)
@@ -155,10 +156,10 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
 
 @pytest.mark.slow
 async def test_cards_that_were_read_before_a_flood_count(tmp_path: Path) -> None:
-    told, flood = Told(), Flood("angel_eye", KINDS["random"][1])
+    told, flood = ToldEvents(), Flood("angel_eye", KINDS["random"][1])
     async with (
         device_server(flood) as port,
-        serving(configuration(tmp_path, port, profile="angel_eye"), told, sees=Audience.RESTRICTED),
+        serving(write_config(tmp_path, port, profile="angel_eye"), told, sees=Audience.RESTRICTED),
     ):
         await told.times(1, "shoe.line_suspended")
         flood.over.set()
@@ -177,11 +178,11 @@ async def test_a_line_too_slow_to_say_hello_shows_so_in_the_status(tmp_path: Pat
             await writer.drain()
             await asyncio.sleep(0.2)
 
-    told = Told()
+    told = ToldEvents()
     stands: dict[str, Any] = {}
     async with (
         device_server(trickle) as port,
-        serving(configuration(tmp_path, port), told) as daemon,
+        serving(write_config(tmp_path, port), told) as daemon,
     ):
         async with asyncio.timeout(30):
             while stands.get("link_reason") is None:
@@ -204,10 +205,10 @@ async def test_a_line_without_an_end_leaves_an_event_and_a_log_line(
         writer.write(b" [Game]<Card:5")
         await writer.drain()
 
-    told = Told()
+    told = ToldEvents()
     async with (
         device_server(play) as port,
-        serving(configuration(tmp_path, port, profile="bee_tek"), told, sees=Audience.RESTRICTED),
+        serving(write_config(tmp_path, port, profile="bee_tek"), told, sees=Audience.RESTRICTED),
     ):
         await told.times(1, "frame.discarded")
         hung_up.set()
@@ -232,8 +233,8 @@ async def test_a_frame_that_the_end_of_a_connection_cuts_is_told(
         writer.write(rest)
         await writer.drain()
 
-    told = Told()
-    file = configuration(tmp_path, "", profile=profile)
+    told = ToldEvents()
+    file = write_config(tmp_path, "", profile=profile)
     async with device_server(play) as port:
         file.write_text(file.read_text().replace('port = ""', f'port = "{port}"'))
         async with serving(file, told, sees=Audience.RESTRICTED):

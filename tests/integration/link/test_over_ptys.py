@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.daemon import (
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     serving,
     shoe_process,
+    write_config,
 )
-from shoe_testing.rounds import all_agree, dealt, lines_of, of_type, once_each
+from shoe_testing.rounds import all_agree, lines_of, of_type, once_each, read_rounds
 
 pytestmark = pytest.mark.slow
 
@@ -27,12 +27,12 @@ async def test_the_sinks_are_told_every_round_as_it_was_dealt(
 ) -> None:
     fa_fa = profile == "reference" and seed == 4
     game, deck = ("fa_fa_fabulous_4", "element65") if fa_fa else ("tiger", "french52")
-    told = Told()
+    told = ToldEvents()
     async with shoe_process(tmp_path, profile, seed=seed, game_deck=deck) as (port, truth):
-        config = configuration(tmp_path, port, profile=profile, game=game)
+        config = write_config(tmp_path, port, profile=profile, game=game)
         async with serving(config, told):
             await told.until(lambda: bool(told.data("shoe.change_due")))
-        dealt_rounds = dealt(lines_of(truth))
+        dealt_rounds = read_rounds(lines_of(truth))
     public = lines_of(tmp_path / "public.jsonl")
     restricted = lines_of(tmp_path / "restricted.jsonl")
     assert public == once_each(public) == told.events
@@ -44,16 +44,16 @@ async def test_the_sinks_are_told_every_round_as_it_was_dealt(
 
 
 async def test_over_a_bad_cable_every_round_is_told_as_it_was_dealt(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     bad = "drop=0.02,flip=0.01,unplug=0.002"
     async with shoe_process(tmp_path, "reference", seed=7, game_deck="french52", fault=bad) as (
         port,
         truth,
     ):
-        config = configuration(tmp_path, port)
+        config = write_config(tmp_path, port)
         async with serving(config, told):
             await told.times(12, "round.outcome")
-        dealt_rounds = dealt(lines_of(truth))
+        dealt_rounds = read_rounds(lines_of(truth))
     public = lines_of(tmp_path / "public.jsonl")
     outcomes = of_type(once_each(public), "round.outcome")
     assert len(outcomes) >= 12

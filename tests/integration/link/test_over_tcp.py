@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.daemon import (
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     serving,
     shoe_process,
+    write_config,
 )
-from shoe_testing.rounds import all_agree, dealt, lines_of, of_type, once_each
+from shoe_testing.rounds import all_agree, lines_of, of_type, once_each, read_rounds
 
 pytestmark = pytest.mark.slow
 
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.slow
 async def test_a_whole_shoe_behind_tcp_is_told_as_it_was_dealt(
     tmp_path: Path, profile: str
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     async with shoe_process(
         tmp_path, profile, seed=5, game_deck="french52", port="tcp:127.0.0.1:0"
     ) as (port, truth):
         assert port.startswith("tcp://127.0.0.1:")
-        async with serving(configuration(tmp_path, port, profile=profile), told):
+        async with serving(write_config(tmp_path, port, profile=profile), told):
             await told.times(1, "shoe.change_due")
-    rounds = dealt(lines_of(truth))
+    rounds = read_rounds(lines_of(truth))
     assert len(rounds) > 60
     all_agree(told.data("round.outcome"), rounds)
     public = lines_of(tmp_path / "public.jsonl")

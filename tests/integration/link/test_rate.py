@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from firmware_proto.profiles import SerialSettings
-from shoe_testing.daemon import ShoeAtTable, Told, configuration, serving
+from shoe_testing.daemon import ShoeAtTable, ToldEvents, serving, write_config
 
 SETTINGS = SerialSettings(baud=4800, others=(9600, 19200))
 
@@ -29,9 +29,9 @@ def test_a_rate_that_is_not_known_is_refused_with_those_that_are() -> None:
 async def test_the_daemon_sets_the_port_to_the_rate_of_its_configuration(
     tmp_path: Path, more: str, rate: int
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "angel_eye", seed=1) as shoe:
-        path = configuration(tmp_path, str(tmp_path / "shoe"), profile="angel_eye", decks=4)
+        path = write_config(tmp_path, str(tmp_path / "shoe"), profile="angel_eye", decks=4)
         text = path.read_text().replace("[table.shoe]", f"[table.shoe]\n{more}")
         path.write_text(text)
         async with serving(path, told):

@@ -12,16 +12,17 @@ import pytest
 
 from shoe_ctl.link.reconnect import Backoff
 from shoe_ctl.records import Audience
-from shoe_testing.cable_cuts import CutLine, nothing_was_lost_or_doubled
 from shoe_testing.daemon import (
     PATIENCE_S,
+    CutLine,
     ShoeAtTable,
-    Told,
+    ToldEvents,
     command,
-    configuration,
     nothing_is_wrong_with,
+    nothing_was_lost_or_doubled,
     runner,
     serving,
+    write_config,
 )
 from shoe_testing.rounds import all_agree, of_type, once_each
 from shoe_testing.transports import until
@@ -32,7 +33,7 @@ MOMENTS = [("player", 1), ("banker", 1), ("player", 2), ("banker", 2)]
 
 
 def config_for(folder: Path, profile: str) -> Path:
-    return configuration(folder, str(folder / "shoe"), profile=profile, decks=4)
+    return write_config(folder, str(folder / "shoe"), profile=profile, decks=4)
 
 
 def seconds_until(events: list[dict[str, Any]], first: str, then: str) -> list[float]:
@@ -49,7 +50,7 @@ def seconds_until(events: list[dict[str, Any]], first: str, then: str) -> list[f
 
 
 async def test_a_reference_shoe_goes_on_where_its_cable_was_pulled(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=11) as shoe:
         shoe.rest_at(1, *MOMENTS[0])
         async with serving(config_for(tmp_path, "reference"), told):
@@ -79,7 +80,7 @@ async def test_the_daemon_is_woken_by_its_ports_return_and_waits_for_no_back_off
         return 0.01 if failures == 1 else 2 * PATIENCE_S
 
     monkeypatch.setattr(Backoff, "failed", failed)
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=13) as shoe:
         shoe.rest_at(1, *MOMENTS[0])
         async with serving(config_for(tmp_path, "reference"), told):
@@ -99,7 +100,7 @@ async def test_a_reference_shoe_loses_and_doubles_nothing_wherever_the_bytes_end
     chance = random.Random(seed + offset)
     to_host = CutLine(chance.sample(range(100, 20_000), 9))
     to_shoe = CutLine(chance.sample(range(30, 5_000), 4))
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(
         tmp_path, "reference", seed=20 + offset, to_host=to_host, to_shoe=to_shoe
     ) as shoe:
@@ -111,13 +112,13 @@ async def test_a_reference_shoe_loses_and_doubles_nothing_wherever_the_bytes_end
     assert median(waits) < 1.2  # of which the cable is out for 0.2
 
 
-def last_cards(told: Told) -> list[str]:
+def last_cards(told: ToldEvents) -> list[str]:
     """The last cards heard, more than the longest hand: what was lost before them matters not."""
     return [data["card"] for data in told.data("round.card_drawn")[-6:]]
 
 
 async def test_an_angel_eye_shoe_halts_and_only_a_person_ends_the_round(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "angel_eye", seed=12) as shoe:
         shoe.rest_at(4, "player", 2)
         async with serving(
@@ -161,7 +162,7 @@ async def test_an_angel_eye_shoe_halts_and_only_a_person_ends_the_round(tmp_path
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
-def cards_heard(told: Told, round_id: str) -> list[str]:
+def cards_heard(told: ToldEvents, round_id: str) -> list[str]:
     """The cards placed in a round, as the restricted stream was told."""
     return [
         event["data"]["card"]
@@ -176,7 +177,7 @@ async def test_an_angel_eye_round_ruled_void_in_a_later_round_aligns_at_the_next
     tmp_path: Path,
 ) -> None:
     """The later round, heard in part while halted, is added to no round."""
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "angel_eye", seed=13) as shoe:
         shoe.rest_at(2, "banker", 1)
         async with serving(
@@ -202,7 +203,7 @@ async def test_an_angel_eye_round_ruled_void_in_a_later_round_aligns_at_the_next
 
 
 async def test_an_angel_eye_cable_pulled_between_rounds_halts_nothing(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "angel_eye", seed=14) as shoe:
         shoe.rest_after(3)
         async with serving(config_for(tmp_path, "angel_eye"), told):

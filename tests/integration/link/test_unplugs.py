@@ -14,16 +14,17 @@ import pytest
 from firmware_proto.events import Hello
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.link.connection import Reception
-from shoe_testing.cable_cuts import CutLine, nothing_was_lost_or_doubled
 from shoe_testing.daemon import (
+    CutLine,
     ShoeAtTable,
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
+    nothing_was_lost_or_doubled,
     serving,
+    write_config,
 )
-from shoe_testing.transport_kinds import KINDS, port_of
-from simulators.ports.usb_bus import UsbBus
+from shoe_testing.simulated_usb import UsbBus
+from shoe_testing.transports import TRANSPORT_KINDS, port_of
 from simulators.rig import Rig
 
 UNPLUGS = 50
@@ -73,19 +74,19 @@ async def unplugged_at_random(kind: str, folder: Path, seed: int) -> None:
     from_shoe = UNPLUGS * 2 // 3
     to_host = CutLine(chance.sample(range(1, BYTES_OF_A_SHOE), from_shoe))
     to_shoe = CutLine(chance.sample(range(1, BYTES_OF_ITS_HOST), UNPLUGS - from_shoe))
-    told, bus = Told(), UsbBus()
+    told, bus = ToldEvents(), UsbBus()
     port = port_of(kind, folder, bus)
     with ShoeAtTable(
         folder, "reference", seed=seed, to_host=to_host, to_shoe=to_shoe, port=port
     ) as shoe:
-        async with serving(configuration(folder, port.address, decks=4), told, usb=lambda: bus):
+        async with serving(write_config(folder, port.address, decks=4), told, usb=lambda: bus):
             await told.times(1, "shoe.change_due")
         assert (to_host.cuts, to_shoe.cuts) == ([], []), "not every place was reached"
         nothing_was_lost_or_doubled(folder, shoe)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRANSPORT_KINDS)
 async def test_nothing_is_lost_or_doubled_over_fifty_unplugs_at_random_bytes(
     kind: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,15 +98,15 @@ async def test_nothing_is_lost_or_doubled_over_fifty_unplugs_at_random_bytes(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRANSPORT_KINDS)
 async def test_a_shoe_is_heard_again_within_a_second_of_its_return_however_long_it_was_away(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, bus, watch = Told(), UsbBus(), Watch(monkeypatch)
+    told, bus, watch = ToldEvents(), UsbBus(), Watch(monkeypatch)
     port = port_of(kind, tmp_path, bus)
     with ShoeAtTable(tmp_path, "reference", seed=3, port=port) as shoe:
         shoe.rest_at(1, "banker", 1)
-        async with serving(configuration(tmp_path, port.address, decks=4), told, usb=lambda: bus):
+        async with serving(write_config(tmp_path, port.address, decks=4), told, usb=lambda: bus):
             await shoe.rests()
             for number, away_s in enumerate((0.0, 0.1, 0.2, 0.4, 0.8), 1):
                 shoe.rig.unplug()
@@ -127,7 +128,7 @@ async def test_nothing_is_lost_or_doubled_over_a_thousand_unplugs(
     monkeypatch.setattr("simulators.rig.REPLUG_S", 0.02)
     until = time.monotonic() + float(os.environ.get("SHOE_CTL_SOAK_S", "60")) / 4
     done = 0
-    for number, kind in enumerate(cycle(KINDS), seed * 1000):
+    for number, kind in enumerate(cycle(TRANSPORT_KINDS), seed * 1000):
         if done >= SOAKED and time.monotonic() >= until:
             break
         try:

@@ -10,8 +10,8 @@ import pytest
 from shoe_ctl.games import irregularity_ends
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_testing.bench import played_once
 from simulators.table.scenario import shipped
-from tests.integration.scenarios.test_in_process import played_once
 
 
 class End(NamedTuple):

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.games import catalog
-from shoe_testing.daemon import nothing_is_wrong_with
-from shoe_testing.scenario_daemon import played
+from shoe_testing.bench import assert_replays
+from shoe_testing.bench import play_in_process as in_process
+from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
 from shoe_testing.tables import game
 from simulators.table.scenario import Scenario, parse
-from tests.integration.scenarios.test_in_process import played as in_process
-from tests.integration.scenarios.test_in_process import says_again
 
 CONDUCTED = [(name, method) for name in catalog.shipped() for method in game(name).methods]
 
@@ -108,7 +107,7 @@ async def test_it_comes_out_so_and_the_same_again(what: str, name: str, method: 
     scenario = scenario_of(what, name, method)
     bench, stuck = await in_process(scenario)
     assert (stuck, scenario.differences(bench.public, bench.restricted)) == (None, None)
-    says_again(bench)
+    assert_replays(bench)
 
 
 @pytest.mark.slow
@@ -118,7 +117,7 @@ async def test_it_comes_out_so_over_the_socket(
     what: str, name: str, method: str, tmp_path: Path
 ) -> None:
     scenario = scenario_of(what, name, method)
-    public, restricted, stuck = await played(scenario, tmp_path)
+    public, restricted, stuck = await play_through_daemon(scenario, tmp_path)
     assert (stuck, scenario.differences(public, restricted)) == (None, None)
     nothing_is_wrong_with(tmp_path / "journal.db")
     unread = [told for told in restricted if "could not be read" in str(told.data)]

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from shoe_ctl.games import catalog
-from shoe_testing.daemon import nothing_is_wrong_with
-from shoe_testing.scenario_daemon import played
+from shoe_testing.bench import assert_replays
+from shoe_testing.bench import play_in_process as played_in_process
+from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
 from simulators.table.scenario import Scenario, of_plain
-from tests.integration.scenarios.test_in_process import played as played_in_process
-from tests.integration.scenarios.test_in_process import says_again
 
 ROYAL = "dragon_bonus_royal"
 STAFFED = tuple(name for name in catalog.shipped() if name != ROYAL)
@@ -474,7 +473,7 @@ async def test_in_every_game_and_method_it_comes_out_as_the_rules_say(
     said = [stuck, scenario.differences(bench.public, bench.restricted)]
     if any(said):
         pytest.fail("\n".join(text for text in said if text), pytrace=False)
-    says_again(bench)
+    assert_replays(bench)
 
 
 SPARSE = 5
@@ -499,7 +498,7 @@ async def test_through_the_daemon_at_its_socket_it_comes_out_the_same(
     at: At, situation: MakeSituation, tmp_path: Path
 ) -> None:
     scenario = at.scenario(situation(at), "situation")
-    public, restricted, stuck = await played(scenario, tmp_path)
+    public, restricted, stuck = await play_through_daemon(scenario, tmp_path)
     said = [stuck, scenario.differences(public, restricted)]
     if any(said):
         pytest.fail("\n".join(text for text in said if text), pytrace=False)

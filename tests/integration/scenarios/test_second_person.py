@@ -12,8 +12,8 @@ import pytest
 
 from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
 from shoe_ctl.texts.catalogue import text
-from shoe_testing import scenario_daemon as through_the_daemon
-from shoe_testing.scenario_daemon import played
+from shoe_testing import daemon
+from shoe_testing.daemon import play_through_daemon
 from simulators.table.scenario import Scenario, parse
 
 ME = pwd.getpwuid(os.getuid()).pw_name
@@ -51,7 +51,7 @@ def scenario(*steps: str) -> Scenario:
 
 
 def with_users(patch: pytest.MonkeyPatch, users: list[SocketUser]) -> None:
-    honest = through_the_daemon.configuration
+    honest = daemon.scenario_config
 
     def configuration(*args: Any) -> Config:
         config = honest(*args)
@@ -59,11 +59,11 @@ def with_users(patch: pytest.MonkeyPatch, users: list[SocketUser]) -> None:
         asked: SocketConfig = msgspec.structs.replace(config.socket, user=users)
         return msgspec.structs.replace(config, socket=asked)
 
-    patch.setattr(through_the_daemon, "configuration", configuration)
+    patch.setattr(daemon, "configuration", configuration)
 
 
 async def errors(folder: Path, *steps: str) -> list[str]:
-    _, restricted, stuck = await played(scenario(*steps), folder)
+    _, restricted, stuck = await play_through_daemon(scenario(*steps), folder)
     assert stuck is None
     return [text(told.data["error"]) for told in restricted if told.type == "command.refused"]
 
@@ -98,7 +98,9 @@ async def test_another_user_consents_by_any_of_its_names_and_in_any_of_its_posit
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: str
 ) -> None:
     with_users(monkeypatch, USERS)
-    _, restricted, stuck = await played(scenario(revision(second, refused=False)), tmp_path)
+    _, restricted, stuck = await play_through_daemon(
+        scenario(revision(second, refused=False)), tmp_path
+    )
     assert stuck is None
     (revised,) = [told.data for told in restricted if told.type == "round.revised"]
     assert (revised["person"], revised["consented_by"]) == ("Kim", second)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.daemon import nothing_is_wrong_with
-from shoe_testing.scenario_daemon import played
+from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
 from simulators.table.scenario import find, shipped
 
 pytestmark = pytest.mark.slow
@@ -25,7 +24,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_scenario_comes_out_the_same_through_the_daemon(name: str, tmp_path: Path) -> None:
     scenario = find(name)
-    public, restricted, stuck = await played(scenario, tmp_path)
+    public, restricted, stuck = await play_through_daemon(scenario, tmp_path)
     differs = scenario.differences(public, restricted)
     said = [text for text in (stuck, differs) if text is not None]
     if said:

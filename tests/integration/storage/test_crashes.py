@@ -18,12 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.daemon import (
-    PATIENCE_S,
-    ShoeAtTable,
-    configuration,
-    nothing_is_wrong_with,
-)
+from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, nothing_is_wrong_with, write_config
 from shoe_testing.daemon_processes import KILLED, Death, Starter, starter
 from shoe_testing.journals import verified
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
@@ -58,7 +53,7 @@ class Evening:
 
     def __init__(self, folder: Path, shoe: ShoeAtTable, daemons: Starter) -> None:
         self._folder = folder
-        self._config = configuration(folder, str(folder / "shoe"))
+        self._config = write_config(folder, str(folder / "shoe"))
         self.shoe = shoe
         self._daemons = daemons
 

@@ -20,14 +20,14 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_testing.daemon import (
     PATIENCE_S,
     ShoeAtTable,
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     serving,
+    write_config,
 )
 from shoe_testing.faulty_disk import FAULTS
 from shoe_testing.journals import spoil
-from tests.integration.storage.test_storage_faults import WAITS, Evening
+from shoe_testing.storage_faults import WAITS_FOR_RESUME, Evening
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 async def evening(folder: Path) -> AsyncIterator[Evening]:
     with ShoeAtTable(folder, "reference", seed=43, decks=8) as shoe:
         night = Evening(folder, FAULTS[0], shoe)
-        config = configuration(folder, str(folder / "shoe"), way_in=True)
+        config = write_config(folder, str(folder / "shoe"), way_in=True)
         async with serving(config, night.told, tell=night.tell) as daemon:
             night.daemon = daemon
             await night.told.times(2, "round.outcome")
@@ -88,7 +88,7 @@ async def test_a_journal_that_was_moved_is_gone_on_with_once_it_is_back(
         await heard.until(f"{journal} not found. Restore journal.db")
         assert not journal.exists()
         away.rename(journal)
-        await night.hears(WAITS)
+        await night.hears(WAITS_FOR_RESUME)
         await night.resumes()
 
 
@@ -96,8 +96,8 @@ async def test_another_journal_is_not_gone_on_with_in_its_place(
     tmp_path: Path, heard: Heard
 ) -> None:
     journal, away, old = (tmp_path / name for name in ("journal.db", "away", "old"))
-    stored = Told()
-    config = configuration(tmp_path, str(tmp_path / "shoe"), way_in=True)
+    stored = ToldEvents()
+    config = write_config(tmp_path, str(tmp_path / "shoe"), way_in=True)
     with ShoeAtTable(tmp_path, "reference", seed=43, decks=8) as shoe:
         shoe.rest_after(1)
         async with serving(config, stored):
@@ -118,7 +118,7 @@ async def test_another_journal_is_not_gone_on_with_in_its_place(
             journal.unlink()
             log_path(away).rename(log_path(journal))
             away.rename(journal)
-            await night.hears(WAITS)
+            await night.hears(WAITS_FOR_RESUME)
             await night.resumes()
             await night.told.times(4, "round.outcome")
     assert nothing_is_wrong_with(journal) >= 4
@@ -141,7 +141,7 @@ async def test_a_journal_that_was_altered_meanwhile_is_not_gone_on_with(
         log_path(journal).unlink(missing_ok=True)
         log_path(away).rename(log_path(journal))
         away.rename(journal)
-        await night.hears(WAITS)
+        await night.hears(WAITS_FOR_RESUME)
         await night.resumes()
 
 
@@ -149,10 +149,10 @@ async def test_a_journal_that_is_begun_anew_beside_an_old_key_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     open_signer(tmp_path / "journal.db", None)
-    config = configuration(tmp_path, str(tmp_path / "shoe"))
+    config = write_config(tmp_path, str(tmp_path / "shoe"))
     with ShoeAtTable(tmp_path, "reference", seed=43, decks=8):
         for warned in (True, False):
             caplog.clear()
-            async with serving(config, told := Told()):
+            async with serving(config, told := ToldEvents()):
                 await told.times(1, "round.outcome")
             assert ("journal: created beside an old key" in caplog.text) is warned

@@ -21,10 +21,10 @@ from shoe_ctl.journal.reader import Reader
 from shoe_testing.daemon import (
     PATIENCE_S,
     ShoeAtTable,
-    Told,
-    configuration,
+    ToldEvents,
     nothing_is_wrong_with,
     serving,
+    write_config,
 )
 from shoe_testing.daemon_processes import KILLED, Starter, starter
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
@@ -153,7 +153,7 @@ async def is_noticed(folder: Path, config: Path) -> bool:
     before = image_of(folder)
     sinks = {p.name: p.read_bytes() for p in folder.glob("*.jsonl")}
     try:
-        async with serving(config, Told()) as daemon:
+        async with serving(config, ToldEvents()) as daemon:
             if daemon.doubt is None and daemon.runners:
                 return False
     except JournalError:
@@ -175,7 +175,7 @@ async def evening(folder: Path, daemons: Starter, seed: int, noticed: Counter[st
     """One shoe, daemons killed over and over; how many damages there were."""
     folder.mkdir()
     chance, images, damages = random.Random(seed), list[Image](), 0
-    config = configuration(folder, str(folder / "shoe"), way_in=True)
+    config = write_config(folder, str(folder / "shoe"), way_in=True)
     with ShoeAtTable(folder, "reference", seed=seed, decks=8) as shoe:
         for _ in range(KILLS_AN_EVENING):
             await daemons.start(config)

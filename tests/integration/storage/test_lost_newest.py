@@ -32,12 +32,12 @@ from shoe_testing.daemon import (
     SOCKET,
     TABLE,
     ShoeAtTable,
-    Told,
+    ToldEvents,
     command,
-    configuration,
     nothing_is_wrong_with,
     runner,
     serving,
+    write_config,
 )
 from shoe_testing.rounds import lines_of
 from shoe_testing.socket_client import calling
@@ -50,7 +50,7 @@ RULED = Ruling(
 
 
 def config_for(folder: Path, *, socket: bool = True) -> Path:
-    path = configuration(folder, str(folder / "shoe"), way_in=socket)
+    path = write_config(folder, str(folder / "shoe"), way_in=socket)
     second = '[[socket.user]]\nuser = 4242\nname = "Kim"\nposition = "pit_supervisor"\n'
     text = path.read_text().replace("pit_supervisor", "gaming_shift_manager")
     path.write_text(text + second if socket else text)
@@ -96,7 +96,7 @@ def ruling(**other: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def held(config: Path, told: Told) -> AsyncIterator[tuple[Daemon, list[str]]]:
+async def held(config: Path, told: ToldEvents) -> AsyncIterator[tuple[Daemon, list[str]]]:
     """A daemon whose journal is in doubt: it says ready, and waits."""
     lines: list[str] = []
     async with serving(config, told, tell=lines.append) as daemon:
@@ -106,7 +106,7 @@ async def held(config: Path, told: Told) -> AsyncIterator[tuple[Daemon, list[str
         yield daemon, lines
 
 
-async def dealt_and_copied(folder: Path, config: Path, told: Told, shoe: ShoeAtTable) -> None:
+async def dealt_and_copied(folder: Path, config: Path, told: ToldEvents, shoe: ShoeAtTable) -> None:
     """Two rounds; the files after the first stand in ``old``, those of a kill in ``killed``."""
     for name, rounds in (("old", 1), ("killed", 3)):
         shoe.rest_after(rounds)
@@ -160,7 +160,7 @@ LOSSES = [lose_log, lose_frame, put_older_back, put_main_back]
 
 @pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
 async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -> None:
-    config, told = config_for(tmp_path), Told()
+    config, told = config_for(tmp_path), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=5, decks=8) as shoe:
         await dealt_and_copied(tmp_path, config, told, shoe)
         lose(tmp_path)
@@ -208,7 +208,7 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
 
 async def test_a_ruling_that_is_lost_with_the_newest_part_is_noticed(tmp_path: Path) -> None:
     """The copy is of before the ruling; the sinks' files were begun anew after it."""
-    config, told = config_for(tmp_path), Told()
+    config, told = config_for(tmp_path), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=10, decks=8) as shoe:
         await dealt_and_copied(tmp_path, config, told, shoe)
         lose_log(tmp_path)
@@ -240,9 +240,9 @@ async def test_a_ruling_that_is_lost_with_the_newest_part_is_noticed(tmp_path: P
 @asynccontextmanager
 async def shown_by_the_shoe(
     folder: Path, *, seed: int = 6
-) -> AsyncIterator[tuple[ShoeAtTable, Told, Path]]:
+) -> AsyncIterator[tuple[ShoeAtTable, ToldEvents, Path]]:
     """Everything of an older moment was put back, and no sink can tell: the shoe alone does."""
-    config, told = config_for(folder), Told()
+    config, told = config_for(folder), ToldEvents()
     with ShoeAtTable(folder, "reference", seed=seed, decks=8) as shoe:
         await dealt_and_copied(folder, config, told, shoe)
         put_older_back(folder)
@@ -299,7 +299,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
             assert not outcomes(told.events, but=known)
         files = [lines_of(path) for path in sorted(tmp_path.glob("public*.jsonl"))]
         keys([*told.events, *files[0], *files[1]])
-        again = Told()
+        again = ToldEvents()
         again.events += told.events
         async with serving(config, again) as daemon:
             assert runner(daemon).doubt is None
@@ -311,7 +311,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
 
 async def test_sinks_files_that_were_put_back_with_the_rest_prove_nothing(tmp_path: Path) -> None:
     """A whole folder of an older moment: what its files show agrees, and only the shoe differs."""
-    config, told = config_for(tmp_path), Told()
+    config, told = config_for(tmp_path), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=13, decks=8) as shoe:
         await dealt_and_copied(tmp_path, config, told, shoe)
         put_older_back(tmp_path)
@@ -392,8 +392,8 @@ def under_another_source(events: list[dict[str, Any]], *, but: dict[tuple[str, s
 
 @asynccontextmanager
 async def beside_another_table(
-    folder: Path, told: Told, config: Path
-) -> AsyncIterator[tuple[ShoeAtTable, Told]]:
+    folder: Path, told: ToldEvents, config: Path
+) -> AsyncIterator[tuple[ShoeAtTable, ToldEvents]]:
     """Another table of the same configuration, with a shoe that shows no loss."""
     beside = folder / OTHER
     beside.mkdir()
@@ -431,7 +431,7 @@ async def test_a_ruling_on_what_one_shoe_shows_is_for_every_table(tmp_path: Path
                 assert (await caller.asks(**asked))["accepted"]
             await told.until(lambda: "gap" in open_at(daemon))
         epoch = source.split("/")[2]
-        late = Told()
+        late = ToldEvents()
         late.events += told.events
         async with serving(config, late):
             await late.times(len(late.data("shoe.connected")) + 2, "shoe.connected")
@@ -484,7 +484,7 @@ async def test_a_doubt_outlasts_an_outage_of_the_storage(
                         assert (await again.asks(**asked))["accepted"]
                 await told.until(lambda: "gap" in open_at(daemon))
             keys(told.events)
-            late = Told()
+            late = ToldEvents()
             late.events += told.events
             async with serving(config, late):
                 await late.times(len(late.data("shoe.connected")) + 1, "shoe.connected")
@@ -525,7 +525,7 @@ async def test_what_is_never_published_stays_so_over_a_restart(tmp_path: Path) -
             assert not asked.answer.accepted  # nobody consented
             async with calling(tmp_path / SOCKET) as caller:
                 assert (await caller.asks(**ruling()))["accepted"]
-        late = Told()
+        late = ToldEvents()
         late.events += told.events
         shutil.rmtree(tmp_path / "old")
         async with serving(config, late, host_boot="boot-2") as daemon:
@@ -534,7 +534,7 @@ async def test_what_is_never_published_stays_so_over_a_restart(tmp_path: Path) -
 
 
 async def test_without_a_socket_it_ends_and_says_how_to_rule(tmp_path: Path) -> None:
-    config, told = config_for(tmp_path, socket=False), Told()
+    config, told = config_for(tmp_path, socket=False), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=7, decks=8) as shoe:
         await dealt_and_copied(tmp_path, config, told, shoe)
         with pytest.raises(ConfigError, match="lost nothing: start without --accept-loss"):
@@ -578,7 +578,7 @@ async def started(config: Path, accepted: Ruling | None) -> None:
 async def test_a_missing_head_file_is_asked_about_and_putting_it_back_is_enough(
     tmp_path: Path,
 ) -> None:
-    config, told = config_for(tmp_path), Told()
+    config, told = config_for(tmp_path), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=8, decks=8) as shoe:
         await dealt_and_copied(tmp_path, config, told, shoe)
         head = head_path(tmp_path / "journal.db")
@@ -597,7 +597,7 @@ async def test_a_missing_head_file_is_asked_about_and_putting_it_back_is_enough(
 
 
 async def test_the_command_line_says_the_doubt_and_takes_the_ruling(tmp_path: Path) -> None:
-    config, told = config_for(tmp_path), Told()
+    config, told = config_for(tmp_path), ToldEvents()
     words = ["--config", str(config)]
 
     async def called(*more: str) -> Result:

@@ -25,18 +25,26 @@ from shoe_testing.daemon import (
     PATIENCE_S,
     SOCKET,
     ShoeAtTable,
-    Told,
+    ToldEvents,
     command,
-    configuration,
     nothing_is_wrong_with,
+    open_irregularities,
     runner,
     serving,
+    write_config,
 )
 from shoe_testing.faulty_disk import WRITES, Call, Do, disk
+from shoe_testing.programs import (
+    A_FEW_CARDS,
+    SHOECTL,
+    STORAGE_FAULT,
+    daemon_service,
+    largest_of,
+    let_grow,
+    rest_of,
+    shoe_program,
+)
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
-from tests.integration.commands.test_signals import SHOECTL, rest_of, shoe
-from tests.integration.daemon.test_service import A_FEW_CARDS, FAULT, largest_of, let_grow, served
-from tests.integration.storage.test_power import standing
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +64,7 @@ class FullDisk:
 
 
 def config_for(folder: Path) -> Path:
-    return configuration(folder, str(folder / "shoe"), decks=4)
+    return write_config(folder, str(folder / "shoe"), decks=4)
 
 
 def notes(folder: Path) -> OutageMarker:
@@ -66,9 +74,9 @@ def notes(folder: Path) -> OutageMarker:
 @asynccontextmanager
 async def ended_in_an_outage(
     folder: Path, rests: Callable[[ShoeAtTable], None]
-) -> AsyncIterator[tuple[ShoeAtTable, Told, Path]]:
+) -> AsyncIterator[tuple[ShoeAtTable, ToldEvents, Path]]:
     """A daemon served until the hand rested; its disk was full, and it was stopped."""
-    told, announced = Told(), asyncio.Event()
+    told, announced = ToldEvents(), asyncio.Event()
     config, full = config_for(folder), FullDisk()
     with ShoeAtTable(folder, "reference", seed=71) as at_table, disk(full) as layer:
         rests(at_table)
@@ -100,7 +108,7 @@ async def test_a_round_that_was_open_waits_for_a_person_and_loses_no_card(
         serving(config, told, host_boot=host_boot) as daemon,
     ):
         assert runner(daemon).held
-        assert standing(daemon) == halts
+        assert open_irregularities(daemon) == halts
         assert notes(tmp_path).found() is None
         assert told.data("table.resumed") == []
         at_table.rest_after(6)  # before the hand goes on by itself, as the link comes back
@@ -121,15 +129,15 @@ async def test_a_round_that_was_open_waits_for_a_person_and_loses_no_card(
 async def test_between_rounds_people_are_asked_too(tmp_path: Path, host_boot: str) -> None:
     async with ended_in_an_outage(tmp_path, lambda at: at.rest_after(2)) as (_, told, config):
         async with serving(config, told, host_boot=host_boot) as daemon:
-            assert standing(daemon) == ["storage_fault"]
+            assert open_irregularities(daemon) == ["storage_fault"]
             assert not (await command(daemon, "c1", "decide", choice="void")).answer.accepted
         # Stored by now: the next daemon needs no note, and asks all the same.
         assert notes(tmp_path).found() is None
         async with serving(config, told, host_boot=host_boot) as daemon:
-            assert standing(daemon) == ["storage_fault"]
+            assert open_irregularities(daemon) == ["storage_fault"]
             assert (await command(daemon, "on", "resume")).answer.accepted
             await told.times(2, "shoe.connected")
-            assert standing(daemon) == []
+            assert open_irregularities(daemon) == []
 
 
 async def test_a_table_without_a_socket_says_what_it_takes_and_is_resumed_at_one_that_is_added(
@@ -141,7 +149,7 @@ async def test_a_table_without_a_socket_says_what_it_takes_and_is_resumed_at_one
             assert runner(daemon).held
         said = " (no [socket] to say it at: add one and start the daemon again)"
         assert announced == [WAITS + said]
-        with_socket = configuration(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+        with_socket = write_config(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
         announced.clear()
         async with serving(with_socket, told, tell=announced.append) as daemon:
             assert announced == [WAITS]
@@ -170,7 +178,7 @@ async def test_a_start_whose_first_records_find_no_room_keeps_the_note_and_tries
 
         monkeypatch.setattr(TableRunner, "start", start)
         async with serving(config, told) as daemon:
-            assert standing(daemon) == ["storage_fault"]
+            assert open_irregularities(daemon) == ["storage_fault"]
         assert there == [before] * 3
         assert notes(tmp_path).found() is None
 
@@ -186,7 +194,7 @@ async def test_a_disk_on_which_the_note_hangs_keeps_nobody_from_being_told(
         honest(self, noted)
 
     monkeypatch.setattr(OutageMarker, "write", write)
-    told, full, lines = Told(), FullDisk(), asyncio.Queue[str]()
+    told, full, lines = ToldEvents(), FullDisk(), asyncio.Queue[str]()
     with ShoeAtTable(tmp_path, "reference", seed=73) as at_table, disk(full) as layer:
         at_table.rest_at(2, "player", 2)
         config = config_for(tmp_path)
@@ -196,7 +204,7 @@ async def test_a_disk_on_which_the_note_hangs_keeps_nobody_from_being_told(
             at_table.go_on()
             async with asyncio.timeout(PATIENCE_S):
                 try:
-                    assert (await lines.get()).startswith(FAULT)
+                    assert (await lines.get()).startswith(STORAGE_FAULT)
                     assert daemon.outage is not None
                 finally:
                     full.full = False
@@ -209,7 +217,7 @@ async def test_a_disk_on_which_the_note_hangs_keeps_nobody_from_being_told(
 async def test_after_an_outage_all_of_the_journal_is_verified_before_it_is_relied_upon(
     tmp_path: Path,
 ) -> None:
-    told, config = Told(), config_for(tmp_path)
+    told, config = ToldEvents(), config_for(tmp_path)
     with ShoeAtTable(tmp_path, "reference", seed=72) as at_table:
         at_table.rest_after(2)
         async with serving(config, told):
@@ -230,21 +238,21 @@ def test_a_process_that_ended_in_an_outage_is_followed_by_one_that_asks_and_says
     tmp_path: Path, how: signal.Signals
 ) -> None:
     at = ("--socket", str(tmp_path / SOCKET))
-    with shoe("reference") as port:
-        config = configuration(tmp_path, port, way_in=True)
-        with served(config) as service:
+    with shoe_program("reference") as port:
+        config = write_config(tmp_path, port, way_in=True)
+        with daemon_service(config) as service:
             service.until("READY")
             let_grow(service, largest_of(tmp_path) + A_FEW_CARDS)
-            assert service.until("STATUS")["STATUS"].startswith(FAULT)
+            assert service.until("STATUS")["STATUS"].startswith(STORAGE_FAULT)
             said = subprocess.run(
                 (SHOECTL, "table", "status", *at), capture_output=True, check=False
             )
-            assert FAULT.encode() in said.stderr
+            assert STORAGE_FAULT.encode() in said.stderr
             service.process.send_signal(how)
             assert rest_of(service.process)[0] == (-how if how is signal.SIGKILL else 3)
         (tmp_path / "notify").unlink()
         assert (tmp_path / f"{SOCKET}-outage").exists()
-        with served(config) as service:
+        with daemon_service(config) as service:
             assert service.until("STATUS")["STATUS"] == WAITS
             assert service.until("READY") == {"READY": "1", "STATUS": WAITS}
             subprocess.run((SHOECTL, "table", "resume", *at), capture_output=True, check=True)

@@ -16,12 +16,13 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
 from shoe_testing.daemon import (
     ShoeAtTable,
-    Told,
+    ToldEvents,
     command,
-    configuration,
     nothing_is_wrong_with,
+    open_irregularities,
     runner,
     serving,
+    write_config,
 )
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 from simulators.shoe.reference import ReferenceDevice
@@ -32,13 +33,7 @@ DECKS = 4
 
 
 def config_for(folder: Path) -> Path:
-    return configuration(folder, str(folder / "shoe"), decks=DECKS)
-
-
-def standing(daemon: Daemon) -> list[str]:
-    """What is open at the table, the last thing first."""
-    halt = runner(daemon).controller.state.halt
-    return [] if halt is None else [opened.key for opened in reversed(halt.stack)]
+    return write_config(folder, str(folder / "shoe"), decks=DECKS)
 
 
 def happens(shoe: ShoeAtTable, event: Error | ErrorCleared) -> None:
@@ -69,7 +64,7 @@ def open_cards(shoe: ShoeAtTable) -> list[str]:
 async def test_power_lost_in_a_round_is_told_with_what_the_cards_on_view_decide(
     tmp_path: Path, round_number: int, hand: str, index: int
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=40) as shoe:
         shoe.rest_at(round_number, hand, index)
         async with serving(config_for(tmp_path), told):
@@ -102,7 +97,7 @@ async def test_power_lost_in_a_round_is_told_with_what_the_cards_on_view_decide(
 
 
 async def test_a_halt_that_stood_at_power_down_stands_at_power_up(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=41) as shoe:
         shoe.rest_at(2, "banker", 1)
         async with serving(config_for(tmp_path), told) as daemon:
@@ -112,7 +107,7 @@ async def test_a_halt_that_stood_at_power_down_stands_at_power_up(tmp_path: Path
             assert declared.answer.accepted
         for boot in ("boot-2", "boot-3"):  # and the power fails again before anyone came
             async with serving(config_for(tmp_path), told, host_boot=boot) as daemon:
-                assert standing(daemon)[-1] == "order_altered"
+                assert open_irregularities(daemon)[-1] == "order_altered"
                 assert runner(daemon).controller.state.state == "suspended"
                 again = await command(daemon, "c1", "declare", key="order_altered")
                 assert again == declared  # it was asked before the power failed
@@ -122,7 +117,7 @@ async def test_a_halt_that_stood_at_power_down_stands_at_power_up(tmp_path: Path
 
 
 async def test_a_shoe_s_fault_that_stood_at_power_down_stands_at_power_up(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=42) as shoe:
         shoe.rest_at(2, "player", 2)
         async with serving(config_for(tmp_path), told):
@@ -134,17 +129,17 @@ async def test_a_shoe_s_fault_that_stood_at_power_down_stands_at_power_up(tmp_pa
             config_for(tmp_path), told, host_boot="boot-2", sees=Audience.PUBLIC
         ) as daemon:
             await told.times(2, "shoe.connected")
-            assert standing(daemon) == ["power_failure", "other"]
+            assert open_irregularities(daemon) == ["power_failure", "other"]
             assert shoe.rig.device.shoe.armed is None
             await settled(daemon, told, "play_on")
-            assert standing(daemon) == ["other"]
+            assert open_irregularities(daemon) == ["other"]
             assert told.data("table.resumed") == []
             assert shoe.rig.device.shoe.armed is None  # what stood before the power failed stands
             happens(shoe, ErrorCleared(code="jam"))
             await told.times(1, "shoe.cleared")
-            assert standing(daemon) == ["other"]  # and a person rules on it
+            assert open_irregularities(daemon) == ["other"]  # and a person rules on it
             await settled(daemon, told, "play_on")
-            assert standing(daemon) == []
+            assert open_irregularities(daemon) == []
             shoe.go_on()
             await told.times(1, "shoe.change_due")
         all_rounds_were_told(tmp_path, shoe)
@@ -153,7 +148,7 @@ async def test_a_shoe_s_fault_that_stood_at_power_down_stands_at_power_up(tmp_pa
     assert sum(b'"input":"restarted"' in body for body in bodies) == 2
 
 
-async def settled(daemon: Daemon, told: Told, choice: str) -> Any:
+async def settled(daemon: Daemon, told: ToldEvents, choice: str) -> Any:
     before = len(told.data("irregularity.resolved"))
     given = await command(daemon, f"{choice}-{before}", "decide", choice=choice)
     assert given.answer.accepted, given.answer

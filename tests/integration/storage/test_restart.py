@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +17,24 @@ from shoe_ctl.records import Audience
 from shoe_testing.daemon import (
     PATIENCE_S,
     ShoeAtTable,
-    Told,
+    ToldEvents,
     command,
-    configuration,
     nothing_is_wrong_with,
     runner,
     serving,
+    write_config,
 )
+from shoe_testing.programs import daemon_process
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 
 pytestmark = pytest.mark.slow
-
-SHOECTL = str(Path(sys.executable).parent / "shoectl")
 
 STOPS = [(2, "player", 1), (3, "banker", 1), (4, "player", 2), (5, "banker", 2)]
 """The last cards drawn before each stop."""
 
 
 def config_for(folder: Path, profile: str) -> Path:
-    return configuration(folder, str(folder / "shoe"), profile=profile, decks=4)
+    return write_config(folder, str(folder / "shoe"), profile=profile, decks=4)
 
 
 def streams(folder: Path) -> list[list[dict[str, Any]]]:
@@ -59,7 +55,7 @@ def every_round_was_told(folder: Path, shoe: ShoeAtTable, halted_by: set[str]) -
 
 
 async def test_a_round_goes_on_where_the_daemon_was_stopped(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=31) as shoe:
         for stop in STOPS:
             shoe.rest_at(*stop)
@@ -76,7 +72,7 @@ async def test_a_round_goes_on_where_the_daemon_was_stopped(tmp_path: Path) -> N
 
 
 async def test_cards_drawn_while_no_daemon_ran_are_dealt_when_it_is_back(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=32) as shoe:
         for stop in STOPS:
             shoe.rest_at(*stop)
@@ -91,21 +87,6 @@ async def test_cards_drawn_while_no_daemon_ran_are_dealt_when_it_is_back(tmp_pat
         async with serving(config_for(tmp_path, "reference"), told):
             await told.times(1, "shoe.change_due")
         every_round_was_told(tmp_path, shoe, {"link_lost"})
-
-
-@asynccontextmanager
-async def daemon_process(config: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """``shoectl run``; on leaving it must have ended."""
-    with (config.parent / "daemon.log").open("ab") as log:
-        process = await asyncio.create_subprocess_exec(
-            SHOECTL, "run", "--config", str(config), stderr=log
-        )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def test_a_daemon_killed_at_any_moment_loses_and_doubles_nothing(
@@ -138,7 +119,7 @@ async def test_a_daemon_killed_at_any_moment_loses_and_doubles_nothing(
 async def test_a_host_that_lost_power_in_a_round_halts_until_a_person_rules(
     tmp_path: Path,
 ) -> None:
-    told = Told()
+    told = ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=34) as shoe:
         shoe.rest_at(3, "player", 2)
         async with serving(config_for(tmp_path, "reference"), told):
@@ -157,7 +138,7 @@ async def test_a_host_that_lost_power_in_a_round_halts_until_a_person_rules(
 
 
 async def test_an_angel_eye_round_is_not_resumed_by_a_restart(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     config = config_for(tmp_path, "angel_eye")
     with ShoeAtTable(tmp_path, "angel_eye", seed=35) as shoe:
         shoe.rest_at(2, "banker", 2)
@@ -182,7 +163,7 @@ async def test_an_angel_eye_round_is_not_resumed_by_a_restart(tmp_path: Path) ->
 
 
 async def test_a_daemon_that_was_stopped_leaves_nothing_unsigned(tmp_path: Path) -> None:
-    told = Told()
+    told = ToldEvents()
     config = config_for(tmp_path, "reference")
     with ShoeAtTable(tmp_path, "reference", seed=36) as shoe:
         shoe.rest_at(2, "player", 2)

@@ -22,7 +22,7 @@ from shoe_ctl.table.answers import MOST_REFUSED, MOST_REFUSED_OF_A_USER, REMEMBE
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.status import status
 from shoe_testing.paths import ROOT
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness
 
 DOCS = ROOT / "docs"
 GUIDE = (DOCS / "guides/configure.md").read_text("utf-8")
@@ -83,7 +83,7 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
 
 
 def test_the_status_on_the_staffs_page_is_what_is_shown() -> None:
-    table = Playing(faces="turned_by_dealer").open_shoe()
+    table = TableHarness(faces="turned_by_dealer").open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     shown = "\n".join(lines(status(table.now, table.game, table.settings)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from shoe_testing.bench import play_in_process
 from shoe_testing.paths import ROOT
 from simulators.table.scenario import find, parse, shipped
 from simulators.table.steps import HOST_DOES, NEEDS, SHOE_DOES, VERBS, VERDICTS
-from tests.integration.scenarios.test_in_process import played
 
 PAGE = (ROOT / "docs" / "guides" / "scenarios.md").read_text("utf-8")
 
@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "guides" / "scenarios.md").read_text("utf-8")
 async def test_the_example_of_the_page_comes_out_as_it_says() -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     scenario = parse(example.encode(), "scenarios.md", name="example")
-    bench, stuck = await played(scenario)
+    bench, stuck = await play_in_process(scenario)
     assert (stuck, scenario.differences(bench.public, bench.restricted)) == (None, None)
 
 

@@ -33,8 +33,8 @@ from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import utc
 from shoe_ctl.table.inputs import Input, LinkLost, LinkUp, ShoeSaid
-from shoe_testing.bench import Table
-from shoe_testing.journal_table import AtAJournal
+from shoe_testing.bench import DealtTable
+from shoe_testing.journals import JournalTable
 from simulators.faults import CleanLine
 
 TABLE = "t1"
@@ -100,7 +100,7 @@ class _Overheard(CleanLine):
 @cache
 def _dealt() -> _Dealt:
     line = _Overheard()
-    table = Table(
+    table = DealtTable(
         catalog.load("tiger"), PROFILE, seed=7, pace_s=PACE_S, face_up_after_ms=0, to_host=line
     )
     table.deal()
@@ -128,19 +128,19 @@ class _UnsyncedFile(apsw.VFSFile):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[AtAJournal]:
+def opened(path: Path) -> Iterator[JournalTable]:
     """A table at a new journal that is not synced."""
     disk = _Unsynced()
     store = Store.open(path, vfs=disk.vfs_name)
     try:
-        yield AtAJournal(store, _dealt().under)
+        yield JournalTable(store, _dealt().under)
     finally:
         store.close()
         disk.unregister()
 
 
 @contextmanager
-def dealing(path: Path, sets: int, key: Signer) -> Iterator[AtAJournal]:
+def dealing(path: Path, sets: int, key: Signer) -> Iterator[JournalTable]:
     """A table that was dealt this many sets and began the next, as a daemon stores it.
 
     As a daemon does, it signs where each set begins: the journal ends with a checkpoint.
@@ -152,7 +152,7 @@ def dealing(path: Path, sets: int, key: Signer) -> Iterator[AtAJournal]:
         yield table
 
 
-def heard_by(table: AtAJournal, key: Signer) -> Iterator[None]:
+def heard_by(table: JournalTable, key: Signer) -> Iterator[None]:
     """The table hears set after set without end, one thing at a time.
 
     The shoe is switched off and on for each set, and a connection begins. What there is is signed

@@ -12,10 +12,11 @@ import subprocess
 import sys
 import termios
 import tty
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.events import Standby
@@ -30,6 +31,36 @@ from simulators.faults import CleanLine, Line
 from simulators.ports.port import Port
 from simulators.rig import Rig
 from simulators.shoe.build import simulated_shoe
+
+DevicePlay = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
+
+
+@asynccontextmanager
+async def device_server(play: DevicePlay) -> AsyncIterator[str]:
+    """A port that plays this to each host that connects."""
+    playing: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        playing.add(task)
+        try:
+            await play(reader, writer)
+        except (asyncio.CancelledError, ConnectionError):
+            pass
+        finally:
+            playing.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    try:
+        yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for task in playing:
+            task.cancel()
+        await server.wait_closed()
+
 
 BRIEFLY_S = 0.4
 PATIENTLY_S = 20.0

@@ -5,10 +5,14 @@ In: a table's state. Out: the inputs that are tried in it, each with the trigger
 
 from __future__ import annotations
 
+import itertools
+import typing
 from collections.abc import Iterator
 from typing import Any
 
-from firmware_proto.cards import card
+import msgspec
+
+from firmware_proto.cards import CARDS, card
 from firmware_proto.events import (
     Authenticated,
     AuthenticationFailed,
@@ -49,7 +53,12 @@ from firmware_proto.events import (
     UnknownFirmware,
     Warned,
 )
-from shoe_ctl.table import commands, transitions
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.game import Game
+from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.table import cases, commands, positions, transitions
+from shoe_ctl.table.arguments import NoArgs
+from shoe_ctl.table.entered_rounds import HANDS, ORDER
 from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
@@ -68,11 +77,109 @@ from shoe_ctl.table.inputs import (
     Tick,
 )
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
-from shoe_ctl.table.state import next_slot
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.state import TableState, next_slot
+from shoe_ctl.table.turn import TableView
 from shoe_ctl.table.wagers.declared import RECORDED
-from shoe_testing.choices import At, decisions, declarations, spares
 from shoe_testing.table_corpus import DECLARED_WITH
 from shoe_testing.tables import DEVICE
+
+PLAYERS = ("ann", "ben")
+SEATS = (3, 5)
+WAGER = ("player", "seat", "wager")
+MOST_CARDS = 6
+"""More cards are never named at once: two hands of three."""
+
+
+class OfferingTable(TableView):
+    """A table for whoever only reads it, with every procedure."""
+
+    def __init__(self, now: TableState, game: Game, settings: TableSettings) -> None:
+        super().__init__(now, game, settings, PROCEDURES)
+
+
+def decisions(at: OfferingTable) -> Iterator[dict[str, Any]]:
+    """Each choice that is offered now: its arguments, and the lowest position that takes it."""
+    for choice in stack.offered_choices(at):
+        position = stack.lowest_position(choice, at.game)
+        for args in filled(at, choice.arguments):
+            by = positions.who_decides(at.game) if args.get("against_reading") else position
+            yield {"choice": choice.name, "position": by, **args}
+
+
+def declarations(at: OfferingTable) -> Iterator[dict[str, Any]]:
+    """Each irregularity that is declared at all, in each way."""
+    for key, procedure in PROCEDURES.items():
+        if procedure.declared is not None:
+            for args in filled(at, procedure.declared.takes):
+                yield {"key": key, "position": procedure.declared.by, **args}
+
+
+def found_on_the_layout(at: OfferingTable) -> Iterator[dict[str, Any]]:
+    """What may be declared of wagers that lie there: more than the maximum, or some of it late."""
+    for held in at.now.wagers.standing:
+        of = {"player": held.player, "seat": held.seat, "wager": held.wager}
+        most = at.settings.limits.of(held.wager)[1]
+        if most is not None:
+            lies = max(most, held.chips) + 1
+            yield {"key": "over_maximum", "position": "dealer", **of, "amount": lies}
+        yield {"key": "late_wager", "position": "dealer", **of, "amount": 100}
+
+
+def filled(at: OfferingTable, kind: type[NoArgs]) -> Iterator[dict[str, Any]]:
+    """Each way to fill in what is taken beside the choice or the key; what may be left out, is."""
+    fields = [f for f in msgspec.structs.fields(kind) if f.name not in ("choice", "key")]
+    names = [f.name for f in fields]
+    if set(WAGER) <= set(names):
+        yield from _of_wagers(at, names)
+        return
+    ways = [([None] if not f.required else []) + list(_values(at, f.name, f.type)) for f in fields]
+    for values in itertools.product(*ways):
+        given = zip(names, values, strict=True)
+        yield {name: value for name, value in given if value is not None}
+
+
+def _of_wagers(at: OfferingTable, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Each wager that lies there, and a new one, by little or by much."""
+    lying = [(w.player, w.seat, w.wager, w.amount) for w in at.now.wagers.standing]
+    for player, seat, wager, amount in lying or [(PLAYERS[0], SEATS[0], "player", 0)]:
+        of = dict(zip(WAGER, (player, seat, wager), strict=True))
+        if "amount" not in names:
+            yield of
+            continue
+        for some in sorted({1, 100, 400, amount // 2, amount} - {0}):
+            yield {**of, "amount": some}
+
+
+def _values(at: OfferingTable, name: str, kind: Any) -> Iterator[Any]:
+    literals = [typing.get_args(kind), *map(typing.get_args, typing.get_args(kind))]
+    strings = [value for values in literals for value in values if isinstance(value, str)]
+    match name:
+        case "card":
+            yield from spares(at)[:1]
+        case "player":
+            yield from dict.fromkeys((*(w.player for w in at.now.wagers.standing), PLAYERS[0]))
+        case "seat":
+            yield from dict.fromkeys((*(w.seat for w in at.now.wagers.standing), SEATS[0]))
+        case "index":
+            yield from (1, 2, 3)
+        case _ if strings:
+            yield from strings
+        case _ if bool in (kind, *typing.get_args(kind)):
+            yield True
+        case _:  # as many cards as are asked for
+            spare = spares(at)
+            yield from (" ".join(spare[:n]) for n in range(1, MOST_CARDS + 1) if len(spare) >= n)
+
+
+def spares(at: OfferingTable) -> list[str]:
+    """Cards that the shoe still holds, each of another face."""
+    shoe, faces = at.now.shoe, [card.code for card in at.game.deck.cards]
+    if shoe is None:
+        return faces
+    return [code for code in faces if shoe.counts.get(code, 0) < shoe.decks]
+
 
 FACTS = (
     "link_up",
@@ -179,7 +286,7 @@ def facts(t_us: int) -> Iterator[Input]:
     yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
 
 
-def inputs(at: At) -> Iterator[Tried]:
+def inputs(at: OfferingTable) -> Iterator[Tried]:
     """All of them, and whatever may be answered or declared now, in each way."""
     t_us = at.now.t_us + 1
     for fact in facts(t_us):
@@ -200,7 +307,9 @@ def said(event: ShoeEvent, t_us: int) -> Tried:
     return named, ShoeSaid(t_us=t_us, event=event)
 
 
-def asked(at: At, command: str, args: dict[str, Any], position: str | None = None) -> Tried:
+def asked(
+    at: OfferingTable, command: str, args: dict[str, Any], position: str | None = None
+) -> Tried:
     """Somebody says so who may, with a reason and the consent of another."""
     if position is None:
         position = commands.lowest_position(command, at.game, args)
@@ -210,7 +319,7 @@ def asked(at: At, command: str, args: dict[str, Any], position: str | None = Non
     )  # fmt: skip
 
 
-def of_arming(at: At) -> Iterator[ShoeEvent]:
+def of_arming(at: OfferingTable) -> Iterator[ShoeEvent]:
     """The shoe refuses the draw that it is to be armed for, or takes it; it counts otherwise."""
     armed, shoe = at.now.armed, at.now.shoe
     if armed is not None and shoe is not None:
@@ -220,7 +329,7 @@ def of_arming(at: At) -> Iterator[ShoeEvent]:
             yield Status(drawn=drawn, unacknowledged=0)
 
 
-def next_cards(at: At) -> Iterator[CardDrawn]:
+def next_cards(at: OfferingTable) -> Iterator[CardDrawn]:
     """The card that comes next, read or not, in its turn or early, as each shoe tells of it."""
     shoe, slot = at.now.shoe, next_slot(at.now)
     if shoe is None:
@@ -232,10 +341,132 @@ def next_cards(at: At) -> Iterator[CardDrawn]:
             yield CardDrawn(card=face, hand=slot[0], index=slot[1])
 
 
-def next_pulls(at: At) -> Iterator[CardsDrawn]:
+def next_pulls(at: OfferingTable) -> Iterator[CardsDrawn]:
     """The two cards that come next, in one pull, where the shoe gives one."""
     shoe, armed = at.now.shoe, at.now.armed
     if shoe is not None and armed is not None:
         two = tuple(card(code) for code in spares(at)[-2:])
         for known in (True, False):
             yield CardsDrawn(cards=two, number=shoe.drawn + 1, order_known=known, armed=True)
+
+
+HALTING = frozenset(
+    trigger
+    for trigger in transitions.triggers()
+    for case in cases.list_cases(trigger)
+    for (state, named), lines in transitions.lines().items()
+    if named == case and state != "suspended" and any(line.to == "suspended" for line in lines)
+)
+"""Whatever may halt a table."""
+
+
+def causes(at: OfferingTable) -> Iterator[Tried]:
+    """Whatever may halt a table: what comes from the shoe and the link, and what is declared."""
+    t_us = at.now.t_us + 1
+    heard = (
+        said(event, t_us) for event in (*EVENTS_TRIED, *wrong_cards(at), *back_in_the_shoe(at))
+    )
+    happened = ((NAMES[type(fact)], fact) for fact in facts(t_us))
+    yield from ((named, each) for named, each in (*happened, *heard) if named in HALTING)
+    for args in (*declarations(at), *found_on_the_layout(at)):
+        position = args.pop("position")
+        yield asked(at, "declare", args, position=position)
+    yield asked(at, "pause", {})
+
+
+def wrong_cards(at: OfferingTable) -> Iterator[CardDrawn]:
+    """The next card where it is not one of the shoe's: of another deck, or one too many."""
+    shoe = at.now.shoe
+    if shoe is not None:
+        ours = {each.code for each in at.game.deck.cards}
+        foreign = next(code for code in CARDS if code not in ours)
+        too_many = [c for c, count in shoe.counts.items() if count >= shoe.decks and c in ours]
+        for code in (foreign, *too_many[:1]):
+            yield CardDrawn(card=card(code), number=shoe.drawn + 1, armed=at.now.armed is not None)
+
+
+def back_in_the_shoe(at: OfferingTable) -> Iterator[CardPushedBack]:
+    """The card that was drawn last goes back."""
+    played, shoe = at.now.round, at.now.shoe
+    if played is not None and played.cards and shoe is not None:
+        yield CardPushedBack(card=played.cards[-1].card, number=shoe.drawn)
+
+
+def ways_on(at: OfferingTable) -> Iterator[Tried]:
+    """What people and the shoe bring about to come out of a halt, or to play on without one."""
+    now, t_us = at.now, at.now.t_us + 1
+    for args in decisions(at):
+        position = args.pop("position")
+        yield asked(at, "decide", args, position=position)
+    for event in (*next_cards(at), *next_pulls(at), *_shoe_comes(now)):
+        yield said(event, t_us)
+    if not now.link.up:
+        yield "link_up", _link_up(now)
+    for command, args in _people_go_on(at):
+        yield asked(at, command, args)
+    if now.wake_us is not None:
+        yield "tick", Tick(t_us=max(now.wake_us, t_us))
+
+
+def _link_up(now: TableState) -> LinkUp:
+    """To the shoe that was there before."""
+    link = now.link
+    return LinkUp(
+        t_us=now.t_us + 1, connection=link.connection + 1, profile=link.profile, arm=link.arm,
+        replay=link.replay, judges=link.judges, names_hands=link.names_hands,
+    )  # fmt: skip
+
+
+def _shoe_comes(now: TableState) -> Iterator[ShoeEvent]:
+    """The shoe is there again as it was, with other cards, or anew; it judges."""
+    shoe, boot = now.shoe, now.link.boot_id or 7
+    if shoe is not None:
+        for resumed in (True, False):
+            yield Hello(
+                firmware="1", device_id=DEVICE, boot_id=boot, deck="french52", decks=shoe.decks,
+                set_id=shoe.set_id, drawn=shoe.drawn, resumed=resumed,
+            )  # fmt: skip
+    yield ShoeLoaded(set_id=f"set-{now.inputs}", decks=8 if shoe is None else shoe.decks)
+    yield from (Started(), ResetDone(command_id=1), CuttingCard())
+    if now.link.judges and now.state == "revealing":
+        for winner in ("player", "banker", "tie"):
+            yield Result(winner=winner, player_pair=False, banker_pair=False)
+
+
+def _people_go_on(at: OfferingTable) -> Iterator[tuple[str, dict[str, object]]]:
+    if at.now.halt is not None:
+        yield from (("resume", {}), ("align", {}))
+        if (hands := by_hand(at)) is not None:
+            yield "enter_round", hands
+        return
+    yield from ((command, {}) for command in _ANNOUNCED)
+    for hand in HANDS:
+        yield "expose", {"hand": hand}
+        yield "pass_cards", {"hand": hand, "player": "ann"}
+    yield "declare_new_shoe", {}
+
+
+_ANNOUNCED = ("place_your_bets", "no_more_bets", "announce_totals", "announce_outcome", "settle")
+
+
+def by_hand(at: OfferingTable) -> dict[str, object] | None:
+    """Both hands as they lie, and played to their end with cards that the shoe still holds."""
+    played = at.now.round
+    if played is None:
+        return None
+    spare = {c[0]: c for c in spares(at)}.values()
+    there = {(d.hand, d.index): d.card for d in played.cards}
+    for chosen in itertools.product(list(spare)[:4], repeat=2):
+        slots = {slot: card(chosen[slot[1] % 2]) for slot in ORDER[:4]}
+        slots |= {slot: face for slot, face in there.items() if face is not None}
+        hands = {hand: [slots[s] for s in ORDER if s[0] == hand and s in slots] for hand in HANDS}
+        try:
+            due = next_hand(*hands.values())
+            while due is not None:
+                hands[due].append(card(chosen[0]))
+                due = next_hand(*hands.values())
+        except InputRefused:
+            continue
+        if all(len(hands[hand]) >= index for hand, index in there):
+            return {hand: " ".join(c.code for c in held) for hand, held in hands.items()}
+    return None

@@ -14,7 +14,7 @@ import msgspec
 from firmware_proto.cards import CARDS
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 
@@ -22,7 +22,7 @@ CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 class Watch:
     """What must hold after every input, whatever it was."""
 
-    def __init__(self, table: Playing) -> None:
+    def __init__(self, table: TableHarness) -> None:
         self.table = table
         self.outcomes: Counter[str] = Counter()
         self.seen: set[str] = set()

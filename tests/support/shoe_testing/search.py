@@ -6,19 +6,33 @@ Must not know: any particular irregularity.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from firmware_proto.cards import card
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import TableState
+from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
+from shoe_testing.generators import (
+    ASKED,
+    OfferingTable,
+    by_hand,
+    causes,
+    decisions,
+    declarations,
+    spares,
+    ways_on,
+)
 from shoe_testing.places import Place
-from shoe_testing.possible_inputs import causes, ways_on
 from shoe_testing.reached_ends import EVERY_END, Reached, ends_reached
-from shoe_testing.tables import Playing
+from shoe_testing.tables import EnglishEvents, TableHarness
 
 
 class Way(NamedTuple):
@@ -27,7 +41,7 @@ class Way(NamedTuple):
     before: Place
     trigger: str
     happened: Input
-    table: Playing
+    table: TableHarness
     effects: list[Effect]
 
 
@@ -121,3 +135,94 @@ class Search:
 def is_open(now: TableState) -> bool:
     """Something is open that people or cards may answer."""
     return bool(stack.all_open(now)) or bool(now.early) or bool(now.opening)
+
+
+Args = dict[str, Any]
+
+HAND_ARGS = ({"hand": "player"}, {"hand": "banker"})
+PEOPLE: tuple[Args, ...] = (
+    {}, *({"player": name} for name in ("ann", "ben", "cat")), {"seat": 1}, {"seat": 3},
+)  # fmt: skip
+
+
+def answered(place: Place, command: str, args: Args, **more: Any) -> EnglishEvents:
+    """The answer to this at the place, from whoever may, with a reason and a second person."""
+    asked = {"reason": "r", "consented_by": "lee", "position": "gaming_shift_manager", **more}
+    return place.table().asks(command, **asked, **args)
+
+
+def accepted(place: Place, command: str, ways: Iterable[Args], **more: Any) -> list[Args]:
+    """Those of the ways to give this command that are taken."""
+    return [args for args in ways if answered(place, command, args, **more).accepted]
+
+
+def ways(at: OfferingTable, command: str) -> Iterator[Args]:
+    """Ways to give this command: people, hands, wagers, cards that can be meant here."""
+    yield from (args for named, args in ASKED if named == command)
+    for hand, person in itertools.product(HAND_ARGS, PEOPLE):
+        yield {**hand, **person}
+        yield {**hand, "by": "dealer"}
+    yield from PEOPLE
+    yield from ({"method": method} for method in at.game.methods)
+    yield from ({"what": what} for what in at.now.link.queries_known)
+    yield from ({"key_id": 2}, {"text": "HELLO"}, {"number": None})
+    for held in at.now.wagers.standing:
+        of = {"player": held.player, "seat": held.seat, "wager": held.wager}
+        yield of
+        yield from ({**of, "amount": amount} for amount in (1, held.amount - 1) if amount > 0)
+    for wager, seat in (("tie", 4), ("player", 1)):
+        for player in ("cat", "ann"):
+            yield {"player": player, "seat": seat, "wager": wager, "amount": 50}
+    if command == "enter_round" and (hands := by_hand(at)) is not None:
+        yield hands
+    if command == "revise_round":
+        yield from itertools.islice(complete_hands(at), 12)
+    if command == "declare":
+        yield from of_an_earlier_round(at)
+    for named, found in (("decide", decisions(at)), ("declare", declarations(at))):
+        if named == command:
+            yield from ({n: v for n, v in args.items() if n != "position"} for args in found)
+
+
+def of_an_earlier_round(at: OfferingTable) -> Iterator[Args]:
+    """A wager outside the limits that an earlier round settled."""
+    low, high = at.settings.limits.of("tie")
+    for key, amount in (("under_minimum", low - 1), ("over_maximum", (high or 0) + 1)):
+        of = {"player": "ann", "seat": 1, "wager": "tie", "amount": amount}
+        yield {"key": key, **of, "earlier": True}
+
+
+def complete_hands(at: OfferingTable) -> Iterator[Args]:
+    """Two hands of two cards each that the Table of Play deals no card to."""
+    for codes in itertools.permutations(spares(at)[:14], 4):
+        hands = [[card(code) for code in codes[:2]], [card(code) for code in codes[2:]]]
+        try:
+            due = next_hand(*hands)
+        except InputRefused:
+            continue
+        if due is None:
+            yield {"player": " ".join(codes[:2]), "banker": " ".join(codes[2:])}
+
+
+def shown(place: Place) -> dict[str, Any]:
+    at = place.at
+    return status(at.now, at.game, at.settings)
+
+
+def assert_choices_ask_what_they_want(place: Place) -> None:
+    """A choice that says nothing against it is taken, and one that does is refused."""
+    held = shown(place)
+    asks = (waiting.get("choices", []) for waiting in held["waiting"])
+    choices = held["halt"]["choices"] if held["halt"] else list(itertools.chain(*asks))
+    given = list(decisions(place.at)) if place.now.state in ("idle", "suspended") else []
+    assert {c["choice"] for c in choices} == {g["choice"] for g in given}, place
+    for choice in choices:
+        own = [g for g in given if g["choice"] == choice["choice"]]
+        ways = [{n: v for n, v in args.items() if n != "position"} for args in own]
+        position = choice["position"]
+        taken = accepted(place, "decide", ways, position=position)
+        assert bool(taken) is ("not_now" not in choice), (place, choice)
+        unreasoned = accepted(place, "decide", taken, position=position, reason=None)
+        assert unreasoned == ([] if choice.get("reason") else taken), choice
+        alone = accepted(place, "decide", taken, position=position, consented_by=None)
+        assert alone == ([] if choice.get("second_person") else taken), choice

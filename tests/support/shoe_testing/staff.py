@@ -12,16 +12,16 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.choices import At, decisions, spares
+from shoe_testing.generators import OfferingTable, decisions, spares
 from shoe_testing.table_corpus import shows_another_set
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness
 
 
-def at(table: Playing) -> At:
-    return At(table.now, table.game, table.settings)
+def at(table: TableHarness) -> OfferingTable:
+    return OfferingTable(table.now, table.game, table.settings)
 
 
-def follow(table: Playing) -> None:
+def follow(table: TableHarness) -> None:
     """One step, as the status says. Raises AssertionError where it leads nowhere."""
     said = status(table.now, table.game, table.settings)["next"]
     command, args = said["command"], said["args"]
@@ -41,7 +41,7 @@ def follow(table: Playing) -> None:
         waits(table)
 
 
-def waits(table: Playing) -> None:
+def waits(table: TableHarness) -> None:
     """What nobody says comes by itself."""
     now = table.now
     if now.state == "no_shoe":
@@ -54,14 +54,14 @@ def waits(table: Playing) -> None:
         raise AssertionError(f"nothing is next at {now}")
 
 
-def comes_back(table: Playing) -> None:
+def comes_back(table: TableHarness) -> None:
     """The cable is plugged in again; a shoe that says what it is says so."""
     table.connect()
     if table.profile == "reference" and table.now.link.boot_id is not None:
         table.hello(boot=table.now.link.boot_id)
 
 
-def decides(table: Playing) -> bool:
+def decides(table: TableHarness) -> bool:
     """Of what is offered the first that is taken: ends first, then whatever leads on."""
     opened = stack.due_decision(at(table))
     assert opened is not None
@@ -80,7 +80,7 @@ def decides(table: Playing) -> bool:
     )
 
 
-def plays_out(table: Playing, *, within: int = 40) -> None:
+def plays_out(table: TableHarness, *, within: int = 40) -> None:
     """Follows what is next until the round is over."""
     rounds = table.now.rounds
     for _ in range(within):

@@ -22,17 +22,17 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.state import TableState
-from shoe_testing.tables import ROUNDS, Playing
+from shoe_testing.tables import ROUNDS, TableHarness
 
-Session = Callable[[Playing], None]
+Session = Callable[[TableHarness], None]
 
 
-def whole_round(table: Playing) -> None:
+def whole_round(table: TableHarness) -> None:
     table.play(ROUNDS["both draw"])
     table.play(ROUNDS["Player natural"])
 
 
-def power_cut(table: Playing) -> None:
+def power_cut(table: TableHarness) -> None:
     table.restart("b1")
     table.connect()
     half_a_round(table)
@@ -41,7 +41,7 @@ def power_cut(table: Playing) -> None:
     table.refers("void")
 
 
-def power_and_a_window(table: Playing) -> None:
+def power_and_a_window(table: TableHarness) -> None:
     half_a_round(table)
     table.does("declare", key="power_failure", reason="the lights went out")
     table.looks()
@@ -51,7 +51,7 @@ def power_and_a_window(table: Playing) -> None:
     table.does("decide", choice="play_on", reason="light again")
 
 
-def shoe_reset(table: Playing) -> None:
+def shoe_reset(table: TableHarness) -> None:
     half_a_round(table)
     table.does("declare", key="device_reset", reason="drawn too early")
     table.does("decide", choice="close_window")
@@ -64,7 +64,7 @@ def shoe_reset(table: Playing) -> None:
     table.does("decide", choice="keep_cards")
 
 
-def hands_astray(table: Playing) -> None:
+def hands_astray(table: TableHarness) -> None:
     """A hand was seen in error; then a Player leaves with a card that nobody knows."""
     table.open_round()
     table.deal("2D 3C TS TH")
@@ -81,7 +81,7 @@ def hands_astray(table: Playing) -> None:
         table.asks("decide", choice="replaced", consented_by="lee")
 
 
-def drawn_as_one(table: Playing) -> None:
+def drawn_as_one(table: TableHarness) -> None:
     """Two of the first four together, put in order; then third cards, ordered by the pit."""
     if table.now.shoe is None:
         table.play(ROUNDS["both stand"])
@@ -104,16 +104,16 @@ def drawn_as_one(table: Playing) -> None:
         table.asks("decide", choice="enter", card=code, consented_by="lee")
 
 
-def pull(table: Playing, *codes: str, order_known: bool) -> None:
+def pull(table: TableHarness, *codes: str, order_known: bool) -> None:
     table.says(CardsDrawn(cards=tuple(card(code) for code in codes), order_known=order_known))
 
 
-def half_a_round(table: Playing) -> None:
+def half_a_round(table: TableHarness) -> None:
     table.open_round()
     table.deal("2D 3C TS")
 
 
-def link_lost(table: Playing) -> None:
+def link_lost(table: TableHarness) -> None:
     half_a_round(table)
     table.disconnect()
     table.connect()
@@ -128,7 +128,7 @@ def link_lost(table: Playing) -> None:
         table.hello()
 
 
-def hello_first(table: Playing) -> None:
+def hello_first(table: TableHarness) -> None:
     """The link is lost before the shoe was ever said to be of a boot."""
     half_a_round(table)
     table.disconnect()
@@ -136,7 +136,7 @@ def hello_first(table: Playing) -> None:
     table.rules("play_on")
 
 
-def wrong_cards(table: Playing) -> None:
+def wrong_cards(table: TableHarness) -> None:
     half_a_round(table)
     table.draw(None)
     table.draw("9C")
@@ -147,7 +147,7 @@ def wrong_cards(table: Playing) -> None:
     table.rules("void")
 
 
-def drawn_early(table: Playing) -> None:
+def drawn_early(table: TableHarness) -> None:
     table.open_round()
     table.deal("7D 7C TS TH")
     table.draw("4C")
@@ -170,14 +170,14 @@ def drawn_early(table: Playing) -> None:
     table.rules("void")
 
 
-def cutting_card(table: Playing) -> None:
+def cutting_card(table: TableHarness) -> None:
     table.says(CuttingCard())
     table.play(ROUNDS["both stand"])
     shows_another_set(table)
     table.open_round()
 
 
-def no_shoe(table: Playing) -> None:
+def no_shoe(table: TableHarness) -> None:
     table.load("set-2", decks=6)
     table.draw("9C", number=1)
     table.rules("set_aside")
@@ -188,7 +188,7 @@ def no_shoe(table: Playing) -> None:
     table.rules("play_on")
 
 
-def halts_between(table: Playing) -> None:
+def halts_between(table: TableHarness) -> None:
     table.says(Gap(first=3, last=5))
     table.says(Status(drawn=4, unacknowledged=0))
     table.rules("play_on")
@@ -199,7 +199,7 @@ def halts_between(table: Playing) -> None:
     table.says(CardDrawn(card=card("9C"), hand="burn", index=1))
 
 
-def judged_otherwise(table: Playing) -> None:
+def judged_otherwise(table: TableHarness) -> None:
     table.open_round()
     table.deal(ROUNDS["both stand"])
     table.judges("player")
@@ -210,7 +210,7 @@ def judged_otherwise(table: Playing) -> None:
     table.rules("play_on")
 
 
-def never_judged(table: Playing) -> None:
+def never_judged(table: TableHarness) -> None:
     table.open_round()
     table.deal(ROUNDS["both stand"])
     table.turn_over()
@@ -219,7 +219,7 @@ def never_judged(table: Playing) -> None:
     table.tick()
 
 
-def unheard(table: Playing) -> None:
+def unheard(table: TableHarness) -> None:
     """Bytes that could not be read, between rounds and in one, with a burn and a late result."""
     table.says(CardDrawn(card=card("9C"), hand="burn"))
     table.says(Discarded(reason="form"))
@@ -231,14 +231,14 @@ def unheard(table: Playing) -> None:
     table.rules("void")
 
 
-def another_set(table: Playing) -> None:
+def another_set(table: TableHarness) -> None:
     table.does("change_shoe")
     table.does("declare_new_shoe")
     table.does("declare_cutting_card")
     table.play(ROUNDS["both draw"])
 
 
-def shows_another_set(table: Playing) -> None:
+def shows_another_set(table: TableHarness) -> None:
     """The next set of cards, as such a shoe or those at it tell of it."""
     if table.bee_tek:
         table.does("declare_new_shoe")
@@ -289,7 +289,7 @@ def kind_of(shoe: str) -> dict[str, Any]:
 
 def played(session: Session, *, shoe: str, way: dict[str, Any]) -> list[TableState]:
     """The states between the inputs of one session."""
-    table = Playing(**kind_of(shoe), **way)
+    table = TableHarness(**kind_of(shoe), **way)
     passed = [table.now]
     table.step = lambda: passed.append(table.now)
     table.open_shoe()
@@ -309,12 +309,12 @@ def passed_through() -> tuple[tuple[str, int, TableState], ...]:
     )
 
 
-def at(shoe: str, way: int, now: TableState) -> Playing:
+def at(shoe: str, way: int, now: TableState) -> TableHarness:
     """A table in this state."""
-    return Playing(**kind_of(shoe), state=now, **WAYS[way])
+    return TableHarness(**kind_of(shoe), state=now, **WAYS[way])
 
 
-def goes_on(table: Playing) -> None:
+def goes_on(table: TableHarness) -> None:
     """Staff who want the next round: one step towards it.
 
     A choice that is refused is followed by the next one; what is physical (a cable, a set of
@@ -343,7 +343,7 @@ def goes_on(table: Playing) -> None:
         finishes(table)
 
 
-def decides(table: Playing) -> None:
+def decides(table: TableHarness) -> None:
     """Whatever ends the step that is open, or, where a review cannot be over, leads on from it."""
     top = table.now.halt.current
     if not PROCEDURES[top.key].pause:
@@ -362,7 +362,7 @@ def decides(table: Playing) -> None:
         table.does("declare", key="other", reason="something is missing")
 
 
-def finishes(table: Playing) -> None:
+def finishes(table: TableHarness) -> None:
     """The step that the revealing table waits for."""
     played = table.now.round
     assert played is not None
@@ -376,7 +376,7 @@ def finishes(table: Playing) -> None:
         table.does("announce_outcome")
 
 
-def spare(table: Playing) -> str:
+def spare(table: TableHarness) -> str:
     """A card that the shoe still holds."""
     shoe = table.now.shoe
     assert shoe is not None

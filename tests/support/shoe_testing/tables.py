@@ -9,6 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from firmware_proto.cards import Card, card
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import CardDrawn, Hello, Result, ShoeEvent, ShoeLoaded
@@ -30,6 +32,7 @@ from shoe_ctl.table.inputs import (
 )
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
+from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts import catalogue
 
 DEVICE = "SH-0042"
@@ -68,7 +71,7 @@ def cards(codes: str) -> list[Card]:
     return [card(code) for code in codes.split()]
 
 
-class InEnglish(NamedTuple):
+class EnglishEvents(NamedTuple):
     """A command's answer as people read it; ``answer`` is what the table gave."""
 
     accepted: bool
@@ -80,7 +83,7 @@ class InEnglish(NamedTuple):
     answer: Answer
 
     @classmethod
-    def of(cls, answer: Answer) -> InEnglish:
+    def of(cls, answer: Answer) -> EnglishEvents:
         said = (answer.error, answer.message)
         error, text = (None if one is None else catalogue.text(one) for one in said)
         return cls(answer.accepted, error, answer.needs, answer.halted, answer.asks, text, answer)
@@ -90,7 +93,7 @@ class InEnglish(NamedTuple):
         return self.answer.command_id
 
 
-class Playing:
+class TableHarness:
     """One table. ``events`` are all it told, ``desires`` each change of the shoe's state."""
 
     def __init__(
@@ -143,7 +146,7 @@ class Playing:
     def says(self, event: ShoeEvent, *, t_us: int | None = None) -> list[Effect]:
         return self.feed(ShoeSaid(t_us=self.t_us if t_us is None else t_us, event=event))
 
-    def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> InEnglish:
+    def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> EnglishEvents:
         envelope = {
             key: more.pop(key)
             for key in ("command_id", "round_id", "reason", "consented_by")
@@ -158,7 +161,7 @@ class Playing:
             **{"command_id": f"c{self.now.inputs}", **envelope},
         )
         (answer,) = (e for e in self.feed(asked) if isinstance(e, Answer))
-        return InEnglish.of(answer)
+        return EnglishEvents.of(answer)
 
     def does(self, command: str, **more: Any) -> None:
         answer = self.asks(command, **more)
@@ -226,7 +229,7 @@ class Playing:
     def load(self, set_id: str = "set-1", decks: int | None = 8) -> list[Effect]:
         return self.says(ShoeLoaded(set_id=set_id, decks=decks))
 
-    def open_shoe(self) -> Playing:
+    def open_shoe(self) -> TableHarness:
         """A shoe at the table, ready for the first round."""
         self.connect()
         if self.bee_tek:
@@ -259,6 +262,8 @@ class Playing:
         if len(dealt) < 4:
             return SLOTS[len(dealt or self.now.opening)]
         assert self.now.round is not None
+        if any(d.card is None for d in dealt):
+            return ("player", 3)  # without that card nobody can say whose is due
         hand = next_hand(self.now.round.hand("player"), self.now.round.hand("banker"))
         return ("player", 1) if hand is None else (hand, 3)
 
@@ -345,3 +350,93 @@ def balanced(now: TableState) -> bool:
         return True
     out = sum(shoe.counts.values()) + shoe.unknown
     return shoe.unknown >= 0 and shoe.drawn + shoe.uncounted == out + shoe.returned
+
+
+PIT_PEOPLE = {"supervisor": "pit_supervisor", "manager": "pit_manager"}
+CASINO = "assistant_casino_manager"
+HLGA: dict[str, Any] = {"method": "C", "area": "Paiza Club"}
+BOTH_DRAW = "2D 3C TS TH"
+STAND = "7D 7C TS TH"
+BANKER_WINS = "2D 8C TS TH"
+PLAYER_WINS = "9C 2D KD 3H"
+TIED = "9C 9D KD KH"
+
+Stake = tuple[str, int, str, int]
+
+
+def method_table(method: str = "A", **given: Any) -> TableHarness:
+    area = {"area": "Paiza Club"} if method == "C" else {}
+    return TableHarness(**{"method": method, **area, **given}).open_shoe()
+
+
+def staked_table(*stakes: Stake, method: str = "A", **given: Any) -> TableHarness:
+    table = method_table(method, **given)
+    place_bets(table, *stakes)
+    return table
+
+
+def place_bets(table: TableHarness, *stakes: Stake) -> None:
+    """*Place your bets*, and these: who, at which seat, on what, how much."""
+    table.does("place_your_bets")
+    for player, seat, wager, amount in stakes:
+        table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
+
+
+def dealt_table(
+    *stakes: Stake, method: str = "A", codes: str = BOTH_DRAW, **given: Any
+) -> TableHarness:
+    """The initial deal lies face down."""
+    table = staked_table(*stakes, method=method, **given)
+    table.does("no_more_bets")
+    for code in codes.split():
+        table.draw(code)
+    return table
+
+
+def exposed_table(*stakes: Stake, **given: Any) -> TableHarness:
+    """As ``dealt``, with both hands passed where they are due to somebody, and exposed."""
+    table = dealt_table(*stakes, **given)
+    for hand in ("player", "banker"):
+        table.asks("pass_cards", hand=hand)
+        table.does("expose", hand=hand)
+    return table
+
+
+def refusal_of(table: TableHarness, command: str, **more: Any) -> str:
+    """Why the command is refused; nothing is changed by it, and the room hears nothing."""
+    public = len(table.public)
+    before = table.now
+    answer = table.asks(command, **more)
+    assert not answer.accepted, answer
+    assert len(table.public) == public
+    for part in ("state", "round", "control", "method", "wagers"):
+        assert getattr(table.now, part) == getattr(before, part)
+    assert answer.error is not None
+    return answer.error
+
+
+def restricted_data(table: TableHarness, kind: str) -> list[dict[str, Any]]:
+    """What the restricted stream was told."""
+    return [
+        e.data if e.restricted_data is None else e.restricted_data
+        for e in table.events
+        if e.type == kind
+    ]
+
+
+IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
+
+
+def wager_table(limits: dict[str, Any] | None = None, **given: Any) -> TableHarness:
+    given["limits"] = msgspec.convert(limits or {}, TableLimits)
+    return TableHarness(**given).open_shoe()
+
+
+def betting_table(limits: dict[str, Any] | None = None, **given: Any) -> TableHarness:
+    table = wager_table(limits, **given)
+    table.does("place_your_bets")
+    return table
+
+
+def place_bet(table: TableHarness, wager: str = "player", amount: int = 500, **more: Any) -> None:
+    table.does("place_wager", **{"player": "ann", "seat": 3, **more}, wager=wager, amount=amount)

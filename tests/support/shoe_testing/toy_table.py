@@ -21,8 +21,8 @@ from firmware_proto.events import (
     Status,
 )
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from shoe_testing.memory_port import MemoryPort
 from simulators.faults import Line
-from simulators.ports.memory import MemoryPort
 from simulators.shoe.device import Device
 from simulators.shoe.judge import Judge
 from simulators.table.dealer import Dealer

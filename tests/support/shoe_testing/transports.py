@@ -4,15 +4,117 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
+import termios
+import time
 import tty
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Query
 from firmware_proto.events import Discarded, Error, ShoeEvent, Standby
 from firmware_proto.profiles import SerialSettings
 from firmware_proto.session import Capabilities, DeviceSession, HostSession, ReceivedEvent, Resume
-from shoe_ctl.link.transport import TransportLost
+from shoe_ctl.link.address import parse_address
+from shoe_ctl.link.connection import Connection, Reception
+from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
+from shoe_ctl.link.openers import opener
+from shoe_ctl.link.reconnect import Supervisor
+from shoe_ctl.link.transport import Opener, Transport, TransportLost
+from shoe_testing.simulated_usb import UsbBus, UsbPort
+from simulators.ports.port import Port
+from simulators.ports.pty import PtyPort
+from simulators.ports.tcp import TcpPort
+
+PTY_PATIENCE_S = 30.0
+MOST_AT_ONCE = 256
+
+
+class Pty:
+    """A pty, and the path of its host's end."""
+
+    def __init__(self) -> None:
+        self._end, host = os.openpty()
+        self.path = os.ttyname(host)
+        self.made = os.fstat(host).st_ctime_ns
+        self._settings = termios.tcgetattr(host)
+        os.close(host)
+        os.set_blocking(self._end, False)
+        self._open = True
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            os.close(self._end)
+
+    @property
+    def untouched(self) -> bool:
+        """Nobody wrote into it, nobody set it otherwise."""
+        try:
+            written = os.read(self._end, 4096)
+        except OSError:  # nothing is there, and nobody has the other end open
+            written = b""
+        return not written and self.now_set() == self._settings
+
+    def now_set(self) -> list[object]:
+        host = os.open(self.path, os.O_RDWR | os.O_NOCTTY)
+        try:
+            return termios.tcgetattr(host)
+        finally:
+            os.close(host)
+
+
+@contextmanager
+def another_with_the_number_of(path: str, made: int) -> Iterator[Pty]:
+    """Another program's pty that was given the number of one that is gone, made at ``made``."""
+    others: list[Pty] = []
+    until_s = time.monotonic() + PTY_PATIENCE_S
+    try:
+        while time.monotonic() < until_s:
+            other = Pty()
+            if other.path == path and other.made == made:  # within one tick of the kernel's clock
+                other.close()
+                continue
+            others.append(other)
+            if other.path == path:
+                yield other
+                return
+            while len(others) > MOST_AT_ONCE:  # programs beside this one make ptys, too
+                others.pop(0).close()
+        pytest.fail(f"{path} was not given out again")
+    finally:
+        for other in others:
+            other.close()
+
+
+AT_HOME = """
+import fcntl, os, sys, termios
+os.setsid()
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDWR), termios.TIOCSCTTY, 0)
+print(flush=True)
+input()
+"""
+
+
+@contextmanager
+def somebody_at(path: str) -> Iterator[int]:
+    """A session whose terminal this is, as a shell has one."""
+    with subprocess.Popen(
+        [sys.executable, "-c", AT_HOME, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process.pid
+        finally:
+            process.communicate(b"\n")
+
 
 CAPABILITIES = Capabilities(
     arm=True, replay=True, judges=False, names_hands=False, decks=("french52",)
@@ -250,3 +352,144 @@ async def until(true: Callable[[], bool], timeout_s: float = 10.0) -> None:
     async with asyncio.timeout(timeout_s):
         while not true():  # noqa: ASYNC110 - what is waited for has no event of its own
             await asyncio.sleep(0.001)
+
+
+class LinkOwner:
+    """An owner of a link: notes what it is told, acknowledges what it is given."""
+
+    def __init__(
+        self,
+        opener: Opener,
+        profile: LineProfile | None = None,
+        *,
+        arrivals: Arrivals = nothing_arrives,
+    ) -> None:
+        self.clock = HandClock()
+        self.profile = profile or LineProfile()
+        self.told: list[str] = []
+        self.last = 0
+        self.inside = 0
+        self.go = asyncio.Event()
+        self.go.set()
+        self.link = Supervisor(
+            name="bac-07",
+            profile=self.profile,
+            settings={},
+            opener=opener,
+            clock=self.clock,
+            resume=lambda: Resume("SH-1", self.last) if self.last else None,
+            on_up=self.on_up,
+            on_lost=self.on_lost,
+            on_reception=self.on_reception,
+            first_connection=41,
+            arrivals=arrivals,
+        )
+
+    async def _note(self, what: str) -> None:
+        assert self.inside == 0, "callbacks overlap"
+        self.inside += 1
+        self.told.append(what)
+        try:
+            await asyncio.sleep(0)
+            await self.go.wait()
+        finally:
+            self.inside -= 1
+
+    async def on_up(self, connection: Connection) -> None:
+        await self._note(f"up {connection.number}")
+
+    async def on_lost(self, reason: str) -> None:
+        await self._note(f"lost {reason}")
+
+    async def on_reception(self, reception: Reception) -> None:
+        await self._note(f"{reception.connection}@{reception.offset} {reception.chunk!r}")
+        if reception.heard:
+            self.last = int(str(reception.heard[-1].seq))
+            assert self.link.connection is not None
+            self.link.connection.stored(self.last)
+
+
+async def end_link(running: asyncio.Task[None]) -> None:
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+TRANSPORT_KINDS = ("pty", "tcp", "usb")
+TRANSPORT_SETTINGS = SerialSettings(baud=115200)
+
+
+def port_of(kind: str, folder: Path, bus: Any) -> Port:
+    """A port of this kind, not yet plugged in."""
+    if kind == "pty":
+        return PtyPort(str(folder / "SH-0042"))
+    return TcpPort("127.0.0.1", 0) if kind == "tcp" else UsbPort(bus, "SH-0042")
+
+
+class TransportEnd:
+    """The shoe's end: is the port's Wire, keeps what it hears, counts the connections."""
+
+    def __init__(self, kind: str, folder: Path, executor: ThreadPoolExecutor) -> None:
+        self.bus = UsbBus()
+        self.port = port_of(kind, folder, self.bus)
+        self.heard = bytearray()
+        self.connections = 0
+        self.connected = False
+        self.port.start(self)
+        self.name = parse_address(self.port.address)
+        self.open: Opener = opener(self.name, TRANSPORT_SETTINGS, executor, lambda: self.bus)
+
+    def opened(self) -> None:
+        self.connections += 1
+        self.connected = True
+
+    def received(self, data: bytes) -> None:
+        self.heard += data
+
+    def closed(self) -> None:
+        self.connected = False
+
+    def drained(self) -> None:
+        pass
+
+    async def connect(self) -> Transport:
+        """An open transport whose shoe has seen it open."""
+        before = self.connections
+        transport = await self.open()
+        await until(lambda: self.connections > before)
+        return transport
+
+    async def hear(self, size: int) -> bytes:
+        """All that the host sent, once it is so much."""
+        await until(lambda: len(self.heard) >= size)
+        return bytes(self.heard)
+
+
+@asynccontextmanager
+async def plugged_in(kind: str, folder: Path) -> AsyncIterator[TransportEnd]:
+    with ThreadPoolExecutor(1) as executor:
+        end = TransportEnd(kind, folder, executor)
+        try:
+            yield end
+        finally:
+            end.port.close()
+
+
+async def is_readable(transport: Transport) -> None:
+    """Waits until the transport says that there is something to read, or a loss."""
+    woken = asyncio.Event()
+    transport.when_readable(woken.set)
+    try:
+        async with asyncio.timeout(10):
+            await woken.wait()
+    finally:
+        transport.when_readable(None)
+
+
+async def read_bytes(transport: Transport, size: int) -> bytes:
+    """Reads until so many bytes are there."""
+    data = b""
+    while len(data) < size:
+        await is_readable(transport)
+        data += transport.read()
+    return data

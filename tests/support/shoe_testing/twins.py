@@ -21,7 +21,7 @@ from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import next_slot
 from shoe_ctl.table.status import status
 from shoe_testing.staff import at
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness
 
 Faces = tuple[str | None, str | None]
 """What the one shoe reads of a card, and what the other does."""
@@ -33,12 +33,12 @@ class Twins:
     """``one`` and ``other``. ``parted``: the room has seen a card that is not the same at both."""
 
     def __init__(self, **given: Any) -> None:
-        self.one, self.other = Playing(**given), Playing(**given)
+        self.one, self.other = TableHarness(**given), TableHarness(**given)
         self.one.open_shoe()
         self.other.open_shoe()
         self.compared = 0
 
-    def both(self, step: Callable[[Playing], object]) -> None:
+    def both(self, step: Callable[[TableHarness], object]) -> None:
         """The same at both tables."""
         self._each(step, step)
 
@@ -63,7 +63,7 @@ class Twins:
         self._each(judges, judges)
 
     def _each(
-        self, at_one: Callable[[Playing], object], at_other: Callable[[Playing], object]
+        self, at_one: Callable[[TableHarness], object], at_other: Callable[[TableHarness], object]
     ) -> None:
         told = len(self.one.effects), len(self.other.effects)
         at_one(self.one)
@@ -80,19 +80,19 @@ class Twins:
         return seen(self.one) != seen(self.other)
 
 
-def place_named(table: Playing) -> tuple[str, int]:
+def place_named(table: TableHarness) -> tuple[str, int]:
     """Where an Angel Eye says that the next card belongs."""
     return next_slot(table.now) or ("player", 3)
 
 
-def is_repeat(table: Playing, face: str | None) -> bool:
+def is_repeat(table: TableHarness, face: str | None) -> bool:
     """An Angel Eye that names this card for the place where it lies says the same again."""
     dealt = () if table.now.round is None else table.now.round.cards
     there = [d.card.code for d in dealt if d.card and (d.hand, d.index) == place_named(table)]
     return table.angel_eye and face in there
 
 
-def draw(table: Playing, face: str | None, armed: bool | None = None) -> None:
+def draw(table: TableHarness, face: str | None, armed: bool | None = None) -> None:
     """As such a shoe tells of it; which place it names never depends on what it has read."""
     shoe = table.now.shoe
     named: dict[str, Any] = {}
@@ -105,13 +105,13 @@ def draw(table: Playing, face: str | None, armed: bool | None = None) -> None:
     table.says(CardDrawn(card=None if face is None else card(face), **named))
 
 
-def together(table: Playing, pair: tuple[str | None, str | None], order_known: bool) -> None:
+def together(table: TableHarness, pair: tuple[str | None, str | None], order_known: bool) -> None:
     """Two cards in one pull."""
     cards = tuple(None if face is None else card(face) for face in pair)
     table.says(CardsDrawn(cards=cards, order_known=order_known))
 
 
-def judges(table: Playing) -> None:
+def judges(table: TableHarness) -> None:
     """The shoe's own result, where by its cards the round is complete."""
     played = table.now.round
     if not table.angel_eye or played is None or any(d.card is None for d in played.cards):
@@ -128,7 +128,7 @@ def judges(table: Playing) -> None:
         table.says(Result(winner=winner, **pairs))
 
 
-def seen(table: Playing) -> object:
+def seen(table: TableHarness) -> object:
     """What the room has seen of the cards."""
     now = table.now
     dealt = () if now.round is None else now.round.cards
@@ -153,7 +153,7 @@ def _public(effect: Effect) -> object:
     return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
 
 
-def known(table: Playing) -> object:
+def known(table: TableHarness) -> object:
     """What anyone at the table can see of it: its status, its shoe's lock, what is offered."""
     now = table.now
     shown = status(now, table.game, table.settings)

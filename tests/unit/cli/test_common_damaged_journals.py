@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.codec import Kind
-from shoe_testing.journals import records, spoil
-from shoe_testing.wire_table import dealt
+from shoe_testing.journals import dealt_journal, records, spoil
 
 ROUNDS = 3
 CARD = b'"type":"card_drawn"'
@@ -23,7 +22,7 @@ CARD = b'"type":"card_drawn"'
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("written") / "journal.db"
-    dealt(path, "reference", ROUNDS)
+    dealt_journal(path, "reference", ROUNDS)
     return path
 
 

@@ -13,9 +13,9 @@ import pytest
 from shoe_ctl.cli.common import COLUMNS
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.terminal_text import cell_width, pad, printable, wrap
-from shoe_testing.terminal import BIN, BOX, COLOUR, on_terminal
-from shoe_testing.wire_table import dealt
-from tests.unit.cli.test_main_examples import answering_daemon
+from shoe_testing.cli import BIN, BOX, COLOUR, on_terminal
+from shoe_testing.journals import dealt_journal
+from shoe_testing.socket_client import answering_daemon
 
 COMMANDS = ("odds", "games", "doctor", "rounds", "status")
 
@@ -24,7 +24,7 @@ COMMANDS = ("odds", "games", "doctor", "rounds", "status")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
     """Each command that shows a table, with what it needs."""
     folder = tmp_path_factory.mktemp("tables")
-    dealt(folder / "journal.db", "reference", 3)
+    dealt_journal(folder / "journal.db", "reference", 3)
     with answering_daemon(folder) as path:
         yield {
             "odds": ["odds", "fa_fa_fabulous_4"],

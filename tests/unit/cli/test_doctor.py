@@ -31,7 +31,7 @@ from shoe_ctl.link.discovery import Access, Identity, SerialFound, System, UsbFo
 from shoe_ctl.link.doctor import Cause, Diagnosis
 from shoe_testing.command_server import run_command
 from shoe_testing.paths import ROOT
-from simulators.ports.usb_bus import UsbBus
+from shoe_testing.simulated_usb import UsbBus
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 

@@ -7,27 +7,18 @@ import re
 import shlex
 import shutil
 import signal
-import socketserver
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 
-from shoe_ctl.api.requests import Command, RedeliverRequest, StatusRequest, read_request
-from shoe_ctl.cli import table_pages
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.games import catalog
-from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.status import status
-from shoe_ctl.texts.catalogue import with_texts
-from shoe_testing.help_pages import commands, examples
-from shoe_testing.tables import Playing
+from shoe_testing.cli import all_commands, help_examples
+from shoe_testing.socket_client import answering_daemon
 
 ROUNDS = 12
 BIN = Path(sys.executable).parent
@@ -115,9 +106,9 @@ def deal(folder: Path) -> None:
 
 OTHERS = [
     (words, example)
-    for words in commands()
+    for words in all_commands()
     if words[:2] != TABLE
-    for example in examples(words)
+    for example in help_examples(words)
     if not example.startswith("shoectl table ")
 ]
 
@@ -154,55 +145,6 @@ def test_an_example_does_what_it_says(
     assert child.returncode == 130, shown
 
 
-# Commands of a table.
-
-
-class Daemon(socketserver.StreamRequestHandler):
-    """Takes what a daemon would take, whatever the table is at."""
-
-    def handle(self) -> None:
-        for line in self.rfile:
-            self.wfile.write(msgspec.json.encode(answer(line)) + b"\n")
-
-
-def answer(line: bytes) -> dict[str, object]:
-    """The answer of a table that can do everything.
-
-    Raises:
-        AssertionError: no table takes a command with such arguments.
-    """
-    match read_request(line):
-        case StatusRequest():
-            playing = Playing().open_shoe()
-            held = with_texts(status(playing.now, playing.game, playing.settings))
-            return {"user": "kim", "position": "gaming_shift_manager", "tables": [held]}
-        case RedeliverRequest():
-            return {"redelivered": []}
-        case Command() as command:
-            args = dict(command.args)
-            if command.command == "declare":
-                assert args["key"] in {line.name for line in table_pages.declared()}
-            elif command.command == "decide":
-                assert args["choice"] in table_pages.choice_names()
-            elif command.command in COMMANDS:
-                msgspec.convert(args, COMMANDS[command.command].args)
-            return {"command_id": command.command_id, "accepted": True, "events": ["t/p1"]}
-    raise AssertionError(line)
-
-
-@contextmanager
-def answering_daemon(folder: Path) -> Iterator[Path]:
-    """A socket in this folder where the answers come from."""
-    path = folder / "s"
-    with socketserver.ThreadingUnixStreamServer(str(path), Daemon) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield path
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture(scope="module")
 def at_the_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("table")
@@ -218,8 +160,8 @@ ANSWERS = ("done: t/p1", "nothing is parked", "bac-07      tiger, Method B: idle
 
 OF_A_TABLE = [
     example
-    for words in commands()
-    for example in examples(words)
+    for words in all_commands()
+    for example in help_examples(words)
     if example.startswith("shoectl table ")
 ]
 

@@ -9,26 +9,26 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.main import COMMANDS, shoectl
 from shoe_ctl.cli.table_pages import PAGES
-from shoe_testing.help_pages import PROGRAMS, WIDTH, commands, examples, help_of
+from shoe_testing.cli import HELP_WIDTH, PROGRAM_COMMANDS, all_commands, help_examples, help_of
 
-EACH = pytest.mark.parametrize("words", commands(), ids=" ".join)
+EACH = pytest.mark.parametrize("words", all_commands(), ids=" ".join)
 
 
 def test_every_command_is_looked_at() -> None:
-    assert len(commands()) == 1 + len(COMMANDS) + len(PAGES) + 3
+    assert len(all_commands()) == 1 + len(COMMANDS) + len(PAGES) + 3
 
 
 @EACH
 def test_help_has_an_example_of_the_command_on_lines_of_its_own(words: tuple[str, ...]) -> None:
     command = " ".join(words)
-    shown = examples(words)
+    shown = help_examples(words)
     assert any(re.match(rf"(.* \| )?{command}( |$)", example) for example in shown)
 
 
 @EACH
 def test_help_fits_eighty_columns_and_is_free_of_control_characters(words: tuple[str, ...]) -> None:
     for line in help_of(words):
-        assert len(line) <= WIDTH
+        assert len(line) <= HELP_WIDTH
         assert line.isprintable()
         assert "\\b" not in line
 
@@ -66,14 +66,14 @@ def test_a_summary_in_a_list_of_commands_is_not_cut() -> None:
     ],
 )
 def test_a_wrong_word_gets_a_suggestion(program: str, words: list[str], meant: str) -> None:
-    ran = CliRunner().invoke(PROGRAMS[program], words, prog_name=program)
+    ran = CliRunner().invoke(PROGRAM_COMMANDS[program], words, prog_name=program)
     assert ran.exit_code == 2
     assert meant in ran.output
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", PROGRAM_COMMANDS)
 def test_each_program_has_a_version(program: str) -> None:
-    ran = CliRunner().invoke(PROGRAMS[program], ["--version"], prog_name=program)
+    ran = CliRunner().invoke(PROGRAM_COMMANDS[program], ["--version"], prog_name=program)
     assert re.fullmatch(rf"{program}, version \d+\.\d+\.\d+\n", ran.output)
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.terminal_text import printable
-from shoe_testing.journals import records, spoil
-from shoe_testing.wire_table import dealt
+from shoe_testing.journals import dealt_journal, records, spoil
 
 
 @given(st.text())
@@ -34,7 +33,7 @@ def test_it_is_cut_where_there_is_no_more_room(text: str, most: int) -> None:
 
 def test_an_account_spells_out_what_was_recorded(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    dealt(path, "reference", 2)
+    dealt_journal(path, "reference", 2)
     (opened, *_) = (r for r in records(path) if b'"type":"round.card_drawn"' in r.body)
     body = opened.body.replace(b'"hand":"player"', b'"hand":"\\u001b[31mred\\u202e"')
     assert body != opened.body
@@ -46,7 +45,7 @@ def test_an_account_spells_out_what_was_recorded(tmp_path: Path) -> None:
 
 def test_differences_spell_out_what_was_recorded(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    dealt(path, "reference", 2)
+    dealt_journal(path, "reference", 2)
     (outcome, *_) = (r for r in records(path) if b'"type":"round.outcome"' in r.body)
     body = outcome.body.replace(b'"winner":"', b'"winner":"\\u202e')
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, outcome.n)))

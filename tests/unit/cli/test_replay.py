@@ -22,8 +22,7 @@ from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
-from shoe_testing.journals import records, spoil
-from shoe_testing.wire_table import DEVICE, KEY, dealt
+from shoe_testing.journals import DEVICE, KEY, dealt_journal, records, spoil
 
 ROUNDS = 12
 HIDE, SHOW, UP_AND_CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[1A\r\x1b[K"
@@ -34,7 +33,7 @@ HIDE, SHOW, UP_AND_CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[1A\r\x1b[K"
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A set of cards from a shoe that proved itself."""
     path = tmp_path_factory.mktemp("keyed") / "journal.db"
-    dealt(path, "reference", ROUNDS, keyed=True)
+    dealt_journal(path, "reference", ROUNDS, keyed=True)
     return path
 
 

@@ -22,8 +22,8 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.round_report.lookup import rounds_opened_after
 from shoe_ctl.round_report.rounds import RoundLine, ShoeLine, lines
-from shoe_testing.scenario_daemon import played
-from shoe_testing.wire_table import dealt
+from shoe_testing.daemon import play_through_daemon
+from shoe_testing.journals import dealt_journal
 from simulators.table.scenario import find as scenario
 
 ROUNDS = 12
@@ -33,7 +33,7 @@ SHOECTL = str(Path(sys.executable).parent / "shoectl")
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("dealt") / "journal.db"
-    dealt(path, "reference", ROUNDS)
+    dealt_journal(path, "reference", ROUNDS)
     return path
 
 
@@ -112,7 +112,7 @@ def test_csv_and_json_are_not_both_given(journal: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_revised_outcome_is_listed_as_it_was_told_last(tmp_path: Path) -> None:
-    await played(scenario("outcome_revised"), tmp_path)
+    await play_through_daemon(scenario("outcome_revised"), tmp_path)
     with Reader.open(tmp_path / "journal.db") as reader:
         shoe, first, *_ = lines(reader)
     assert isinstance(shoe, ShoeLine) and isinstance(first, RoundLine)
@@ -122,7 +122,7 @@ async def test_a_revised_outcome_is_listed_as_it_was_told_last(tmp_path: Path) -
 
 @pytest.mark.slow
 async def test_a_void_round_and_its_irregularity_are_listed(tmp_path: Path) -> None:
-    await played(scenario("power_failure_void"), tmp_path)
+    await play_through_daemon(scenario("power_failure_void"), tmp_path)
     found = rounds(tmp_path / "journal.db").stdout
     assert "void, power failure" in found
 

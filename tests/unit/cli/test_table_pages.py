@@ -22,9 +22,9 @@ from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.situations import STATES
 from shoe_ctl.table.wagers.declared import RECORDED
+from shoe_testing.cli import Result, pasted_commands
+from shoe_testing.cli import run_shoectl_async as run_shoectl
 from shoe_testing.paths import ROOT
-from tests.integration.commands.test_table import Ran, pasted
-from tests.integration.commands.test_table import shoectl as run_shoectl
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -54,7 +54,7 @@ def test_every_command_is_in_the_help_once_and_under_a_situation() -> None:
 def test_a_page_fits_eighty_columns_and_shows_an_example_that_can_be_pasted(command: str) -> None:
     shown = help_of(command)
     assert all(len(line) <= WIDTH and line.isprintable() for line in shown.splitlines())
-    (words,) = (typed for typed in pasted(shown) if typed[:1] == ["shoectl"])
+    (words,) = (typed for typed in pasted_commands(shown) if typed[:1] == ["shoectl"])
     assert words[:3] == ["shoectl", "table", command]
     assert table_pages.PAGES[command].summary in shown
 
@@ -186,7 +186,7 @@ def test_every_command_that_the_docs_show_is_one_with_its_arguments() -> None:
 )
 async def test_an_unknown_command_suggests_the_nearest(typed: str, likely: str) -> None:
     said = f"shoectl: No such command {typed!r}. {likely} (see: shoectl table --help)\n"
-    assert await run_shoectl("table", typed, "hand=player") == Ran(2, "", said)
+    assert await run_shoectl("table", typed, "hand=player") == Result(2, "", said)
 
 
 async def test_help_does_not_load_the_table() -> None:

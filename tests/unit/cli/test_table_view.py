@@ -10,15 +10,17 @@ import pytest
 from firmware_proto.events import CuttingCard
 from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
 from shoe_ctl.table.status import restricted, status
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import bets, betting
-from tests.unit.table.procedures.test_procedure import declares
-from tests.unit.table.procedures.test_withdrawal import opened
-from tests.unit.table.round.test_after_void import voided
-from tests.unit.table.wagers.test_differential_at_the_table import decides, exceeded
+from shoe_testing.table_situations import (
+    decide_differential,
+    declare,
+    exceeded_table,
+    voided_table,
+    withdrawal_table,
+)
+from shoe_testing.tables import TableHarness, betting_table, place_bet
 
 
-def shown(table: Playing) -> list[str]:
+def shown(table: TableHarness) -> list[str]:
     """The status for people; what was wrapped is one line again."""
     told: list[str] = []
     for line in lines(status(table.now, table.game, table.settings)):
@@ -31,7 +33,7 @@ def shown(table: Playing) -> list[str]:
 
 
 def test_after_a_void_the_question_stands_in_the_status_with_its_choices() -> None:
-    told = shown(voided())
+    told = shown(voided_table())
     at = told.index(
         "open after_void: the cards may be replaced: replace them, or go on with the same"
     )
@@ -42,14 +44,14 @@ def test_after_a_void_the_question_stands_in_the_status_with_its_choices() -> No
 
 
 def test_the_differential_shows_both_sides_and_what_each_choice_takes() -> None:
-    table = exceeded()
+    table = exceeded_table()
     told = shown(table)
     assert "rules decreased 5.18.1, increased 5.18.2, removed 5.18.3, ruled 6.1" in told
     assert "wagers player 1600, banker 300: 800 over the differential of 500" in told
     assert "decrease seat 1 player by 900 at most; seat 2 player by 500 at most" in told
     assert "increase seat 3 banker by 1700 at most" in told
     assert "choice decrease [player=...] seat=... wager=... amount=... (dealer)" in told
-    decides(table, "insufficient")
+    decide_differential(table, "insufficient")
     told = shown(table)
     assert "remove seat 1 player 1000; seat 2 player 600" in told
     assert "choice remove [player=...] seat=... wager=... (pit_manager, with a reason)" in told
@@ -57,7 +59,7 @@ def test_the_differential_shows_both_sides_and_what_each_choice_takes() -> None:
 
 
 def test_a_window_shows_which_seats_may_still_answer_and_what_may_go() -> None:
-    table = opened()
+    table = withdrawal_table()
     assert "window seat 3, 4 may answer: all of their wagers or none (5.17.1)" in shown(table)
     for player in ("ann", "bo"):
         table.does("decide", choice="stand", player=player, position="dealer")
@@ -65,26 +67,26 @@ def test_a_window_shows_which_seats_may_still_answer_and_what_may_go() -> None:
 
 
 def test_a_window_without_recorded_wagers_is_for_the_whole_table() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     table.open_round()
     table.deal("7D")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     table.does("decide", choice="offer_withdrawal", position="dealer")
     told = shown(table)
     assert "window for the whole table: all of their wagers or none (5.17.1)" in told
 
 
 def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     table.open_round()
-    declares(table, "other")
+    declare(table, "other")
     assert next_of(table).endswith(
         'shoectl table decide choice=play_on --reason "..." --table bac-07 '
         'shoectl table decide choice=void --reason "..." --table bac-07'
     )
-    table = Playing(area="Paiza Club", announcements="explicit").open_shoe()
+    table = TableHarness(area="Paiza Club", announcements="explicit").open_shoe()
     table.does("place_your_bets")
-    bets(table, "player", 500)
+    place_bet(table, "player", 500)
     table.does("no_more_bets")
     table.says(CuttingCard())
     assert "choice play_on (dealer)" in shown(table)
@@ -95,7 +97,7 @@ def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None
 
 
 def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     table.open_round()
     table.deal("7D 9C")
     table.draw(None)
@@ -110,12 +112,12 @@ def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:
     assert offered["enter"].keys() == {"choice", "position", "args", "second_person"}
 
 
-def next_of(table: Playing) -> str:
+def next_of(table: TableHarness) -> str:
     return next(line for line in shown(table) if line.startswith("next"))
 
 
 def test_a_step_with_a_rule_of_its_own_shows_that_one() -> None:
-    table = Playing(method="A", announcements="explicit").open_shoe()
+    table = TableHarness(method="A", announcements="explicit").open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.does("declare", key="card_taken", hand="player", index=1, reason="ran", position="dealer")
@@ -125,16 +127,16 @@ def test_a_step_with_a_rule_of_its_own_shows_that_one() -> None:
 
 
 def test_a_game_without_rules_for_it_shows_none() -> None:
-    table = Playing(name="dragon_bonus_royal").open_shoe()
+    table = TableHarness(name="dragon_bonus_royal").open_shoe()
     table.does("place_your_bets")
-    declares(table, "other")
+    declare(table, "other")
     told = shown(table)
     assert "choice void (gaming_shift_manager, with a reason)" in told
     assert not any(line.startswith("rule") or "None" in line for line in told)
 
 
 def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_it() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     table.does("place_your_bets")
     asked = table.asks("place_wager", player=9)
     assert asked.error == "say seat=... wager=... amount=..."
@@ -144,7 +146,7 @@ def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_
     assert asked.error == (
         "there is no chips=... here: it takes player, seat, wager, on_behalf, amount"
     )
-    bets(table, "player", 500)
+    place_bet(table, "player", 500)
     table.does("no_more_bets")
     table.deal("2D 3C TS TH")
     assert table.asks("expose").error == "say hand=player|banker"
@@ -158,7 +160,7 @@ def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_
 def test_what_a_sink_would_not_take_is_shown_with_whether_it_still_waits(
     waiting: int, says: str
 ) -> None:
-    table = exceeded()
+    table = exceeded_table()
     held = status(table.now, table.game, table.settings)
     parked = {"sink": "jsonl:a", "count": 2, "last": "t/p5", "type": "x.y", "waiting": waiting}
     told = " ".join(" ".join(lines({**held, "parked": [parked]})).split())
@@ -166,10 +168,10 @@ def test_what_a_sink_would_not_take_is_shown_with_whether_it_still_waits(
 
 
 def test_wagers_stand_by_seat_and_are_shown_with_their_money_before_they_are_settled() -> None:
-    table = betting(announcements="explicit")
-    bets(table, "banker", 1000)
-    bets(table, "tie", 200)
-    bets(table, "player", 300, player="bo", seat=4)
+    table = betting_table(announcements="explicit")
+    place_bet(table, "banker", 1000)
+    place_bet(table, "tie", 200)
+    place_bet(table, "player", 300, player="bo", seat=4)
     assert {"seat 3 banker 1000, tie 200", "seat 4 player 300"} <= set(shown(table))
     table.does("no_more_bets")
     table.does(
@@ -198,8 +200,8 @@ def test_wagers_stand_by_seat_and_are_shown_with_their_money_before_they_are_set
 
 
 def test_in_a_game_without_commission_there_is_no_line_for_it() -> None:
-    table = betting(announcements="explicit", name="dragon_tiger_no_commission")
-    bets(table, "banker", 1000)
+    table = betting_table(announcements="explicit", name="dragon_tiger_no_commission")
+    place_bet(table, "banker", 1000)
     table.does("no_more_bets")
     table.deal("2D 8C TS TH")
     table.turn_over()
@@ -210,7 +212,7 @@ def test_in_a_game_without_commission_there_is_no_line_for_it() -> None:
 
 
 def test_a_window_shows_how_the_next_seat_answers_and_how_it_is_closed() -> None:
-    table = opened()
+    table = withdrawal_table()
     for seat in (3, 4):
         assert [*map(shlex.split, typed(table))][:3] == [
             ["shoectl", "table", "decide", f"choice={choice}", *more, "--table", "bac-07"]
@@ -226,22 +228,22 @@ def test_a_window_shows_how_the_next_seat_answers_and_how_it_is_closed() -> None
 
 
 def test_at_a_seat_of_several_players_the_player_is_left_to_be_filled_in() -> None:
-    table = betting(announcements="explicit")
-    bets(table, "player", 500)
-    bets(table, "player", 200, player="bo")
+    table = betting_table(announcements="explicit")
+    place_bet(table, "player", 500)
+    place_bet(table, "player", 200, player="bo")
     table.does("no_more_bets")
     table.deal("7D")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     table.does("decide", choice="offer_withdrawal", position="dealer")
     assert "shoectl table decide choice=stand player=... --table bac-07" in typed(table)
 
 
-def typed(table: Playing) -> list[str]:
+def typed(table: TableHarness) -> list[str]:
     return next_commands(status(table.now, table.game, table.settings))
 
 
 def test_a_choice_of_a_position_beside_the_callers_is_typed_with_that_position() -> None:
-    table = Playing(method="A", announcements="explicit").open_shoe()
+    table = TableHarness(method="A", announcements="explicit").open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.does("declare", key="card_taken", hand="player", index=1, reason="ran", position="dealer")
@@ -253,7 +255,7 @@ def test_a_choice_of_a_position_beside_the_callers_is_typed_with_that_position()
 
 
 def test_a_long_path_is_broken_so_that_a_shell_joins_it() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     path = "/srv/" + "/".join(f'the pit\'s {n} "box" $HOME' for n in range(9)) + "/s.sock"
     told = list(lines(status(table.now, table.game, table.settings), ("--socket", path)))
     assert max(map(len, told)) <= WIDTH

@@ -23,10 +23,10 @@ from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text, with_texts
-from shoe_testing.shoe_command_tables import at_work
+from shoe_testing.bench import played_once
+from shoe_testing.table_situations import commanded_table
 from shoe_testing.tables import SHIFT
 from simulators.table.scenario import shipped
-from tests.integration.scenarios.test_in_process import played_once
 
 REACHED = ("--socket", "/run/a folder/shoectl.sock")
 
@@ -135,7 +135,7 @@ async def test_the_pages_name_the_arguments_that_the_commands_take() -> None:
             missing -= _named(controller, missing)
             controller.handle(happened)
     assert missing == {"rotate_key"}
-    assert _named(at_work(WITH_KEYS).controller, missing) == missing
+    assert _named(commanded_table(WITH_KEYS).controller, missing) == missing
 
 
 def _named(controller: TableController, commands: set[str]) -> set[str]:

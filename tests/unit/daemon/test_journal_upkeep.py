@@ -16,7 +16,7 @@ from shoe_ctl.daemon.journal_upkeep import FIRST_S, Checkpointer
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
-from shoe_testing.journals import dealt, records, verified
+from shoe_testing.journals import records, stored_round, verified
 from shoe_testing.transports import HandClock, until
 
 EVERY_S = 600.0
@@ -60,10 +60,10 @@ async def at_work(path: Path) -> AsyncIterator[AtWork]:
 async def test_it_is_signed_at_the_start_at_each_shoe_and_at_intervals(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     async with at_work(path) as kept:
-        await kept.journal.commit(dealt(1))
+        await kept.journal.commit(stored_round(1))
         kept.keeper.new_shoe()
         await kept.until_signed(2)
-        await kept.journal.commit(dealt(2))
+        await kept.journal.commit(stored_round(2))
         await until(lambda: kept.clock.waiting)
         kept.clock.advance(EVERY_S - 1)
         assert kept.clock.waiting
@@ -75,7 +75,7 @@ async def test_it_is_signed_at_the_start_at_each_shoe_and_at_intervals(tmp_path:
 async def test_a_shoe_that_is_known_at_once_is_signed_no_sooner(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as writer:
         kept = AtWork(tmp_path / "journal.db", writer)
-        await kept.journal.commit(dealt(1))
+        await kept.journal.commit(stored_round(1))
         kept.keeper.new_shoe()
         running = asyncio.create_task(kept.keeper.run())
         await until(lambda: kept.clock.asked == [FIRST_S])
@@ -115,7 +115,7 @@ async def test_a_key_that_is_being_made_when_it_is_stopped_is_not_made_twice(
         journal = Journal(Store.open(path), writer)
         clock = HandClock()
         keeper = Checkpointer(journal, load, clock, loaders, every_s=EVERY_S)
-        await journal.commit(dealt(1))
+        await journal.commit(stored_round(1))
         running = asyncio.create_task(keeper.run())
         await until(lambda: clock.waiting)
         await clock.pass_next()

@@ -28,9 +28,17 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_testing import bulk_journal
 from shoe_testing.faulty_disk import Call, Do, disk
-from shoe_testing.journal_table import at_a_journal, replayed
-from shoe_testing.journals import dealt, opened, records, spoil, verified
-from tests.unit.history.test_recorder_start_records import dealt_by, meta
+from shoe_testing.journals import (
+    dealt_by,
+    journal_table,
+    opened,
+    records,
+    replayed_journal,
+    spoil,
+    stored_round,
+    table_meta,
+    verified,
+)
 
 SETS = 8
 
@@ -100,7 +108,7 @@ def test_sets_of_long_ago_are_in_files_and_out_of_the_journal(
             8,
             9,
         ]
-    again = replayed(made.path)
+    again = replayed_journal(made.path)
     assert (again.rounds, again.differences) == (82 * 3, [])
 
 
@@ -114,18 +122,18 @@ def test_files_and_journal_together_hold_every_record(
         with Reader.open(file) as reader:
             kept.update({record.n: record for record in reader.records()})
         assert verified(file, frozenset({made.signer.public_key})).ok
-        again = replayed(file)
+        again = replayed_journal(file)
         assert again.differences == []
     assert [kept[record.n] for record in before] == before
 
 
 def test_a_table_goes_on_from_what_is_left(made: bulk_journal.Made, tmp_path: Path) -> None:
     held(made, asked(tmp_path), ended_us(made, 8) + DAY_US)
-    with at_a_journal(made.path, made.under) as table:
+    with journal_table(made.path, made.under) as table:
         assert table.controller.state.rounds == made.rounds
         assert table.controller.state.shoes == SETS + 1
     assert verified(made.path).ok
-    assert replayed(made.path).differences == []
+    assert replayed_journal(made.path).differences == []
 
 
 def test_other_software_goes_on_from_what_is_left(
@@ -133,7 +141,7 @@ def test_other_software_goes_on_from_what_is_left(
 ) -> None:
     held(made, asked(tmp_path), ended_us(made, 5) + DAY_US)
     monkeypatch.setattr(snapshots, "software", lambda: "99.0")
-    with at_a_journal(made.path, made.under) as table:
+    with journal_table(made.path, made.under) as table:
         assert table.controller.state.rounds == made.rounds
 
 
@@ -259,10 +267,10 @@ def test_a_table_that_was_long_ago_is_taken_out_whole_and_not_begun_again(tmp_pa
     """Its rounds would bear ids that were given before."""
     path = tmp_path / "journal.db"
     key = bulk_journal.make(tmp_path / "other.db", 1).signer
-    old = meta(table="old")
-    with at_a_journal(path, old, dealt_by("2D 3C")) as table:
+    old = table_meta(table="old")
+    with journal_table(path, old, dealt_by("2D 3C")) as table:
         table.store.checkpoint(key, 1)
-    with at_a_journal(path, meta(), dealt_by("2D 3C")) as table:
+    with journal_table(path, table_meta(), dealt_by("2D 3C")) as table:
         table.store.checkpoint(key, 2)
         with table.store.reader() as reader:
             asked_for = asked(tmp_path, tables=frozenset({"bac-07"}))
@@ -274,16 +282,16 @@ def test_a_table_that_was_long_ago_is_taken_out_whole_and_not_begun_again(tmp_pa
     assert verified(path).ok
     with (
         pytest.raises(JournalError, match="table old was served long ago"),
-        at_a_journal(path, old),
+        journal_table(path, old),
     ):
         pass
 
 
 def test_records_that_are_in_no_set_of_cards_stay(made: bulk_journal.Made, tmp_path: Path) -> None:
     with opened(tmp_path / "strange.db") as store:
-        store.commit([dealt(1, "strange")])
+        store.commit([stored_round(1, "strange")])
         store.checkpoint(made.signer, 1)
-        store.commit([dealt(2, "strange")])
+        store.commit([stored_round(2, "strange")])
         store.checkpoint(made.signer, 2)
         with store.reader() as reader:
             assert exported(reader, asked(tmp_path), 3 * DAY_US) == []

@@ -15,7 +15,7 @@ from shoe_ctl.games.decided import decide
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.games.wagers import Wager
-from shoe_testing import tiny_decks as tiny
+from shoe_testing import rounds as expected_rounds
 from shoe_testing.paths import LUCKY_EIGHT
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}
@@ -110,7 +110,7 @@ def test_a_wager_won_at_odds_still_open_is_won() -> None:
 
 def test_a_face_of_which_no_copy_is_left_cannot_come() -> None:
     perfect = {"perfect": catalog.load_file(VARIANT).wagers["perfect_pair"]}
-    game = tiny.game(FRENCH52, perfect)
+    game = expected_rounds.tiny_game(FRENCH52, perfect)
     assert decide(game, shown("7S"), decks=1) == {"perfect": "lose"}
     assert decide(game, shown("7S 9H ? 2D"), decks=2) == {"perfect": "open"}
     assert decide(game, shown("7S 7S ? 2D"), decks=2) == {"perfect": "lose"}
@@ -170,8 +170,8 @@ def matches(dealt: Sequence[Card], seen: Shown) -> bool:
 
 
 @given(
-    shoe=st.sampled_from(tiny.TINY),
-    wagers=st.lists(tiny.wager(), min_size=1, max_size=6),
+    shoe=st.sampled_from(expected_rounds.TINY),
+    wagers=st.lists(expected_rounds.tiny_wager(), min_size=1, max_size=6),
     data=st.data(),
 )
 @settings(max_examples=8)
@@ -184,8 +184,8 @@ def test_any_wager_is_decided_as_every_round_of_a_tiny_shoe_says(
 @pytest.mark.slow
 @pytest.mark.exhaustive(cpu_s=8)
 @given(
-    shoe=st.sampled_from(tiny.TINY),
-    wagers=st.lists(tiny.wager(), min_size=1, max_size=6),
+    shoe=st.sampled_from(expected_rounds.TINY),
+    wagers=st.lists(expected_rounds.tiny_wager(), min_size=1, max_size=6),
     data=st.data(),
 )
 @settings(max_examples=80)
@@ -199,14 +199,14 @@ def is_decided_as_dealt(
     shoe: tuple[str, str, int], wagers: list[Wager], data: st.DataObject
 ) -> None:
     ranks, suits, decks = shoe
-    rounds = tiny.every_round(ranks, suits, decks)
+    rounds = expected_rounds.every_round(ranks, suits, decks)
     dealt = data.draw(st.sampled_from(rounds)).cards
     seen: Shown = [
         one if data.draw(st.booleans()) else None
         for one in dealt[: data.draw(st.integers(0, len(dealt)))]
     ]
     named = {str(n): wager for n, wager in enumerate(wagers)}
-    game = tiny.game(tiny.deck(ranks, suits), named)
+    game = expected_rounds.tiny_game(expected_rounds.tiny_deck(ranks, suits), named)
     possible = {id(r.seen): r.seen for r in rounds if matches(r.cards, seen)}.values()
     expected = {
         name: states({wager.judge(end).result for end in possible}) for name, wager in named.items()

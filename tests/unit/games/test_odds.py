@@ -19,7 +19,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.odds import WagerOdds, odds
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.games.wagers import Wager
-from shoe_testing import tiny_decks as tiny
+from shoe_testing import rounds as expected_rounds
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}
 FRENCH = [name for name, game in GAMES.items() if game.deck.name == "french52"]
@@ -101,17 +101,19 @@ def test_wagers_stand_in_the_games_order_and_no_round_counts_twice(name: str) ->
         assert found.rtp == 1 + found.ev
 
 
-@given(shoe=st.sampled_from(tiny.TINY), wager=tiny.wager())
+@given(shoe=st.sampled_from(expected_rounds.TINY), wager=expected_rounds.tiny_wager())
 @settings(max_examples=100)
 def test_any_wager_ends_as_often_as_dealing_every_round_of_a_tiny_shoe_says(
     shoe: tuple[str, str, int], wager: Wager
 ) -> None:
     ranks, suits, decks = shoe
     counted: Counter[object] = Counter()
-    for seen, orders in tiny.orders_by_sight(ranks, suits, decks):
+    for seen, orders in expected_rounds.orders_by_sight(ranks, suits, decks):
         done = wager.judge(seen)
         counted[done.odds or done.result] += orders
-    found = odds(tiny.game(tiny.deck(ranks, suits), {"any": wager}), decks)["any"]
+    found = odds(
+        expected_rounds.tiny_game(expected_rounds.tiny_deck(ranks, suits), {"any": wager}), decks
+    )["any"]
     assert found.rounds == sum(counted.values())
     assert found.pushed == counted["push"]
     assert dict(found.won) == {end: n for end, n in counted.items() if isinstance(end, Fraction)}

@@ -11,7 +11,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.games.conditions import features
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.wagers import Settlement
-from shoe_testing.paid_rounds import PAID
+from shoe_testing.rounds import PAID
 
 ROUNDS = [(game, cards, paid) for game, rounds in PAID.items() for cards, paid in rounds]
 

@@ -24,11 +24,16 @@ from shoe_ctl.journal.reader import Head
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
 from shoe_ctl.table import state as states
-from shoe_testing.journal_table import at_a_journal, replayed
-from shoe_testing.journals import records, verified
-from shoe_testing.tables import Playing
-from tests.unit.history.test_recorder_start_records import dealt_by, meta
-from tests.unit.history.test_snapshots import alter
+from shoe_testing.journals import (
+    alter_journal,
+    dealt_by,
+    journal_table,
+    records,
+    replayed_journal,
+    table_meta,
+    verified,
+)
+from shoe_testing.tables import TableHarness
 
 SHAPES = {2: "0e0a1fad19e7d97bfc5e076d320ca170c20f26717c3987db364b1cc96b9a16a8"}
 """By the number of a format, the fingerprint of all that is recorded in it.
@@ -123,7 +128,7 @@ def with_other_keys(state: dict[str, Any], at: str) -> tuple[dict[str, Any], dic
     ],
 )  # fmt: skip
 def test_a_state_with_a_key_more_or_less_is_refused_by_its_name(at: str) -> None:
-    table = Playing().open_shoe()
+    table = TableHarness().open_shoe()
     table.open_round()
     table.deal("2D 3C TS")
     if not at.startswith("arming"):
@@ -138,7 +143,7 @@ def test_a_state_with_a_key_more_or_less_is_refused_by_its_name(at: str) -> None
 
 
 def test_a_state_that_is_written_otherwise_is_refused() -> None:
-    body = states.to_bytes(Playing().now)
+    body = states.to_bytes(TableHarness().now)
     with pytest.raises(ValueError, match="not as this version writes it"):
         states.from_bytes(b" " + body)
 
@@ -147,7 +152,7 @@ def test_a_state_that_is_written_otherwise_is_refused() -> None:
 def test_an_input_with_a_key_more_is_refused(kind: type[msgspec.Struct]) -> None:
     given: Any = {"str": "x", "int": 1, "bool": True}
     some = [
-        one for one in Playing().open_shoe().inputs if isinstance(one, kind)
+        one for one in TableHarness().open_shoe().inputs if isinstance(one, kind)
     ]  # else one is made up
     if some:
         body = inputs.to_bytes(some[0])
@@ -188,13 +193,13 @@ class Reading:
         self.path = path
 
     def restart(self) -> str:
-        with pytest.raises(JournalError) as error, at_a_journal(self.path, meta()):
+        with pytest.raises(JournalError) as error, journal_table(self.path, table_meta()):
             pass
         return str(error.value)
 
     def replay(self) -> str:
         with pytest.raises(JournalError) as error:
-            replayed(self.path)
+            replayed_journal(self.path)
         return str(error.value)
 
     def account(self) -> str:
@@ -225,12 +230,12 @@ def with_another(
     path: Path, kind: str, change: Callable[[dict[str, Any]], object]
 ) -> Iterator[int]:
     """A journal whose last record of this kind was changed, and every hash behind it."""
-    with at_a_journal(path, meta(), dealt_by("2D 3C TS 4D")):
+    with journal_table(path, table_meta(), dealt_by("2D 3C TS 4D")):
         pass
     found = [record for record in records(path) if record.kind == kind][-1]
     body = msgspec.json.decode(found.body)
     change(body)
-    alter(path, found.n, msgspec.json.encode(body))
+    alter_journal(path, found.n, msgspec.json.encode(body))
     path.with_name(path.name + "-head").unlink()
     yield found.n
 
@@ -301,14 +306,14 @@ def test_verify_finds_a_record_with_other_keys_though_it_is_in_its_chain(
 def test_a_replay_tells_a_state_with_other_keys_as_a_difference(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     with with_another(path, "snapshot", lambda b: b["state"].update(once=1)) as n:
-        found = replayed(path).differences
+        found = replayed_journal(path).differences
     assert [(one.n, one.why) for one in found] == [
         (n, "the snapshot is not what the inputs lead to")
     ]
 
 
 def test_a_journal_whose_beginning_was_taken_out_is_not_gone_on_from_another_state() -> None:
-    table = Playing().open_shoe()
+    table = TableHarness().open_shoe()
     head = Head(1, b"", Counters())
     under = snapshots.start_record(table.game, table.settings, t_us=0)
     stood = snapshots.take_snapshot(table.controller, under, head, EventIndex())
@@ -321,7 +326,7 @@ def test_a_journal_whose_beginning_was_taken_out_is_not_gone_on_from_another_sta
 
 
 def test_settings_with_a_key_that_this_version_does_not_know_are_refused() -> None:
-    under = meta()
+    under = table_meta()
     more = msgspec.structs.replace(under, settings={**under.settings, "tips": 1})
     with pytest.raises(JournalError, match=r"settings cannot be read: .* unknown field `tips`"):
         snapshots.controller_for(more)

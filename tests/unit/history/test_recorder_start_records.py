@@ -21,21 +21,7 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Input
-from shoe_testing.tables import Playing, game, settings
-
-IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
-
-
-def meta(name: str = "tiger", **given: Any) -> Meta:
-    return snapshots.start_record(game(name), settings(**(IMPLIED | given)), t_us=0)
-
-
-def dealt_by(codes: str) -> list[Input]:
-    """What a table hears up to the last of these cards."""
-    played = Playing(**IMPLIED).open_shoe()
-    for code in codes.split():
-        played.draw(code)
-    return played.inputs
+from shoe_testing.journals import dealt_by, table_meta
 
 
 @contextmanager
@@ -67,26 +53,26 @@ def left_by(reader: Reader, table: str = "bac-07") -> tuple[TableController | No
 
 
 def test_a_table_goes_on_in_mid_round_under_the_same_rules(tmp_path: Path) -> None:
-    with journal_of(tmp_path / "j.db", meta(), dealt_by("2D 3C TS")) as reader:
+    with journal_of(tmp_path / "j.db", table_meta(), dealt_by("2D 3C TS")) as reader:
         before, kept = left_by(reader)
-    again = snapshots.continue_under(before, kept, meta())
+    again = snapshots.continue_under(before, kept, table_meta())
     assert again is before
     assert again.state.state == "dealing"
     assert [str(d.card) for d in again.state.round.cards] == ["2D", "3C", "TS"]  # type: ignore[union-attr]
 
 
 def test_other_rules_wait_for_the_round_to_end(tmp_path: Path) -> None:
-    with journal_of(tmp_path / "j.db", meta(), dealt_by("2D 3C TS")) as reader:
+    with journal_of(tmp_path / "j.db", table_meta(), dealt_by("2D 3C TS")) as reader:
         before, kept = left_by(reader)
     with pytest.raises(ConfigError, match="round bac-07-s1-r1 is open under other settings"):
-        snapshots.continue_under(before, kept, meta(rounds_after_cutting_card=2))
+        snapshots.continue_under(before, kept, table_meta(rounds_after_cutting_card=2))
 
 
 def test_other_settings_between_rounds_keep_the_shoe_and_its_numbers(tmp_path: Path) -> None:
-    with journal_of(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as reader:
+    with journal_of(tmp_path / "j.db", table_meta(), dealt_by("9C 2D KD 3H")) as reader:
         before, kept = left_by(reader)
     assert before is not None
-    again = snapshots.continue_under(before, kept, meta(rounds_after_cutting_card=2))
+    again = snapshots.continue_under(before, kept, table_meta(rounds_after_cutting_card=2))
     assert again.settings.rounds_after_cutting_card == 2
     assert again.state == before.state
     assert (again.state.rounds, again.state.shoe.drawn) == (1, 4)  # type: ignore[union-attr]
@@ -98,10 +84,10 @@ def test_other_settings_between_rounds_keep_the_shoe_and_its_numbers(tmp_path: P
 def test_other_cards_leave_the_old_shoe_behind_but_no_number_is_given_twice(
     tmp_path: Path, other: dict[str, Any]
 ) -> None:
-    with journal_of(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as reader:
+    with journal_of(tmp_path / "j.db", table_meta(), dealt_by("9C 2D KD 3H")) as reader:
         before, kept = left_by(reader)
     assert before is not None
-    state = snapshots.continue_under(before, kept, meta(**other)).state
+    state = snapshots.continue_under(before, kept, table_meta(**other)).state
     assert (state.state, state.shoe, state.armed) == ("no_shoe", None, None)
     assert (state.shoes, state.rounds, state.inputs) == (1, 1, before.state.inputs)
 
@@ -109,7 +95,7 @@ def test_other_cards_leave_the_old_shoe_behind_but_no_number_is_given_twice(
 def test_a_journal_with_other_rules_half_way_replays_without_a_difference(tmp_path: Path) -> None:
     later = dealt_by("9C 2D KD 3H")
     moved = [msgspec.structs.replace(happened, t_us=happened.t_us + 10**9) for happened in later]
-    parts = (meta(), later, meta(decks=6), moved, meta(), moved[-1:])
+    parts = (table_meta(), later, table_meta(decks=6), moved, table_meta(), moved[-1:])
     with journal_of(tmp_path / "j.db", *parts) as reader:
         found = replay(
             reader,
@@ -121,6 +107,6 @@ def test_a_journal_with_other_rules_half_way_replays_without_a_difference(tmp_pa
 
 
 def test_a_journal_that_never_heard_of_the_table_starts_it_anew(tmp_path: Path) -> None:
-    with journal_of(tmp_path / "j.db", meta()) as reader:
+    with journal_of(tmp_path / "j.db", table_meta()) as reader:
         assert left_by(reader, "another") == (None, None)
-    assert snapshots.continue_under(None, None, meta()).state.inputs == 0
+    assert snapshots.continue_under(None, None, table_meta()).state.inputs == 0

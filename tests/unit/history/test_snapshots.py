@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,24 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.chain import chain_hash
 from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
 from shoe_ctl.table.inputs import Input, Restarted, TableCommand
-from shoe_testing.bench import Table
-from shoe_testing.journal_table import AtAJournal, at_a_journal, replayed
-from shoe_testing.journals import records, spoil, verified
-from tests.unit.history.test_recorder_start_records import dealt_by, meta
+from shoe_testing.bench import DealtTable
+from shoe_testing.journals import (
+    JournalTable,
+    alter_journal,
+    counted_reads,
+    dealt_by,
+    journal_table,
+    records,
+    replayed_journal,
+    spoil,
+    table_meta,
+    verified,
+)
 
 FEW = 7
 
@@ -30,7 +36,7 @@ FEW = 7
 @pytest.fixture(scope="module")
 def dealt() -> tuple[Meta, list[Input]]:
     """What a table heard of two sets of cards, and what it ran under."""
-    table = Table(catalog.load("tiger"), "reference", seed=3, sets=2)
+    table = DealtTable(catalog.load("tiger"), "reference", seed=3, sets=2)
     table.deal(2)
     controller = table.controller
     return snapshots.start_record(controller.game, controller.settings, t_us=0), table.inputs
@@ -42,7 +48,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MOST_INPUTS", FEW)
 
 
-def same(table: AtAJournal) -> None:
+def same(table: JournalTable) -> None:
     """A restart now would find the table as it is."""
     again = table.again()
     assert again.controller is not None
@@ -52,33 +58,17 @@ def same(table: AtAJournal) -> None:
         assert again.index.answer(command_id) == table.index.answer(command_id) is not None
 
 
-@contextmanager
-def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How many rows each look into the journal gives."""
-    rows: list[int] = []
-    fetch = Reader._fetch
-
-    def counting(self: Reader, *args: Any) -> list[Any]:
-        found = fetch(self, *args)
-        rows.append(len(found))
-        return found
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Reader, "_fetch", counting)
-        yield rows
-
-
 def test_a_restart_at_any_moment_finds_the_table_as_it_was(
     tmp_path: Path, dealt: tuple[Meta, list[Input]], few: None
 ) -> None:
     under, inputs = dealt
-    with at_a_journal(tmp_path / "j.db", under) as table:
+    with journal_table(tmp_path / "j.db", under) as table:
         for n, happened in enumerate(inputs[:400]):
             table.handle(happened)
             if n % 5 == 0:
                 same(table)
     assert verified(tmp_path / "j.db").ok
-    found = replayed(tmp_path / "j.db")
+    found = replayed_journal(tmp_path / "j.db")
     assert found.rounds > 5
     assert found.differences == []
 
@@ -88,7 +78,7 @@ def test_a_restart_reads_no_more_of_a_long_journal_than_of_a_short_one(
 ) -> None:
     under, inputs = dealt
     looked: list[int] = []
-    with at_a_journal(tmp_path / "j.db", under) as table:
+    with journal_table(tmp_path / "j.db", under) as table:
         for n, happened in enumerate(inputs):
             table.handle(happened)
             if n % 1000 == 999:
@@ -105,7 +95,7 @@ def test_each_set_of_cards_begins_a_section_that_needs_nothing_before_it(
     tmp_path: Path, dealt: tuple[Meta, list[Input]]
 ) -> None:
     under, inputs = dealt
-    with at_a_journal(tmp_path / "j.db", under, inputs):
+    with journal_table(tmp_path / "j.db", under, inputs):
         pass
     found = records(tmp_path / "j.db")
     begun = [record.n for record in found if record.kind == "meta"]
@@ -122,10 +112,10 @@ def test_a_quiet_table_among_busy_ones_is_found_by_reading_a_few_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots, "MOST_RECORDS", 50)
-    other = meta(table="busy")
+    other = table_meta(table="busy")
     first, second = dealt_by("2D 3C"), dealt_by("9C 2D KD 3H" + " 2D 3C 4S 5H KD" * 20)
-    with at_a_journal(tmp_path / "j.db", meta(), first[:-1]) as quiet:
-        busy = AtAJournal(quiet.store, other)
+    with journal_table(tmp_path / "j.db", table_meta(), first[:-1]) as quiet:
+        busy = JournalTable(quiet.store, other)
         for happened in second:
             busy.handle(happened)
         quiet.handle(first[-1])
@@ -142,7 +132,7 @@ def test_what_other_software_kept_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: None
 ) -> None:
     inputs = dealt_by("2D 3C TS 4D")
-    with at_a_journal(tmp_path / "j.db", meta(), inputs) as table:
+    with journal_table(tmp_path / "j.db", table_meta(), inputs) as table:
         places = [r.n for r in records(tmp_path / "j.db") if r.kind == "snapshot"]
         assert len(places) >= 2
         monkeypatch.setattr(snapshots, "software", lambda: "99.0")
@@ -152,15 +142,15 @@ def test_what_other_software_kept_is_passed_over(
 
 
 def test_what_was_kept_under_other_rules_is_passed_over(tmp_path: Path) -> None:
-    with at_a_journal(tmp_path / "j.db", meta(), dealt_by("9C 2D KD 3H")) as table:
+    with journal_table(tmp_path / "j.db", table_meta(), dealt_by("9C 2D KD 3H")) as table:
         before = table.controller
         kept = kept_last(tmp_path / "j.db")
         otherwise = stood_otherwise(Snapshot.from_bytes(kept.body))
         forged = msgspec.structs.replace(otherwise, rules="00" * 32)
-        assert snapshots.restore(meta(), forged) is not None
-    alter(tmp_path / "j.db", kept.n, forged.to_bytes())
+        assert snapshots.restore(table_meta(), forged) is not None
+    alter_journal(tmp_path / "j.db", kept.n, forged.to_bytes())
     (tmp_path / "j.db-head").unlink()  # every hash behind it was computed anew
-    with at_a_journal(tmp_path / "j.db", meta()) as table:
+    with journal_table(tmp_path / "j.db", table_meta()) as table:
         assert table.controller.state == before.state
 
 
@@ -168,19 +158,6 @@ def kept_last(path: Path) -> Record:
     """The last snapshot."""
     with Reader.open(path) as reader:
         return next(reader.indexed_records("bac-07", Kind.SNAPSHOT))
-
-
-def alter(path: Path, n: int, body: bytes) -> None:
-    """Writes another body, and every hash behind it anew: who has the file can do so."""
-    statements: list[Any] = [("UPDATE record SET body = ? WHERE n = ?", (body, n))]
-    found = records(path)
-    end = found[n - 2].hash if n > 1 else bytes(32)
-    for record in found[n - 1 :]:
-        now = body if record.n == n else record.body
-        end = chain_hash(end, record.n, record.table, record.kind, now)
-        statements.append(("UPDATE record SET hash = ? WHERE n = ?", (end, record.n)))
-    statements.append(("UPDATE head SET hash = ?", (end,)))
-    spoil(path, *statements)
 
 
 def stood_otherwise(snapshot: Snapshot) -> Snapshot:
@@ -191,11 +168,11 @@ def stood_otherwise(snapshot: Snapshot) -> Snapshot:
 
 def test_a_snapshot_is_held_against_the_inputs_by_a_replay(tmp_path: Path, few: None) -> None:
     path = tmp_path / "j.db"
-    with at_a_journal(path, meta(), dealt_by("2D 3C TS 4D 5H")):
+    with journal_table(path, table_meta(), dealt_by("2D 3C TS 4D 5H")):
         pass
     kept = kept_last(path)
-    alter(path, kept.n, stood_otherwise(Snapshot.from_bytes(kept.body)).to_bytes())
-    assert [(d.n, d.why) for d in replayed(path).differences] == [
+    alter_journal(path, kept.n, stood_otherwise(Snapshot.from_bytes(kept.body)).to_bytes())
+    assert [(d.n, d.why) for d in replayed_journal(path).differences] == [
         (kept.n, "the snapshot is not what the inputs lead to")
     ]
 
@@ -204,22 +181,22 @@ def test_a_snapshot_that_does_not_fit_the_chain_is_not_gone_on_from(
     tmp_path: Path, few: None
 ) -> None:
     path = tmp_path / "j.db"
-    with at_a_journal(path, meta(), dealt_by("2D 3C TS 4D 5H")):
+    with journal_table(path, table_meta(), dealt_by("2D 3C TS 4D 5H")):
         pass
     kept = kept_last(path)
     body = stood_otherwise(Snapshot.from_bytes(kept.body)).to_bytes()
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, kept.n)))
     with (
         pytest.raises(JournalError, match=f"record {kept.n} does not follow"),
-        at_a_journal(path, meta()),
+        journal_table(path, table_meta()),
     ):
         pass
 
 
 def taken(folder: Path) -> Snapshot:
-    with at_a_journal(folder / "j.db", meta(), dealt_by("2D 3C")) as table:
+    with journal_table(folder / "j.db", table_meta(), dealt_by("2D 3C")) as table:
         head = table.store.head("bac-07")
-        return snapshots.take_snapshot(table.controller, meta(), head, table.index)
+        return snapshots.take_snapshot(table.controller, table_meta(), head, table.index)
 
 
 @pytest.mark.parametrize(
@@ -229,15 +206,15 @@ def test_a_snapshot_that_this_software_would_not_write_is_refused(
     state: bytes, tmp_path: Path
 ) -> None:
     good = taken(tmp_path)
-    assert snapshots.restore(meta(), good) is not None
+    assert snapshots.restore(table_meta(), good) is not None
     with pytest.raises(ValueError, match=r"is missing|Expected `str`"):
-        snapshots.restore(meta(), msgspec.structs.replace(good, state=msgspec.Raw(state)))
+        snapshots.restore(table_meta(), msgspec.structs.replace(good, state=msgspec.Raw(state)))
 
 
 def test_a_snapshot_of_another_input_is_none(tmp_path: Path) -> None:
     good = taken(tmp_path)
     other = msgspec.structs.replace(good, inputs=good.inputs + 1)
-    assert snapshots.restore(meta(), other) is None
+    assert snapshots.restore(table_meta(), other) is None
 
 
 def command(t_us: int, name: str, **args: Any) -> TableCommand:
@@ -260,11 +237,11 @@ def test_a_halt_that_stood_at_power_down_stands_at_power_up(
     inputs = dealt_by("2D 3C")
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"
-    with at_a_journal(path, meta(), inputs) as table:
+    with journal_table(path, table_meta(), inputs) as table:
         table.handle(command(t_us, "declare", key="other"))
         halt = table.controller.state.halt
         assert halt is not None
-    with at_a_journal(path, meta()) as table:
+    with journal_table(path, table_meta()) as table:
         assert table.controller.state.halt == halt
         first = table.index.answer("c-declare")
         assert first is not None and first.answer.accepted
@@ -284,12 +261,14 @@ def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     inputs = dealt_by("4D 3C 4H TS")
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"
-    with at_a_journal(path, meta(), [Restarted(t_us=0, host_boot="before"), *inputs[:-1]]) as table:
+    with journal_table(
+        path, table_meta(), [Restarted(t_us=0, host_boot="before"), *inputs[:-1]]
+    ) as table:
         assert table.controller.state.round is not None
-    with at_a_journal(path, meta()) as table:
+    with journal_table(path, table_meta()) as table:
         table.handle(Restarted(t_us=t_us, host_boot="after"))
         halt = table.controller.state.halt
         assert halt is not None and halt.current.key == "power_failure"
     raised = [r for r in records(path) if b'"irregularity.raised"' in r.body]
     assert raised and b'"decided":{' in raised[-1].body
-    assert replayed(path).differences == []
+    assert replayed_journal(path).differences == []

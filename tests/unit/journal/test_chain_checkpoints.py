@@ -33,7 +33,7 @@ from shoe_ctl.journal.chain import (
 from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.signing import Signer, key_path, open_signer, parse_public_key
 from shoe_ctl.journal.verify import Verification
-from shoe_testing.journals import T_US, dealt, opened, records, spoil, verified
+from shoe_testing.journals import T_US, opened, records, spoil, stored_round, verified
 
 SIGNED_AT = (21, 42, 63)
 """The checkpoints of the journal below: behind every 5 groups of 4 records."""
@@ -48,7 +48,7 @@ def path(tmp_path: Path) -> Path:
     with opened(path) as store:
         key = open_signer(path, None)
         for number in range(16):
-            store.commit([dealt(number, "ab"[number % 2])])
+            store.commit([stored_round(number, "ab"[number % 2])])
             if number % 5 == 4:
                 store.checkpoint(key, T_US + number)
     return path
@@ -121,7 +121,7 @@ def test_a_checkpoint_is_made_only_when_something_was_added(path: Path) -> None:
         assert store.checkpoint(key, T_US + 21) is None
     with opened(path) as store:
         assert store.checkpoint(key, T_US + 22) is None
-        store.commit([dealt(17, "a")])
+        store.commit([stored_round(17, "a")])
         assert store.checkpoint(key, T_US + 23) == LAST + 6
     assert checked(path).signed.checkpoints == 5
 
@@ -239,7 +239,7 @@ def test_a_journal_signed_anew_with_another_key_is_found_by_who_has_the_key(path
 def test_another_journal_in_its_place_is_found_by_who_has_the_key(path: Path) -> None:
     key, replaced = the_key(path), path.with_name("other.db")
     with opened(replaced) as store:
-        store.commit([dealt(1)])
+        store.commit([stored_round(1)])
         store.checkpoint(other_key(path), T_US)
     replaced.rename(path)
     head_path(replaced).rename(head_path(path))

@@ -21,9 +21,17 @@ from shoe_ctl.journal import export, schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_testing import bulk_journal
-from shoe_testing.journal_table import AtAJournal, at_a_journal, replayed
-from shoe_testing.journals import opened, records, spoil, verified
-from tests.unit.history.test_recorder_start_records import dealt_by, meta
+from shoe_testing.journals import (
+    JournalTable,
+    dealt_by,
+    journal_table,
+    opened,
+    records,
+    replayed_journal,
+    spoil,
+    table_meta,
+    verified,
+)
 
 SETS = 3
 
@@ -130,13 +138,13 @@ def test_no_daemon_writes_on_it(second: Path, tmp_path: Path, packed: bool) -> N
 
 def test_a_shoe_that_is_not_signed_to_its_end_says_so(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    with at_a_journal(path, meta(), dealt_by("2D 3C TS 4D")):
+    with journal_table(path, table_meta(), dealt_by("2D 3C TS 4D")):
         pass
     out = tmp_path / "out.gz"
     said = called("export", path, "--output", out)
     assert "its end is not signed yet" in said.output
     assert verified(out).ok
-    assert replayed(out).differences == []
+    assert replayed_journal(out).differences == []
     shown = called("verify", out).output
     assert "nothing: no valid checkpoint found" in shown
 
@@ -144,8 +152,8 @@ def test_a_shoe_that_is_not_signed_to_its_end_says_so(tmp_path: Path) -> None:
 def test_of_many_tables_it_holds_one(made: bulk_journal.Made, tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     inputs, last = dealt_by("2D 3C TS 4D 9C 2D KD 3H"), 0
-    with at_a_journal(path, meta(table="a")) as first:
-        other = AtAJournal(first.store, meta(table="b"))
+    with journal_table(path, table_meta(table="a")) as first:
+        other = JournalTable(first.store, table_meta(table="b"))
         for number, happened in enumerate(inputs):
             first.handle(happened)
             other.handle(happened)
@@ -158,7 +166,7 @@ def test_of_many_tables_it_holds_one(made: bulk_journal.Made, tmp_path: Path) ->
         assert verified(out).signed.checkpoints > 2
         behind = [record for record in records(out) if record.n > last]
         assert verified(out).not_signed == len(behind)
-        assert replayed(out).differences == []
+        assert replayed_journal(out).differences == []
         whole = out.read_bytes()
         for record in records(out)[1:]:
             out.write_bytes(gzip.decompress(whole))
@@ -194,13 +202,20 @@ def test_a_file_that_was_cut_short_is_not_taken_for_good(
         verified(path)
 
 
+class Export(bytes):
+    """An export's bytes. Short in reports: Hypothesis warns of what is long, not of the failure."""
+
+    def __repr__(self) -> str:
+        return f"an export of {len(self)} bytes"
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """An export of a few rounds."""
     folder = tmp_path_factory.mktemp("small")
-    with at_a_journal(folder / "journal.db", meta(), dealt_by("2D 3C TS 4D")):
+    with journal_table(folder / "journal.db", table_meta(), dealt_by("2D 3C TS 4D")):
         pass
-    return exported(folder / "journal.db", folder / "export.gz", None).read_bytes()
+    return Export(exported(folder / "journal.db", folder / "export.gz", None).read_bytes())
 
 
 def test_what_is_too_long_for_memory_is_refused(

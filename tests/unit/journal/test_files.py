@@ -14,13 +14,13 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.files import RESERVED, head_path, log_path
 from shoe_ctl.journal.store import Store
-from shoe_testing.journals import dealt, opened, records, stored, verified
+from shoe_testing.journals import opened, records, stored, stored_round, verified
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "journal.db"
-    stored(path, [dealt(0)])
+    stored(path, [stored_round(0)])
     return path
 
 
@@ -46,12 +46,14 @@ def test_what_is_written_to_a_file_that_is_gone_is_not_stored(
 ) -> None:
     store = Store.open(path)
     try:
-        store.commit([dealt(1)])
+        store.commit([stored_round(1)])
         taken(path)
         with pytest.raises(JournalError, match="was moved, deleted or replaced while"):
-            store.commit([dealt(2)]) if write == "commit" else store.move_cursor("console", 1)
+            store.commit([stored_round(2)]) if write == "commit" else store.move_cursor(
+                "console", 1
+            )
         with pytest.raises(JournalError, match="it must be reopened"):
-            store.commit([dealt(3)])
+            store.commit([stored_round(3)])
         assert store.ends()["bac-07"][0] == 8
     finally:
         store.close()
@@ -59,7 +61,7 @@ def test_what_is_written_to_a_file_that_is_gone_is_not_stored(
 
 def test_a_journal_that_was_lost_is_not_begun_anew_beside_its_log(path: Path) -> None:
     with opened(path) as store:
-        store.commit([dealt(1)])
+        store.commit([stored_round(1)])
         log = log_path(path).read_bytes()
     for lost in (path.unlink, lambda: path.write_bytes(b"")):
         log_path(path).write_bytes(log)
@@ -109,7 +111,7 @@ def test_where_blocks_are_small_the_log_s_index_has_all_of_its_blocks(
     for blocks, reserved in ((4096, False), (1024, True)):
         monkeypatch.setattr("os.statvfs", lambda _, blocks=blocks: Disk(blocks))
         with opened(path) as store:
-            store.commit([dealt(1)])
+            store.commit([stored_round(1)])
             index = path.with_name("journal.db-shm").stat()
             assert (index.st_blocks * 512 >= RESERVED) is reserved
             assert (index.st_size >= RESERVED) is reserved

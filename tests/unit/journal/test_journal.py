@@ -19,7 +19,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_testing.faulty_disk import ONE_SYNC, Failing, disk, quietly
-from shoe_testing.journals import Never, dealt, records, stored
+from shoe_testing.journals import Never, records, stored, stored_round
 
 
 class Held(Store):
@@ -59,9 +59,9 @@ async def journal(held: Held) -> AsyncIterator[Journal]:
 async def test_what_arrives_during_a_sync_is_stored_by_the_next_one_together(
     held: Held, journal: Journal
 ) -> None:
-    commits = [asyncio.create_task(journal.commit(dealt(0)))]
+    commits = [asyncio.create_task(journal.commit(stored_round(0)))]
     await held.began.wait()
-    commits += [asyncio.create_task(journal.commit(dealt(n))) for n in range(1, 6)]
+    commits += [asyncio.create_task(journal.commit(stored_round(n))) for n in range(1, 6)]
     await asyncio.sleep(0)
     held.gate.set()
     results = await asyncio.gather(*commits)
@@ -71,7 +71,7 @@ async def test_what_arrives_during_a_sync_is_stored_by_the_next_one_together(
 
 
 async def test_the_loop_goes_on_while_the_disk_is_slow(held: Held, journal: Journal) -> None:
-    commit = asyncio.create_task(journal.commit(dealt(0)))
+    commit = asyncio.create_task(journal.commit(stored_round(0)))
     await held.began.wait()
     for _ in range(100):
         await asyncio.sleep(0)
@@ -83,10 +83,10 @@ async def test_the_loop_goes_on_while_the_disk_is_slow(held: Held, journal: Jour
 async def test_a_cancelled_caller_does_not_take_its_group_or_others_back(
     held: Held, journal: Journal, tmp_path: Path
 ) -> None:
-    first = asyncio.create_task(journal.commit(dealt(0)))
+    first = asyncio.create_task(journal.commit(stored_round(0)))
     await held.began.wait()
-    second = asyncio.create_task(journal.commit(dealt(1)))
-    third = asyncio.create_task(journal.commit(dealt(2)))
+    second = asyncio.create_task(journal.commit(stored_round(1)))
+    third = asyncio.create_task(journal.commit(stored_round(2)))
     await asyncio.sleep(0)
     first.cancel()
     second.cancel()
@@ -99,7 +99,7 @@ async def test_a_cancelled_caller_does_not_take_its_group_or_others_back(
 async def test_closing_waits_for_what_was_handed_in(held: Held, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as writer:
         journal = Journal(held, writer)
-        commits = [asyncio.create_task(journal.commit(dealt(n))) for n in range(3)]
+        commits = [asyncio.create_task(journal.commit(stored_round(n))) for n in range(3)]
         await held.began.wait()
         held.gate.set()
         await journal.close()
@@ -115,7 +115,7 @@ async def test_listeners_hear_of_each_commit_that_stored_something(
     held.gate.set()
     await journal.commit(Batch())
     assert heard == []
-    await journal.commit(dealt(0))
+    await journal.commit(stored_round(0))
     assert heard == ["news"]
 
 
@@ -129,12 +129,12 @@ async def test_everyone_who_waits_hears_of_a_failed_sync_and_no_one_after_is_ser
         journal.on_commit(lambda: heard.append("news"))
         layer.around = Failing(replace(ONE_SYNC, lasting=True), at=1)
         outcomes = await asyncio.gather(
-            *(journal.commit(dealt(n)) for n in range(3)), return_exceptions=True
+            *(journal.commit(stored_round(n)) for n in range(3)), return_exceptions=True
         )
         layer.around = quietly
         assert [type(outcome) for outcome in outcomes] == [JournalError] * 3
         with pytest.raises(JournalError, match="must be reopened"):
-            await journal.commit(dealt(4))
+            await journal.commit(stored_round(4))
         assert heard == []
         await journal.close()
 
@@ -144,7 +144,7 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
         store = Store.open(tmp_path / "journal.db")
         journal = Journal(store, writer)
         for number in range(4):
-            await journal.commit(dealt(number, "ab"[number % 2]))
+            await journal.commit(stored_round(number, "ab"[number % 2]))
         with store.reader() as reader:
 
             def feed(audience: Audience, table: str | None = None) -> SinkFeed:
@@ -178,7 +178,7 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
             # a quiet stream is looked through once, and what comes later is still found
             quiet = feed(Audience.PUBLIC, "c")
             assert await ids(quiet) == []
-            await journal.commit(dealt(9, "c"))
+            await journal.commit(stored_round(9, "c"))
             assert await ids(quiet) == ["c/p1"]
             assert await ids(quiet) == ["c/p1"]
         await journal.close()
@@ -186,7 +186,7 @@ async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
 
 def test_a_reader_says_how_far_it_looked(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    stored(path, [dealt(0), dealt(1)])
+    stored(path, [stored_round(0), stored_round(1)])
     with Reader.open(path) as reader:
 
         def look(after: int, limit: int) -> tuple[list[int], int]:

@@ -13,7 +13,7 @@ from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Connection
 from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.store import Store
-from shoe_testing.journals import T_US, dealt, opened, spoil, verified
+from shoe_testing.journals import T_US, opened, spoil, stored_round, verified
 
 HELLO = b'{"input":"shoe","t_us":%d,"event":{"type":"hello","device_id":"SH-%d"},"seq":%d}'
 CARD = b'{"input":"shoe","t_us":%d,"event":{"type":"card_drawn","card":"2D"},"seq":%d}'
@@ -49,7 +49,7 @@ def path(tmp_path: Path) -> Path:
             said(HELLO % (T_US + 4, 2, 0), T_US + 4, ("SH-2", 0)),
             said(CARD % (T_US + 5, 1), T_US + 5, ("SH-2", 1)),
             said(STATUS % (T_US + 6), T_US + 6),
-            dealt(1, "b"),
+            stored_round(1, "b"),
         ):
             store.commit([group])
         store.move_cursor("jsonl:-", 11)
@@ -113,7 +113,7 @@ def test_an_event_that_could_not_be_handled_moves_its_shoes_number(path: Path) -
 def test_verify_says_what_the_head_file_and_the_log_show(path: Path, tmp_path: Path) -> None:
     with opened(path) as store:
         for number in range(2, 9):
-            store.commit([dealt(number, "b")])
+            store.commit([stored_round(number, "b")])
         log, head = log_path(path).read_bytes(), head_path(path).read_bytes()
         main = path.read_bytes()
     left = tmp_path / "left" / "journal.db"

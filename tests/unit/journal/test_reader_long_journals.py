@@ -17,10 +17,8 @@ from shoe_ctl.journal import export
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.round_report import lookup
 from shoe_testing import bulk_journal
-from shoe_testing.journal_table import replayed
-from shoe_testing.journals import verified
+from shoe_testing.journals import counted_reads, replayed_journal, verified
 from shoe_testing.paths import child_environment
-from tests.unit.history.test_snapshots import counted_reads
 
 MOST_READ = snapshots.MOST_RECORDS + 100
 RESTART_S = 0.3
@@ -91,7 +89,7 @@ def export_holds(path: Path, shoe_id: str) -> None:
             reader, export.select_records(reader, span.table, span.first, span.last), to
         )
     assert verified(to).ok
-    assert replayed(to).differences == []
+    assert replayed_journal(to).differences == []
 
 
 @pytest.mark.soak

@@ -25,7 +25,7 @@ from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.recovery import current_epoch, rulings
 from shoe_ctl.journal.store import AcceptedLoss, Store
 from shoe_ctl.records import Audience, source_of
-from shoe_testing.journals import T_US, dealt, opened, records, verified
+from shoe_testing.journals import T_US, opened, records, stored_round, verified
 
 COMMITS = 60
 SINK = "jsonl:floor.jsonl"
@@ -58,7 +58,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> list[Image]:
     try:
         with opened(path) as store:
             for number in range(COMMITS):
-                store.commit([dealt(number, "ab"[number % 3 == 0])])
+                store.commit([stored_round(number, "ab"[number % 3 == 0])])
                 if number % 4 == 0:
                     store.move_cursor(SINK, store.last_n)
                 found.append(image_of(path))
@@ -255,7 +255,7 @@ def test_a_log_that_is_torn_where_it_was_not_synced_is_no_damage(
             path = laid(tmp_path / "left", before | {"journal.db-wal": log_left})
             with opened(path) as store:
                 assert store.last_n == 4 * (place + 1)
-                store.commit([dealt(place + 1)])
+                store.commit([stored_round(place + 1)])
             with opened(path) as store:
                 assert store.last_n == 4 * (place + 2)
             frames.append(log_left)
@@ -317,7 +317,7 @@ def test_a_sink_that_was_given_more_shows_it(
 ) -> None:
     path = tmp_path / "journal.db"
     with opened(path) as store:
-        group = dealt(1, "a")
+        group = stored_round(1, "a")
         group.append_meta("a", Meta(game=b"", settings={}, software="1", t_us=T_US))
         store.commit([group])
         public = store.head("a").counters.public
@@ -396,7 +396,7 @@ def test_the_head_file_is_never_ahead_and_goes_with_each_commit(tmp_path: Path) 
     path = tmp_path / "journal.db"
     with opened(path) as store:
         for number in range(2 * head_file.SYNC_EVERY):
-            store.commit([dealt(number, "abc"[number % 3])])
+            store.commit([stored_round(number, "abc"[number % 3])])
             found = head_file.read_head_file(path)
             assert found is not None
             assert {t: (c.n, c.hash) for t, c in found.chains.items()} == store.ends()
@@ -424,7 +424,7 @@ def test_a_ruling_is_the_first_record_of_a_new_epoch(images: list[Image], tmp_pa
             assert current_epoch(reader, "a") == "0a1b2c3d"
             assert [(r.n, said) for r, said in rulings(reader)] == [(left + 1, gone_on)]
             assert all(n <= left for _, n in reader.moment().cursors)
-        store.commit([dealt(99)])
+        store.commit([stored_round(99)])
     with opened(path) as store:
         assert store.last_n == left + 5
     assert verified(path).ok

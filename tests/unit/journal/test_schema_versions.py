@@ -15,7 +15,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_testing.journals import dealt, opened, spoil, stored
+from shoe_testing.journals import opened, spoil, stored, stored_round
 
 NEWER = schema.VERSION + 1
 OTHERS = {1: "shoe-ctl 0.1.0", 2: "shoe-ctl 0.1.0", NEWER: "a newer shoe-ctl"}
@@ -23,7 +23,7 @@ OTHERS = {1: "shoe-ctl 0.1.0", 2: "shoe-ctl 0.1.0", NEWER: "a newer shoe-ctl"}
 
 def of_version(folder: Path, version: int) -> Path:
     path = folder / "journal.db"
-    stored(path, [dealt(1)])
+    stored(path, [stored_round(1)])
     spoil(path, f"PRAGMA user_version = {version}")
     return path
 

@@ -16,7 +16,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import checked_records, last_start, recover
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope
-from shoe_testing.journals import T_US, dealt, opened, records, stored, verified
+from shoe_testing.journals import T_US, opened, records, stored, stored_round, verified
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_group_is_stored_in_the_order_it_was_built(path: Path) -> None:
-    (result,) = stored(path, [dealt(1)])
+    (result,) = stored(path, [stored_round(1)])
     assert (result.first_n, result.last_n) == (1, 4)
     assert [(r.n, r.table, r.kind) for r in records(path)] == [
         (1, "bac-07", "input"),

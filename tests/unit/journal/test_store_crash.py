@@ -15,7 +15,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import _Transaction
 from shoe_testing.faulty_disk import Failing, Fault, Listing, disk, quietly
-from shoe_testing.journals import child, dealt, opened, records, verified
+from shoe_testing.journals import child, opened, records, stored_round, verified
 
 WRITER = """
 import sys
@@ -105,7 +105,7 @@ def test_a_full_disk_is_told_and_leaves_whole_groups(tmp_path: Path) -> None:
     assert int(stored) > 5
     assert numbers_in(path) == dict.fromkeys(range(int(stored)), 4)
     with opened(path) as store:
-        store.commit([dealt(int(stored))])
+        store.commit([stored_round(int(stored))])
     assert verified(path).ok
 
 
@@ -123,16 +123,19 @@ def test_after_a_failed_write_or_sync_nothing_is_stored_until_reopened(
     path = tmp_path / "journal.db"
     with disk() as layer:
         with opened(path, vfs=layer.name) as store:
-            store.commit([dealt(0)])
+            store.commit([stored_round(0)])
             layer.around = Failing(Fault(told, frozenset({call}), error, lasting=True), at=1)
             with pytest.raises(JournalError, match=told):
-                store.commit([dealt(1)])
+                store.commit([stored_round(1)])
             layer.around = quietly
-            for refused in (lambda: store.commit([dealt(1)]), lambda: store.move_cursor("s", 1)):
+            for refused in (
+                lambda: store.commit([stored_round(1)]),
+                lambda: store.move_cursor("s", 1),
+            ):
                 with pytest.raises(JournalError, match=f"{told}.*; it must be reopened$"):
                     refused()
         with opened(path, vfs=layer.name) as store:
-            store.commit([dealt(2)])
+            store.commit([stored_round(2)])
     groups = numbers_in(path)
     assert groups in ({0: 4, 2: 4}, {0: 4, 1: 4, 2: 4})
     assert verified(path).ok
@@ -141,10 +144,12 @@ def test_after_a_failed_write_or_sync_nothing_is_stored_until_reopened(
 def test_every_commit_is_synced_once_and_a_cursor_needs_none(tmp_path: Path) -> None:
     calls = Listing()
     with disk(calls) as layer, opened(tmp_path / "journal.db", vfs=layer.name) as store:
-        store.commit([dealt(0), dealt(0, "other")])  # a new chain takes one of the head file's
+        store.commit(
+            [stored_round(0), stored_round(0, "other")]
+        )  # a new chain takes one of the head file's
         before = len(calls.numbers("sync"))
         for number in range(10):
-            store.commit([dealt(number), dealt(number, "other")])
+            store.commit([stored_round(number), stored_round(number, "other")])
         assert len(calls.numbers("sync")) == before + 10
         for number in range(10):
             store.move_cursor("jsonl:-", number)
@@ -177,7 +182,7 @@ def test_a_write_that_is_broken_off_leaves_nothing_and_is_the_last(
 ) -> None:
     path = tmp_path / "journal.db"
     with opened(path) as store:
-        store.commit([dealt(0)])
+        store.commit([stored_round(0)])
 
         def broken_off(batch: _Transaction, connection: apsw.Connection) -> None:
             write(batch, connection)
@@ -187,10 +192,10 @@ def test_a_write_that_is_broken_off_leaves_nothing_and_is_the_last(
         with monkeypatch.context() as patched:
             patched.setattr(_Transaction, "write", broken_off)
             with pytest.raises(KeyboardInterrupt):
-                store.commit([dealt(1)])
+                store.commit([stored_round(1)])
         with pytest.raises(JournalError, match=r"was broken off; it must be reopened$"):
-            store.commit([dealt(1)])
+            store.commit([stored_round(1)])
     assert numbers_in(path) == {0: 4}
     with opened(path) as store:
-        store.commit([dealt(1)])
+        store.commit([stored_round(1)])
     assert numbers_in(path) == {0: 4, 1: 4}

@@ -20,9 +20,18 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import wal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
-from shoe_testing.faulty_disk import FAULTS, WRITES, Call, Do, Failing, Fault, Listing, disk
-from shoe_testing.journals import dealt, opened, records, verified
-from shoe_testing.power_loss import ForgetfulDisk
+from shoe_testing.faulty_disk import (
+    FAULTS,
+    WRITES,
+    Call,
+    Do,
+    Failing,
+    Fault,
+    ForgetfulDisk,
+    Listing,
+    disk,
+)
+from shoe_testing.journals import opened, records, stored_round, verified
 
 GROUPS = 4
 SINK = "jsonl:-"
@@ -68,7 +77,7 @@ class Work:
     def _store(self, store: Store, first: int) -> None:
         with store.reader() as reader:
             for number in range(first, first + GROUPS):
-                store.commit([dealt(number)])
+                store.commit([stored_round(number)])
                 self.said.append(number)
                 after = reader.cursor(SINK)
                 events, _ = reader.events(Audience.PUBLIC, after=after, limit=10)
@@ -78,7 +87,7 @@ class Work:
     def takes_nothing_more(self, store: Store) -> None:
         if store.failure is not None:
             with pytest.raises(JournalError, match=r"must be reopened$"):
-                store.commit([dealt(99)])
+                store.commit([stored_round(99)])
 
 
 def holds_what_was_said(path: Path, said: list[int]) -> int:
@@ -138,7 +147,7 @@ def found_after_the_cut(folder: Path, said: list[int]) -> None:
     path = folder / "journal.db"
     try:
         with opened(path) as store:
-            store.commit([dealt(store.last_n // 4)])
+            store.commit([stored_round(store.last_n // 4)])
         found = records(path)
         assert verified(path).ok
         numbers = [json.loads(record.body)["number"] for record in found if record.kind == "input"]
@@ -205,7 +214,7 @@ def test_what_a_failed_sync_lost_is_not_relied_upon_after_reopening(folder: Path
             there = store.last_n // 4
             first.left.cut(folder / "left")
             found_after_the_cut(folder / "left", list(range(there)))
-            store.commit([dealt(there)])
+            store.commit([stored_round(there)])
             first.left.cut(folder / "left")
             found_after_the_cut(folder / "left", list(range(there + 1)))
         assert len(first.said) <= there <= len(first.said) + 1
@@ -235,10 +244,10 @@ def test_a_last_write_torn_at_any_byte_leaves_all_that_was_said(
     with disk(listing) as layer:
         store = Store.open(path, vfs=layer.name)
         try:
-            store.commit([dealt(0)])
+            store.commit([stored_round(0)])
             log = path.with_name("journal.db-wal")
             before, first = log.read_bytes(), len(listing.calls)
-            store.commit([dealt(1)])
+            store.commit([stored_round(1)])
             writes = [
                 call
                 for call in listing.calls[first:]

@@ -17,7 +17,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.files import is_held, log_path
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_testing.journals import child, dealt, opened, records, spoil, stored, verified
+from shoe_testing.journals import child, opened, records, spoil, stored, stored_round, verified
 
 
 @pytest.fixture
@@ -84,31 +84,31 @@ sys.stdin.read()
         other.kill()
         other.wait()
         with opened(path) as store:
-            store.commit([dealt(1)])
+            store.commit([stored_round(1)])
     assert len(records(path)) == 4
 
 
 def test_a_new_journal_is_for_its_owner_only_and_leaves_nothing_beside_it(path: Path) -> None:
-    stored(path, [dealt(1)])
+    stored(path, [stored_round(1)])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert beside(path) == ["journal.db", "journal.db-head"]
     assert stat.S_IMODE(path.with_name("journal.db-head").stat().st_mode) == 0o600
 
 
 def test_reading_a_journal_at_rest_leaves_nothing_beside_it(path: Path) -> None:
-    stored(path, [dealt(1)])
+    stored(path, [stored_round(1)])
     assert verified(path).ok
     assert beside(path) == ["journal.db", "journal.db-head"]
 
 
 def test_an_empty_file_becomes_a_journal(path: Path) -> None:
     path.touch()
-    assert len(stored(path, [dealt(1)])) == 1
+    assert len(stored(path, [stored_round(1)])) == 1
 
 
 def test_a_half_made_journal_is_made_anew(path: Path) -> None:
     path.with_name("journal.db-new").write_bytes(b"cut off")
-    stored(path, [dealt(1)])
+    stored(path, [stored_round(1)])
     assert beside(path) == ["journal.db", "journal.db-head"]
 
 
@@ -177,7 +177,7 @@ for name in ("new.db", "old.db"):
 """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        stored(folder / "old.db", [dealt(1)])
+        stored(folder / "old.db", [stored_round(1)])
         folder.chmod(0o555)
         with child(program, name) as other:
             out, err = other.communicate()
@@ -205,7 +205,7 @@ except JournalError as error:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "journal.db")
         with opened(path) as store:
-            store.commit([dealt(1)])
+            store.commit([stored_round(1)])
             log = log_path(path).read_bytes()
         log_path(path).write_bytes(log)
         for file in (path, log_path(path)):
@@ -230,7 +230,7 @@ except JournalError as error:
 def test_a_journal_that_does_not_end_as_it_should_is_not_written_on(
     path: Path, statement: str
 ) -> None:
-    stored(path, [dealt(1), dealt(2)])
+    stored(path, [stored_round(1), stored_round(2)])
     spoil(path, statement)
     with pytest.raises(JournalError, match="is corrupt"):
         Store.open(path)
@@ -238,7 +238,7 @@ def test_a_journal_that_does_not_end_as_it_should_is_not_written_on(
 
 
 def test_a_damaged_file_is_told_in_one_line(path: Path) -> None:
-    stored(path, [dealt(n) for n in range(200)])
+    stored(path, [stored_round(n) for n in range(200)])
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.seek(4096)
@@ -249,7 +249,7 @@ def test_a_damaged_file_is_told_in_one_line(path: Path) -> None:
 
 
 def test_a_journal_that_was_compressed_is_read_as_it_is(path: Path, tmp_path: Path) -> None:
-    stored(path, [dealt(1), dealt(2)])
+    stored(path, [stored_round(1), stored_round(2)])
     packed = tmp_path / "journal.db.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert records(packed) == records(path)

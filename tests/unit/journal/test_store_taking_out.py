@@ -14,9 +14,18 @@ from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.codec import JOURNAL
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
-from shoe_testing.faulty_disk import BROKEN, ONE_ERROR, WRITES, Call, Do, Failing, Listing, disk
-from shoe_testing.journals import T_US, dealt, opened, records, verified
-from shoe_testing.power_loss import ForgetfulDisk
+from shoe_testing.faulty_disk import (
+    BROKEN,
+    ONE_ERROR,
+    WRITES,
+    Call,
+    Do,
+    Failing,
+    ForgetfulDisk,
+    Listing,
+    disk,
+)
+from shoe_testing.journals import T_US, opened, records, stored_round, verified
 
 SIGNED_AT = 21
 LATER_US = T_US + 10**9
@@ -34,7 +43,7 @@ def path(tmp_path: Path, key: Signer) -> Path:
     path = tmp_path / "at" / "journal.db"
     with opened(path) as store:
         for number in range(10):
-            store.commit([dealt(number, "ab"[number % 2])])
+            store.commit([stored_round(number, "ab"[number % 2])])
             if number == 4:
                 store.checkpoint(key, T_US)
     return path
@@ -60,12 +69,12 @@ def test_what_is_left_begins_at_the_checkpoint_and_is_written_on(path: Path, key
     with opened(path) as store:
         n = store.truncate_before(begins(), key, LATER_US)
         assert n == len(before) + 1
-        store.commit([dealt(10, "a")])
+        store.commit([stored_round(10, "a")])
         assert store.checkpoint(key, LATER_US + 1) == n + 5
     assert whole(path, key) == SIGNED_AT
     assert records(path)[: len(before) - SIGNED_AT + 1] == before[SIGNED_AT - 1 :]
     with opened(path) as store:  # every later checkpoint says so, too
-        store.commit([dealt(11, "b")])
+        store.commit([stored_round(11, "b")])
         store.checkpoint(key, LATER_US + 2)
     assert whole(path, key) == SIGNED_AT
 
@@ -105,7 +114,7 @@ def test_any_call_to_the_disk_may_fail(path: Path, key: Signer, fault: Any) -> N
                 assert whole(path, key) == SIGNED_AT
         done.add(whole(path, key))
         with opened(path) as store:
-            store.commit([dealt(10, "a")])
+            store.commit([stored_round(10, "a")])
         whole(path, key)
     assert done == {1, SIGNED_AT}
 
@@ -142,7 +151,7 @@ def test_the_power_may_fail_at_any_write_or_sync(
         try:
             store.truncate_before(begins(), key, LATER_US)
             said = True
-            store.commit([dealt(10, "a")])
+            store.commit([stored_round(10, "a")])
         finally:
             store.close()
     assert done == {1, SIGNED_AT}

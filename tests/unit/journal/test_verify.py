@@ -16,7 +16,7 @@ from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.chain import GENESIS, BadRecord, Coverage, Fault, chain_hash
 from shoe_ctl.journal.store import Store
-from shoe_testing.journals import dealt, opened, records, spoil, stored, verified
+from shoe_testing.journals import opened, records, spoil, stored, stored_round, verified
 
 LAST = 80
 
@@ -25,7 +25,7 @@ LAST = 80
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A journal of two tables in turn: 20 groups of 4 records."""
     path = tmp_path_factory.mktemp("journal") / "journal.db"
-    stored(path, [dealt(n, "ab"[n % 2]) for n in range(20)])
+    stored(path, [stored_round(n, "ab"[n % 2]) for n in range(20)])
     return path.read_bytes()
 
 
@@ -222,9 +222,9 @@ def test_the_hash_is_the_one_that_the_docs_describe() -> None:
 
 def test_a_journal_can_be_verified_while_it_is_written(path: Path) -> None:
     with opened(path) as store:
-        store.commit([dealt(21, "a")])
+        store.commit([stored_round(21, "a")])
         found = verified(path)
-        store.commit([dealt(22, "b")])
+        store.commit([stored_round(22, "b")])
         assert (found.ok, found.records) == (True, LAST + 4)
         assert verified(path).records == LAST + 8
 

@@ -25,7 +25,7 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
-from shoe_testing.journals import T_US, dealt, opened, records, spoil, verified
+from shoe_testing.journals import T_US, opened, records, spoil, stored_round, verified
 
 GROUPS = 18
 FLIPS = 1500
@@ -38,7 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     key = open_signer(path, None)
     with opened(path) as store:
         for number in range(GROUPS):
-            store.commit([dealt(number, "abc"[number % 3])])
+            store.commit([stored_round(number, "abc"[number % 3])])
             if number in (7, 12):
                 store.checkpoint(key, T_US + number)
     return path.read_bytes()

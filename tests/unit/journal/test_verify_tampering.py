@@ -22,7 +22,7 @@ from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.verify import Verification, verify
-from shoe_testing.journals import T_US, dealt, opened, records, spoil
+from shoe_testing.journals import T_US, opened, records, spoil, stored_round
 
 GROUPS = 18
 SIGNED_AFTER = (3, 7, 12, 16)
@@ -134,7 +134,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     key = open_signer(path, None)
     with opened(path) as store:
         for number in range(GROUPS):
-            store.commit([dealt(number, TABLES[number * 7 % 3])])
+            store.commit([stored_round(number, TABLES[number * 7 % 3])])
             if number in SIGNED_AFTER:
                 store.checkpoint(key, T_US + number)
     rows = [(r.n, r.table, r.kind, r.body, r.hash) for r in records(path)]

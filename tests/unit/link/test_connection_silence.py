@@ -18,14 +18,15 @@ from firmware_proto.session import HostSession, Resume
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.reconnect import LinkState
 from shoe_ctl.link.transport import Opener, Transport
-from shoe_testing.link_owner import Host, end
-from shoe_testing.transport_kinds import plugged_in
 from shoe_testing.transports import (
     CAPABILITIES,
     HandClock,
     LineProfile,
+    LinkOwner,
     ScriptedTransport,
     ShoeEnd,
+    end_link,
+    plugged_in,
     until,
 )
 
@@ -42,7 +43,7 @@ class AnsweringProfile(LineProfile):
 async def test_a_line_that_is_dead_without_saying_so_is_lost_by_silence(
     shoe: ShoeEnd, opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
-    host = Host(opener, AnsweringProfile())
+    host = LinkOwner(opener, AnsweringProfile())
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
     shoe.say(b"c\n")
@@ -53,11 +54,11 @@ async def test_a_line_that_is_dead_without_saying_so_is_lost_by_silence(
     await until(lambda: host.link.state is LinkState.WAITING)
     assert host.told[-1] == "lost nothing received for 10 s"
     assert "received for 10 s (check that the shoe is on, and its cable); retrying" in caplog.text
-    await end(running)
+    await end_link(running)
 
 
 async def test_a_shoe_that_speaks_in_time_is_never_lost(shoe: ShoeEnd, opener: Opener) -> None:
-    host = Host(opener, AnsweringProfile())
+    host = LinkOwner(opener, AnsweringProfile())
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
     for number in range(1, 6):
@@ -65,14 +66,14 @@ async def test_a_shoe_that_speaks_in_time_is_never_lost(shoe: ShoeEnd, opener: O
         shoe.say(b"c\n")
         assert await shoe.hear(3) == b"+%d\n" % number
     assert host.link.state is LinkState.UP
-    await end(running)
+    await end_link(running)
 
 
 async def test_a_shoe_that_fell_silent_is_listened_for_and_told_only_once_it_speaks(
     shoe: ShoeEnd, opener: Opener
 ) -> None:
     """Its port opens again and again while its power is off: that is one loss, not many."""
-    host = Host(opener, AnsweringProfile())
+    host = LinkOwner(opener, AnsweringProfile())
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
     for _ in range(3):
@@ -88,7 +89,7 @@ async def test_a_shoe_that_fell_silent_is_listened_for_and_told_only_once_it_spe
     assert await shoe.hear(6) == b"*4\n+1\n"
     assert host.told[2:] == ["up 44", "44@0 b'c\\n'"]
     assert host.link.state is LinkState.UP
-    await end(running)
+    await end_link(running)
 
 
 async def test_bytes_that_could_not_be_sent_are_told_with_the_loss() -> None:
@@ -97,23 +98,23 @@ async def test_bytes_that_could_not_be_sent_are_told_with_the_loss() -> None:
         transport.dropped = 7
         return transport
 
-    host = Host(open_jammed)
+    host = LinkOwner(open_jammed)
     running = asyncio.create_task(host.link.run())
     await until(lambda: host.link.state is LinkState.WAITING)
-    await end(running)
+    await end_link(running)
     assert host.told == ["up 41", "lost the script is over; 7 bytes to it were not sent"]
 
 
 async def hears(shoe: ShoeEnd, opener: Opener, line: bytes, times: int) -> None:
     """A host hears this line so many times on one connection, which then ends."""
-    host = Host(opener, AnsweringProfile())
+    host = LinkOwner(opener, AnsweringProfile())
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
     shoe.say(line * times)
     await until(lambda: host.last == times)
     shoe.unplug()
     await until(lambda: host.link.state is LinkState.WAITING)
-    await end(running)
+    await end_link(running)
 
 
 async def test_what_is_discarded_is_counted_in_the_log_and_does_not_fill_it(
@@ -146,7 +147,7 @@ async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
 ) -> None:
     """The other end is connected and says nothing, not even that it is gone."""
     async with plugged_in("tcp", tmp_path) as there:
-        host = Host(there.open, AnsweringProfile())
+        host = LinkOwner(there.open, AnsweringProfile())
         running = asyncio.create_task(host.link.run())
         await there.hear(3)
         there.port.write(b"c\n")
@@ -158,7 +159,7 @@ async def test_a_tcp_connection_that_is_only_half_open_is_left_for_a_new_one(
             await until(lambda: there.connections == number)  # noqa: B023
         there.port.write(b"c\n")
         await until(lambda: host.last == 2)
-        await end(running)
+        await end_link(running)
     assert [told for told in host.told if "@" not in told] == [
         "up 41",
         "lost nothing received for 10 s",

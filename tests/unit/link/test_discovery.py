@@ -14,8 +14,7 @@ import pytest
 from shoe_ctl.link import discovery
 from shoe_ctl.link.discovery import Access, Identity, System, find_serial_ports, find_usb_candidates
 from shoe_testing.faulty_ports import Nobody
-from simulators.ports.usb import UsbPort
-from simulators.ports.usb_bus import UsbBus
+from shoe_testing.simulated_usb import UsbBus, UsbPort
 
 FTDI = Identity(
     vendor_id="0403",

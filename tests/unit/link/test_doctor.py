@@ -28,13 +28,12 @@ from shoe_testing.faulty_ports import (
     shoe,
     speaking,
     target,
-)  # fmt: skip
+)
+from shoe_testing.simulated_usb import UsbBus, UsbPort
 from shoe_testing.transports import ShoeEnd
 from simulators.faults import Faults, FaultyLine
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
-from simulators.ports.usb import UsbPort
-from simulators.ports.usb_bus import UsbBus
 from simulators.shoe.reference import ReferenceDevice
 
 # A shoe that answers.

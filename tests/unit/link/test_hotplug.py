@@ -25,11 +25,18 @@ from shoe_ctl.link.openers import opener
 from shoe_ctl.link.reconnect import LinkState
 from shoe_ctl.link.transport import Opener, Transport
 from shoe_testing.faulty_ports import Nobody
-from shoe_testing.link_owner import Host, end
-from shoe_testing.ptys import Pty, another_with_the_number_of
-from shoe_testing.transports import HandClock, LineProfile, ScriptedTransport, until
-from simulators.ports.usb import UsbPort as SimulatedUsb
-from simulators.ports.usb_bus import UsbBus
+from shoe_testing.simulated_usb import UsbBus
+from shoe_testing.simulated_usb import UsbPort as SimulatedUsb
+from shoe_testing.transports import (
+    HandClock,
+    LineProfile,
+    LinkOwner,
+    Pty,
+    ScriptedTransport,
+    another_with_the_number_of,
+    end_link,
+    until,
+)
 
 LATE_S = 200.0
 """By then a port is tried every five seconds."""
@@ -71,7 +78,7 @@ async def wait_long(clock: HandClock) -> None:
         await until(lambda: clock.waiting)
 
 
-async def is_up(host: Host) -> None:
+async def is_up(host: LinkOwner) -> None:
     """It comes up, and no time passed."""
     before = host.clock.now
     await until(lambda: host.link.state is LinkState.UP)
@@ -92,13 +99,13 @@ async def test_after_minutes_a_link_that_returns_is_noticed_at_once(
     tmp_path: Path, pty: str, executor: ThreadPoolExecutor, arrive: Callable[[Path, str], None]
 ) -> None:
     opens, arrivals = opening(tmp_path / "SH-1", executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     arrive(tmp_path, pty)
     await is_up(host)
     assert inotifies() == []
-    await end(running)
+    await end_link(running)
 
 
 async def test_a_folder_that_is_not_there_yet_is_waited_for_step_by_step(
@@ -106,13 +113,13 @@ async def test_a_folder_that_is_not_there_yet_is_waited_for_step_by_step(
 ) -> None:
     path = tmp_path / "serial" / "by-id" / "usb-FTDI"
     opens, arrivals = opening(path, executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     path.parent.mkdir(parents=True)
     path.symlink_to(pty)
     await is_up(host)
-    await end(running)
+    await end_link(running)
 
 
 async def test_a_folder_that_goes_with_its_last_link_is_found_again(
@@ -122,7 +129,7 @@ async def test_a_folder_that_goes_with_its_last_link_is_found_again(
     path.parent.mkdir()
     path.symlink_to("/dev/pts/none")
     opens, arrivals = opening(path, executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     path.unlink()
@@ -131,7 +138,7 @@ async def test_a_folder_that_goes_with_its_last_link_is_found_again(
     path.parent.mkdir()
     path.symlink_to(pty)
     await is_up(host)
-    await end(running)
+    await end_link(running)
 
 
 @pytest.mark.parametrize("linked", [False, True], ids=["bare", "linked"])
@@ -160,12 +167,12 @@ async def test_a_link_that_stays_is_followed_to_the_node_that_returns(
     path = tmp_path / "links" / "SH-1"
     path.symlink_to("../ttyUSB0")
     opens, arrivals = opening(path, executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     (tmp_path / "ttyUSB0").symlink_to(pty)
     await is_up(host)
-    await end(running)
+    await end_link(running)
 
 
 async def test_leave_given_late_to_a_node_that_is_there_is_noticed(tmp_path: Path) -> None:
@@ -177,12 +184,12 @@ async def test_leave_given_late_to_a_node_that_is_there_is_noticed(tmp_path: Pat
             return ScriptedTransport([b"c\n"])
         raise PortError("permission denied")
 
-    host = Host(open_if_allowed, arrivals=watch_arrivals(SerialAddress(str(node))))
+    host = LinkOwner(open_if_allowed, arrivals=watch_arrivals(SerialAddress(str(node))))
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     node.chmod(0o660)
     await until(lambda: host.told[:1] == ["up 41"])
-    await end(running)
+    await end_link(running)
 
 
 async def test_what_arrives_under_another_name_is_nothing_to_us(tmp_path: Path) -> None:
@@ -211,17 +218,17 @@ async def test_what_arrives_while_an_attempt_fails_is_not_missed(
             raise PortError("no such port, a moment ago")
         return await opens()
 
-    host = Host(too_early, arrivals=arrivals)
+    host = LinkOwner(too_early, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await is_up(host)
-    await end(running)
+    await end_link(running)
 
 
 async def test_after_an_arrival_that_does_not_open_yet_it_is_tried_quickly_again(
     tmp_path: Path, executor: ThreadPoolExecutor
 ) -> None:
     opens, arrivals = opening(tmp_path / "SH-1", executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     before = len(host.clock.asked)
@@ -232,7 +239,7 @@ async def test_after_an_arrival_that_does_not_open_yet_it_is_tried_quickly_again
     await until(lambda: host.clock.waiting)
     # making the file also sets its attributes: that may be told as news of its own
     assert host.clock.asked[-4:] == pytest.approx([0.05, 0.1, 0.2, 0.25])
-    await end(running)
+    await end_link(running)
 
 
 async def test_the_node_of_a_usb_device_that_returns_is_noticed(
@@ -241,7 +248,7 @@ async def test_the_node_of_a_usb_device_that_returns_is_noticed(
     bus = UsbBus()
     shoe = SimulatedUsb(bus, "SH-0042")
     port = UsbAddress("SH-0042")
-    host = Host(
+    host = LinkOwner(
         opener(port, LineProfile.SERIAL, executor, lambda: bus),
         arrivals=watch_arrivals(port, usb_nodes=tmp_path),
     )
@@ -252,7 +259,7 @@ async def test_the_node_of_a_usb_device_that_returns_is_noticed(
     (tmp_path / "001" / "007").touch()
     await is_up(host)
     shoe.close()
-    await end(running)
+    await end_link(running)
 
 
 async def test_a_bus_that_comes_up_is_looked_into(tmp_path: Path) -> None:
@@ -269,11 +276,11 @@ async def test_cancelled_while_it_waits_it_watches_no_more(
     tmp_path: Path, executor: ThreadPoolExecutor
 ) -> None:
     opens, arrivals = opening(tmp_path / "SH-1", executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     assert len(inotifies()) == 1
-    await end(running)
+    await end_link(running)
     assert inotifies() == []
     assert not host.clock.waiting
 
@@ -286,13 +293,13 @@ async def test_without_a_watch_the_back_off_remains(
 
     monkeypatch.setattr(Inotify, "__init__", none_left)
     opens, arrivals = opening(tmp_path / "SH-1", executor)
-    host = Host(opens, arrivals=arrivals)
+    host = LinkOwner(opens, arrivals=arrivals)
     running = asyncio.create_task(host.link.run())
     await wait_long(host.clock)
     (tmp_path / "SH-1").symlink_to(pty)
     await host.clock.pass_next()
     await until(lambda: host.link.state is LinkState.UP)
-    await end(running)
+    await end_link(running)
 
 
 async def test_of_a_device_server_nothing_is_watched() -> None:

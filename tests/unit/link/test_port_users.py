@@ -29,11 +29,10 @@ from shoe_testing.faulty_ports import (
     held,
     shoe,
     target,
-)  # fmt: skip
-from shoe_testing.ptys import somebody_at
+)
+from shoe_testing.simulated_usb import UsbBus, UsbPort
+from shoe_testing.transports import somebody_at
 from simulators.ports.pty import PtyPort
-from simulators.ports.usb import UsbPort
-from simulators.ports.usb_bus import UsbBus
 
 
 @pytest.fixture

@@ -17,12 +17,13 @@ from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.reconnect import LinkState, Supervisor
 from shoe_ctl.link.transport import Opener, Transport
-from shoe_testing.link_owner import Host, end
 from shoe_testing.transports import (
     HandClock,
     LineProfile,
+    LinkOwner,
     ScriptedTransport,
     ShoeEnd,
+    end_link,
     until,
 )
 
@@ -35,7 +36,7 @@ def open_files() -> set[str]:
     return found
 
 
-async def until_up(host: Host) -> None:
+async def until_up(host: LinkOwner) -> None:
     """Lets time pass until the link is up."""
     async with asyncio.timeout(10):
         while host.link.state is not LinkState.UP:
@@ -47,7 +48,7 @@ async def until_up(host: Host) -> None:
 async def test_a_shoe_unplugged_in_mid_frame_resumes_on_its_next_pty(
     shoe: ShoeEnd, opener: Opener
 ) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
     running = asyncio.create_task(host.link.run())
     assert await shoe.hear(3) == b"?0\n"
     shoe.say(b"c\nhalf a fr")
@@ -59,7 +60,7 @@ async def test_a_shoe_unplugged_in_mid_frame_resumes_on_its_next_pty(
     assert await shoe.hear(3) == b"?1\n"
     shoe.say(b"c\n")
     assert await shoe.hear(3) == b"+2\n"
-    await end(running)
+    await end_link(running)
     assert host.told == [
         "up 41",
         "41@0 b'c\\nhalf a fr'",
@@ -73,7 +74,7 @@ async def test_a_shoe_unplugged_in_mid_frame_resumes_on_its_next_pty(
 async def test_a_returned_shoe_resumes_within_a_second_for_the_first_minute(
     shoe: ShoeEnd, opener: Opener
 ) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
     lost_at = host.clock.now
@@ -84,13 +85,13 @@ async def test_a_returned_shoe_resumes_within_a_second_for_the_first_minute(
     returned_at = host.clock.now
     await until_up(host)
     assert host.clock.now - returned_at <= 0.25
-    await end(running)
+    await end_link(running)
 
 
 async def test_the_desired_state_is_told_to_this_connection_and_to_each_later_one(
     shoe: ShoeEnd, opener: Opener
 ) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
     host.link.set_desired_state(Armed(4, "banker", 2))
     running = asyncio.create_task(host.link.run())
     assert await shoe.hear(6) == b"?0\n*4\n"
@@ -102,11 +103,11 @@ async def test_the_desired_state_is_told_to_this_connection_and_to_each_later_on
     shoe.plug_in()
     await host.clock.pass_next()
     assert await shoe.hear(6) == b"?0\n*5\n"
-    await end(running)
+    await end_link(running)
 
 
 async def test_states_and_trouble_say_what_the_link_is_doing(shoe: ShoeEnd, opener: Opener) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
     seen = [(host.link.state, host.link.trouble)]
     running = asyncio.create_task(host.link.run())
     await shoe.hear(3)
@@ -114,7 +115,7 @@ async def test_states_and_trouble_say_what_the_link_is_doing(shoe: ShoeEnd, open
     shoe.unplug()
     await until(lambda: host.link.state is LinkState.WAITING)
     seen.append((host.link.state, host.link.trouble))
-    await end(running)
+    await end_link(running)
     assert seen == [
         (LinkState.STOPPED, None),
         (LinkState.UP, None),
@@ -128,7 +129,7 @@ async def test_a_first_open_that_must_succeed_raises_the_one_clear_line(
     shoe: ShoeEnd, opener: Opener
 ) -> None:
     shoe.unplug()
-    host = Host(opener)
+    host = LinkOwner(opener)
     with pytest.raises(PortError, match="no such port"):
         await asyncio.wait_for(host.link.run(must_open_first=True), 10)
     assert host.told == []
@@ -138,7 +139,7 @@ async def test_a_first_open_that_must_succeed_raises_the_one_clear_line(
 async def test_after_a_first_open_that_had_to_succeed_losses_are_retried(
     shoe: ShoeEnd, opener: Opener
 ) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
     running = asyncio.create_task(host.link.run(must_open_first=True))
     await shoe.hear(3)
     shoe.unplug()
@@ -147,7 +148,7 @@ async def test_after_a_first_open_that_had_to_succeed_losses_are_retried(
     shoe.plug_in()
     await until_up(host)
     await shoe.hear(3)
-    await end(running)
+    await end_link(running)
 
 
 async def test_the_first_failure_is_a_warning_and_its_repeats_are_not(
@@ -155,12 +156,12 @@ async def test_the_first_failure_is_a_warning_and_its_repeats_are_not(
 ) -> None:
     caplog.set_level(logging.DEBUG, "shoe_ctl.link")
     shoe.unplug()
-    host = Host(opener)
+    host = LinkOwner(opener)
     running = asyncio.create_task(host.link.run())
     for _ in range(4):
         await host.clock.pass_next()
     await until(lambda: host.clock.waiting)
-    await end(running)
+    await end_link(running)
     levels = [r.levelno for r in caplog.records if r.name.startswith("shoe_ctl.link")]
     assert levels == [logging.WARNING] + [logging.DEBUG] * 4
     assert "bac-07: link down: no such port" in caplog.text
@@ -170,46 +171,46 @@ async def test_a_port_that_opens_but_never_speaks_is_tried_ever_more_slowly() ->
     async def open_dead() -> Transport:
         return ScriptedTransport([])
 
-    host = Host(open_dead)
+    host = LinkOwner(open_dead)
     running = asyncio.create_task(host.link.run())
     for _ in range(4):
         await host.clock.pass_next()
     await until(lambda: host.clock.waiting)
     assert host.clock.asked == pytest.approx([0.05, 0.1, 0.2, 0.25, 0.25])
-    await end(running)
+    await end_link(running)
 
 
 async def test_undecodable_bytes_sent_again_and_again_are_no_reason_to_hurry() -> None:
     async def open_poison() -> Transport:
         return ScriptedTransport([b"!\n"])
 
-    host = Host(open_poison)
+    host = LinkOwner(open_poison)
     running = asyncio.create_task(host.link.run())
     for _ in range(2):
         await host.clock.pass_next()
     await until(lambda: host.clock.waiting)
     assert host.clock.asked == pytest.approx([0.05, 0.1, 0.2])
-    await end(running)
+    await end_link(running)
 
 
 async def test_a_shoe_that_spoke_is_tried_quickly_again() -> None:
     async def open_brief() -> Transport:
         return ScriptedTransport([b"c\n"])
 
-    host = Host(open_brief)
+    host = LinkOwner(open_brief)
     running = asyncio.create_task(host.link.run())
     for _ in range(2):
         await host.clock.pass_next()
     await until(lambda: host.clock.waiting)
     assert host.clock.asked == [0.05, 0.05, 0.05]
-    await end(running)
+    await end_link(running)
 
 
 @pytest.mark.parametrize("moment", ["on_up", "on_reception", "on_lost", "idle", "waiting"])
 async def test_cancelled_at_any_moment_it_leaves_nothing_behind(
     shoe: ShoeEnd, opener: Opener, executor: ThreadPoolExecutor, moment: str
 ) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
     executor.submit(int).result()  # the pool's own thread is not the link's
     files, tasks = open_files(), asyncio.all_tasks()
     if moment == "on_up":
@@ -229,7 +230,7 @@ async def test_cancelled_at_any_moment_it_leaves_nothing_behind(
         await until(lambda: host.clock.waiting)
     elif moment == "idle":
         await shoe.hear(3)
-    await end(running)
+    await end_link(running)
     assert asyncio.all_tasks() == tasks
     assert open_files() <= files
     assert not host.clock.waiting
@@ -247,11 +248,11 @@ async def test_cancelled_in_mid_open_it_leaves_nothing_behind(
         return real(path, **settings)
 
     monkeypatch.setattr(serial, "Serial", slow)
-    host = Host(opener)
+    host = LinkOwner(opener)
     files, tasks = open_files(), asyncio.all_tasks()
     running = asyncio.create_task(host.link.run())
     await until(at_it.is_set)
-    await end(running)
+    await end_link(running)
     go_on.set()
     executor.shutdown()
     assert asyncio.all_tasks() == tasks
@@ -262,7 +263,7 @@ async def test_cancelled_in_mid_open_it_leaves_nothing_behind(
 async def test_what_a_callback_raises_ends_the_link_and_gives_the_port_back(
     shoe: ShoeEnd, opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = Host(opener)
+    host = LinkOwner(opener)
 
     def broken() -> Resume | None:
         raise OSError(5, "the journal is gone")

@@ -18,8 +18,13 @@ from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.serial import serial_opener
 from shoe_ctl.link.transport import Opener
-from shoe_testing.ptys import Pty, another_with_the_number_of, somebody_at
-from shoe_testing.transports import LineProfile, ShoeEnd
+from shoe_testing.transports import (
+    LineProfile,
+    Pty,
+    ShoeEnd,
+    another_with_the_number_of,
+    somebody_at,
+)
 
 
 @pytest.fixture

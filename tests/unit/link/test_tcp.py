@@ -16,7 +16,7 @@ from shoe_ctl.errors import PortError
 from shoe_ctl.link import tcp
 from shoe_ctl.link.address import TcpAddress
 from shoe_ctl.link.tcp import tcp_opener
-from shoe_testing.transport_kinds import plugged_in, read
+from shoe_testing.transports import plugged_in, read_bytes
 
 
 def free_port() -> int:
@@ -169,5 +169,5 @@ async def test_what_came_before_the_other_end_hung_up_is_read_first(tmp_path: Pa
         transport = await end.connect()
         end.port.write(b"last words")
         end.port.close()
-        assert await read(transport, 10) == b"last words"
+        assert await read_bytes(transport, 10) == b"last words"
         transport.close()

@@ -15,19 +15,18 @@ import usb.core  # type: ignore[import-untyped]
 
 from shoe_ctl.link.transport import TransportLost
 from shoe_ctl.link.usb import HAND_OFF_LIMIT
-from shoe_testing.transport_kinds import End, plugged_in, read, readable
-from shoe_testing.transports import until
-from simulators.ports.usb_bus import HELD, PACKET
+from shoe_testing.simulated_usb import HELD, PACKET
+from shoe_testing.transports import TransportEnd, is_readable, plugged_in, read_bytes, until
 
 
 @pytest.fixture
-async def end(tmp_path: Path) -> AsyncIterator[End]:
+async def end(tmp_path: Path) -> AsyncIterator[TransportEnd]:
     async with plugged_in("usb", tmp_path) as there:
         yield there
 
 
 async def test_reads_ask_for_whole_packets_and_time_outs_go_unnoticed(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, asked, timed_out = end.bus.bulk_read, set(), threading.Event()
 
@@ -43,14 +42,14 @@ async def test_reads_ask_for_whole_packets_and_time_outs_go_unnoticed(
     transport = await end.connect()
     await until(timed_out.is_set)
     end.port.write(b"x" * PACKET * 2)
-    assert await read(transport, PACKET * 2) == b"x" * PACKET * 2
+    assert await read_bytes(transport, PACKET * 2) == b"x" * PACKET * 2
     assert transport.lost is None
     assert all(size % PACKET == 0 for size in asked)
     transport.close()
 
 
 async def test_a_write_that_times_out_is_made_again_and_in_order(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, calls = end.bus.bulk_write, 0
 
@@ -68,7 +67,7 @@ async def test_a_write_that_times_out_is_made_again_and_in_order(
     transport.close()
 
 
-async def test_what_is_read_ahead_is_bounded(end: End) -> None:
+async def test_what_is_read_ahead_is_bounded(end: TransportEnd) -> None:
     """While nobody takes it, what is beyond the bound stays in the shoe's own buffer."""
     transport = await end.connect()
     device, sent, taken = end.bus.devices[0], 0, True
@@ -80,12 +79,12 @@ async def test_what_is_read_ahead_is_bounded(end: End) -> None:
         except TimeoutError:
             taken = False
     assert 0 <= sent - device.waiting - HAND_OFF_LIMIT < PACKET
-    assert await read(transport, sent) == b"y" * sent
+    assert await read_bytes(transport, sent) == b"y" * sent
     transport.close()
 
 
 async def test_a_loss_that_writing_finds_waits_for_what_is_still_being_read(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed, looked = threading.Event(), threading.Event()
 
@@ -105,15 +104,15 @@ async def test_a_loss_that_writing_finds_waits_for_what_is_still_being_read(
     await until(lambda: failed.is_set() and transport.threads._failure is not None)  # type: ignore[attr-defined]
     assert transport.read() == b""
     looked.set()
-    assert await read(transport, 4) == b"late"
+    assert await read_bytes(transport, 4) == b"late"
     with pytest.raises(TransportLost, match="unplugged"):
-        await read(transport, 1)
+        await read_bytes(transport, 1)
     assert transport.dropped == 4
     transport.close()
 
 
 async def test_a_device_that_is_claimed_in_vain_is_given_back(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_it, go_on, real = threading.Event(), threading.Event(), end.bus.claim_interface
 
@@ -133,23 +132,23 @@ async def test_a_device_that_is_claimed_in_vain_is_given_back(
     (await end.connect()).close()
 
 
-async def test_what_was_read_before_an_unplug_is_given_before_the_loss(end: End) -> None:
+async def test_what_was_read_before_an_unplug_is_given_before_the_loss(end: TransportEnd) -> None:
     transport = await end.connect()
     end.port.write(b"last words")
     await until(lambda: not end.bus.devices[0].to_host)
     end.port.close()
-    assert await read(transport, 10) == b"last words"
+    assert await read_bytes(transport, 10) == b"last words"
     with pytest.raises(TransportLost, match="unplugged"):
-        await read(transport, 1)
+        await read_bytes(transport, 1)
     transport.close()
 
 
 async def test_bytes_that_nobody_took_before_closing_are_told(
-    end: End, caplog: pytest.LogCaptureFixture
+    end: TransportEnd, caplog: pytest.LogCaptureFixture
 ) -> None:
     transport = await end.connect()
     end.port.write(b"unread")
-    await readable(transport)
+    await is_readable(transport)
     transport.close()
     assert "usb:SH-0042: unread bytes dropped: bytes=6" in caplog.text
 
@@ -165,7 +164,7 @@ async def test_bytes_that_nobody_took_before_closing_are_told(
 )
 @pytest.mark.parametrize("way", ["bulk_read", "bulk_write"])
 async def test_a_failure_of_either_thread_is_a_loss_and_gives_the_device_back(
-    end: End, monkeypatch: pytest.MonkeyPatch, way: str, number: int, says: str
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch, way: str, number: int, says: str
 ) -> None:
     def fails(*_: object) -> None:
         raise usb.core.USBError("as the system says", errno=number)
@@ -174,14 +173,14 @@ async def test_a_failure_of_either_thread_is_a_loss_and_gives_the_device_back(
     transport = await end.open()
     transport.write(b"lock")
     with pytest.raises(TransportLost, match=f"^{says}$"):
-        await read(transport, 1)
+        await read_bytes(transport, 1)
     transport.close()
     monkeypatch.undo()
     (await end.connect()).close()
 
 
 async def test_what_nobody_foresaw_in_a_thread_is_a_loss_too(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(*_: object) -> None:
         raise ZeroDivisionError
@@ -189,5 +188,5 @@ async def test_what_nobody_foresaw_in_a_thread_is_a_loss_too(
     monkeypatch.setattr(end.bus, "bulk_read", breaks)
     transport = await end.open()
     with pytest.raises(TransportLost, match="ZeroDivisionError"):
-        await read(transport, 1)
+        await read_bytes(transport, 1)
     transport.close()

@@ -18,19 +18,17 @@ import usb.core  # type: ignore[import-untyped]
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.transport import TransportLost
 from shoe_ctl.link.usb_discovery import claim_usb_device, find_usb_devices, libusb
-from shoe_testing.transport_kinds import End, plugged_in, read
-from shoe_testing.transports import until
-from simulators.ports.usb import UsbPort
-from simulators.ports.usb_bus import Attached, UsbBus
+from shoe_testing.simulated_usb import Attached, UsbBus, UsbPort
+from shoe_testing.transports import TransportEnd, plugged_in, read_bytes, until
 
 
 @pytest.fixture
-async def end(tmp_path: Path) -> AsyncIterator[End]:
+async def end(tmp_path: Path) -> AsyncIterator[TransportEnd]:
     async with plugged_in("usb", tmp_path) as there:
         yield there
 
 
-def port_at(end: End) -> UsbPort:
+def port_at(end: TransportEnd) -> UsbPort:
     assert isinstance(end.port, UsbPort)
     return end.port
 
@@ -52,7 +50,7 @@ class Never:
 
 
 @contextmanager
-def second(bus: UsbBus, serial: str, end: End) -> Iterator[UsbPort]:
+def second(bus: UsbBus, serial: str, end: TransportEnd) -> Iterator[UsbPort]:
     """Another device on the same bus."""
     other = UsbPort(bus, serial)
     other.start(end)
@@ -62,7 +60,7 @@ def second(bus: UsbBus, serial: str, end: End) -> Iterator[UsbPort]:
         other.close()
 
 
-async def refusal(end: End) -> str:
+async def refusal(end: TransportEnd) -> str:
     with pytest.raises(PortError) as refused:
         await end.open()
     line = str(refused.value)
@@ -70,7 +68,7 @@ async def refusal(end: End) -> str:
     return line
 
 
-async def test_the_device_is_chosen_by_its_serial_number(end: End) -> None:
+async def test_the_device_is_chosen_by_its_serial_number(end: TransportEnd) -> None:
     for serial in ("SH-0041", "SH-0043"):
         other = UsbPort(end.bus, serial)
         other.start(Never())
@@ -80,7 +78,7 @@ async def test_the_device_is_chosen_by_its_serial_number(end: End) -> None:
     transport.close()
 
 
-async def test_an_absent_device_is_told_with_those_that_are_there(end: End) -> None:
+async def test_an_absent_device_is_told_with_those_that_are_there(end: TransportEnd) -> None:
     end.port.close()
     assert "none is plugged in: check power and cable" in await refusal(end)
     with second(end.bus, "SH-0041", end):
@@ -88,7 +86,7 @@ async def test_an_absent_device_is_told_with_those_that_are_there(end: End) -> N
 
 
 async def test_a_device_of_another_class_is_never_opened(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(dev: Attached) -> None:
         raise AssertionError
@@ -98,21 +96,25 @@ async def test_a_device_of_another_class_is_never_opened(
     assert "name a shoe with a serial port by its path" in await refusal(end)
 
 
-async def test_two_devices_with_one_serial_number_are_not_guessed_between(end: End) -> None:
+async def test_two_devices_with_one_serial_number_are_not_guessed_between(
+    end: TransportEnd,
+) -> None:
     with second(end.bus, "SH-0042", end):
         line = await refusal(end)
     assert line.startswith("two USB devices have the serial number SH-0042")
     assert "/dev/bus/usb/001/001" in line and "/dev/bus/usb/001/002" in line
 
 
-async def test_a_device_that_this_user_may_not_open_is_told_with_its_node(end: End) -> None:
+async def test_a_device_that_this_user_may_not_open_is_told_with_its_node(
+    end: TransportEnd,
+) -> None:
     port_at(end).barred = True
     line = await refusal(end)
     assert line.startswith("permission denied: USB device 1209:0001 at /dev/bus/usb/001/001")
     assert "udev rule" in line
 
 
-async def test_a_device_that_a_kernel_driver_has_is_not_taken_from_it(end: End) -> None:
+async def test_a_device_that_a_kernel_driver_has_is_not_taken_from_it(end: TransportEnd) -> None:
     port_at(end).driver = True
     line = await refusal(end)
     assert line.startswith("usb:SH-0042 is taken by the kernel driver")
@@ -121,26 +123,26 @@ async def test_a_device_that_a_kernel_driver_has_is_not_taken_from_it(end: End) 
     (await end.connect()).close()
 
 
-async def test_a_device_in_use_is_taken(end: End) -> None:
+async def test_a_device_in_use_is_taken(end: TransportEnd) -> None:
     ours = claim_usb_device(end.name, end.bus)  # type: ignore[arg-type]
     assert (await refusal(end)).startswith("port taken: usb:SH-0042 is in use by another program")
     ours.owner.release()
     (await end.connect()).close()
 
 
-async def test_a_device_without_a_configuration_is_given_its_first(end: End) -> None:
+async def test_a_device_without_a_configuration_is_given_its_first(end: TransportEnd) -> None:
     port_at(end).configuration = 0
     (await end.connect()).close()
     assert port_at(end).configuration == 1
 
 
-async def test_a_ghost_of_an_unplugged_device_is_passed_over(end: End) -> None:
+async def test_a_ghost_of_an_unplugged_device_is_passed_over(end: TransportEnd) -> None:
     end.bus.ghosts = True
     for _ in range(3):
         transport = await end.connect()
         end.port.close()
         with pytest.raises(TransportLost, match="unplugged: usb:SH-0042"):
-            await read(transport, 1)
+            await read_bytes(transport, 1)
         transport.close()
         assert "no USB device with serial number SH-0042" in await refusal(end)
         end.port.reopen()
@@ -150,7 +152,7 @@ async def test_a_ghost_of_an_unplugged_device_is_passed_over(end: End) -> None:
 
 
 async def test_a_device_that_goes_while_it_is_opened_is_told_so(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def goes(handle: Any, intf: int) -> None:
         end.port.close()
@@ -161,7 +163,7 @@ async def test_a_device_that_goes_while_it_is_opened_is_told_so(
 
 
 async def test_every_device_that_was_only_looked_at_is_closed_again(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[object] = []
     real_open, real_close = end.bus.open_device, end.bus.close_device
@@ -187,7 +189,7 @@ async def test_every_device_that_was_only_looked_at_is_closed_again(
 
 
 async def test_a_driver_that_hangs_is_waited_for_only_so_long(
-    end: End, monkeypatch: pytest.MonkeyPatch
+    end: TransportEnd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shoe_ctl.link.usb.RELEASED_WITHIN_S", 0.05)
     go_on, real = threading.Event(), end.bus.bulk_read

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.wire_journals import ROUNDS, TABLES
-from shoe_testing.wire_table import WiredTable, dealt
+from shoe_testing.journals import WIRE_ROUNDS, WIRE_TABLES, WiredTable, dealt_journal
 
 
 @pytest.fixture(scope="session")
@@ -20,8 +19,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
     @cache
     def made(name: str) -> tuple[Path, WiredTable]:
         path = tmp_path_factory.mktemp(name) / "journal.db"
-        profile, given = TABLES[name]
-        return path, dealt(path, profile, ROUNDS, **given())
+        profile, given = WIRE_TABLES[name]
+        return path, dealt_journal(path, profile, WIRE_ROUNDS, **given())
 
     return made
 

@@ -23,13 +23,20 @@ from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.replay.wire_resync import SHOE_INPUT
-from shoe_testing.journals import records, spoil
-from shoe_testing.wire_journals import TABLES, drawn, said
-from shoe_testing.wire_table import WiredTable, both_replays, wired
+from shoe_testing.journals import (
+    WIRE_TABLES,
+    WiredTable,
+    both_replays,
+    drawn_cards,
+    records,
+    shoe_inputs,
+    spoil,
+    wired_table,
+)
 from simulators.faults import CleanLine
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", WIRE_TABLES)
 def test_what_was_heard_decodes_to_the_inputs_that_were_recorded(
     name: str, kept: Callable[[str], tuple[Path, WiredTable]]
 ) -> None:
@@ -40,8 +47,8 @@ def test_what_was_heard_decodes_to_the_inputs_that_were_recorded(
     wires = [Wire.from_bytes(r.body) for r in records(path) if r.kind == Kind.WIRE.value]
     assert found.bytes == sum(len(wire.data) for wire in wires)
     assert found.connections == len({wire.connection for wire in wires})
-    if "to_host" in TABLES[name][1]():
-        ends = {(e["connection"], e["last"]) for e in said(path)}
+    if "to_host" in WIRE_TABLES[name][1]():
+        ends = {(e["connection"], e["last"]) for e in shoe_inputs(path)}
         assert any((w.connection, w.offset + len(w.data)) not in ends for w in wires)
 
 
@@ -54,7 +61,7 @@ def test_bad_lines_were_reconnected_in_mid_frame_and_brought_damaged_bytes(
         last: dict[int, int] = {}
         for wire in (Wire.from_bytes(r.body) for r in records(path) if r.kind == Kind.WIRE.value):
             last[wire.connection] = wire.offset + len(wire.data)
-        heard = {one["connection"]: one["last"] for one in said(path)}
+        heard = {one["connection"]: one["last"] for one in shoe_inputs(path)}
         assert len(last) > 3
         assert any(last[number] > heard.get(number, 0) for number in last)
 
@@ -90,7 +97,7 @@ def test_a_decoder_that_was_altered_is_found_and_the_round_is_named(
 
     monkeypatch.setattr(host, "receive", wrong)
     (difference,) = both_replays(path).differences
-    expected = drawn(path, 23)
+    expected = drawn_cards(path, 23)
     assert (difference.replay, difference.why) == ("wire", "the bytes say something else")
     assert (difference.n, difference.round_id) == (expected.n, expected.round_id)
     assert difference.round_id is not None
@@ -103,7 +110,7 @@ def test_a_decoder_that_was_altered_is_found_and_the_round_is_named(
 
 def wire_of(path: Path, number: int) -> tuple[Record, Wire]:
     """The bytes that ended with this card."""
-    n = drawn(path, number).n
+    n = drawn_cards(path, number).n
     chunks = [r for r in records(path) if r.n < n and r.kind == Kind.WIRE.value]
     return chunks[-1], Wire.from_bytes(chunks[-1].body)
 
@@ -122,7 +129,7 @@ def test_bytes_that_were_changed_in_the_journal_are_found(
     spoilt = msgspec.structs.replace(wire, data=bytes(b ^ 1 for b in wire.data))
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (spoilt.to_bytes(), record.n)))
     found = both_replays(path).differences
-    expected = drawn(path, 30)
+    expected = drawn_cards(path, 30)
     assert found[0].round_id == expected.round_id is not None
     assert found[0].replay == "wire"
     assert record.n <= found[0].n <= expected.n
@@ -140,7 +147,7 @@ def test_bytes_that_were_taken_out_end_what_can_be_decoded_of_their_connection(
         "an input that no bytes say",
         f"what came before {place} is missing",
     ]
-    assert {d.round_id for d in found} == {drawn(path, 30).round_id}
+    assert {d.round_id for d in found} == {drawn_cards(path, 30).round_id}
 
 
 def test_a_connection_whose_opening_was_taken_out_is_found(copied: Callable[[str], Path]) -> None:
@@ -180,7 +187,7 @@ def test_a_profile_that_is_not_known_is_one_difference(copied: Callable[[str], P
 
 def test_an_input_that_no_bytes_say_is_found(copied: Callable[[str], Path]) -> None:
     path = copied("reference")
-    card = drawn(path, 12)
+    card = drawn_cards(path, 12)
     body = next(r.body for r in records(path) if r.n == card.n)
     forged = body.replace(b'"number":12', b'"number":13')
     assert forged != body
@@ -202,12 +209,12 @@ def test_what_a_timed_session_was_told_is_needed_and_kept(copied: Callable[[str]
 
 def test_commands_to_a_timed_session_are_kept_too(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    with wired(path, "angel_eye", session_settings={"commands": True}) as table:
+    with wired_table(path, "angel_eye", session_settings={"commands": True}) as table:
         table.deal_rounds(2)
         table.ask(Query(91, "progress"))
         table.ask(ClearError(92))
         table.deal_rounds(4)
-    answered = [one["event"].get("command_id") for one in said(path)]
+    answered = [one["event"].get("command_id") for one in shoe_inputs(path)]
     assert answered.index(91) < answered.index(92)
     assert both_replays(path).differences == []
 
@@ -238,11 +245,11 @@ def test_what_a_host_gave_up_is_given_up_again(tmp_path: Path) -> None:
     """It comes of time passing alone: no byte says so."""
     path = tmp_path / "journal.db"
     given: dict[str, Any] = {"session_settings": {"commands": True}, "to_shoe": DeafLine()}
-    with wired(path, "angel_eye", pace_s=5.0, **given) as table:
+    with wired_table(path, "angel_eye", pace_s=5.0, **given) as table:
         table.open()
         for _ in range(40):
             table._advance()
-    gave_up = [one for one in said(path) if one["event"].get("code") == UNANSWERED]
+    gave_up = [one for one in shoe_inputs(path) if one["event"].get("code") == UNANSWERED]
     assert gave_up
     assert {one["first"] - one["last"] for one in gave_up} == {0}
     assert both_replays(path).differences == []

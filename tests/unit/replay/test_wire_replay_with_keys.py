@@ -13,9 +13,18 @@ from firmware_proto.reference.framing import frame_body
 from shoe_ctl.journal.codec import Kind, Wire
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import to_bytes
-from shoe_testing.journals import records, spoil
-from shoe_testing.wire_journals import drawn, said
-from shoe_testing.wire_table import DEVICE, KEY, KEYS, WiredTable, both_replays, wired
+from shoe_testing.journals import (
+    DEVICE,
+    KEY,
+    SHOE_KEYS,
+    WiredTable,
+    both_replays,
+    drawn_cards,
+    records,
+    shoe_inputs,
+    spoil,
+    wired_table,
+)
 from simulators.faults import CleanLine
 
 CRC_BYTES = 4
@@ -23,7 +32,7 @@ CRC_BYTES = 4
 
 def test_a_key_retired_while_its_proof_was_under_way_is_no_difference(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    keys = {DEVICE: dict(KEYS[DEVICE])}
+    keys = {DEVICE: dict(SHOE_KEYS[DEVICE])}
 
     class Retiring(CleanLine):
         def put(self, data: bytes, t: float) -> None:
@@ -31,11 +40,11 @@ def test_a_key_retired_while_its_proof_was_under_way_is_no_difference(tmp_path: 
                 keys[DEVICE].clear()
             super().put(data, t)
 
-    with wired(path, "reference", keyed=True, known=keys, to_host=Retiring()) as table:
+    with wired_table(path, "reference", keyed=True, known=keys, to_host=Retiring()) as table:
         table.open()
-    failed = [(one["event"].get("reason"), one["event"].get("key_id")) for one in said(path)]
+    failed = [(one["event"].get("reason"), one["event"].get("key_id")) for one in shoe_inputs(path)]
     assert ("no key for this shoe", 1) in failed
-    for sessions in (RecordedSessions(KEYS), RecordedSessions()):
+    for sessions in (RecordedSessions(SHOE_KEYS), RecordedSessions()):
         assert both_replays(path, sessions).differences == []
 
 
@@ -43,7 +52,7 @@ def test_proofs_and_macs_are_checked_again_with_the_keys(
     kept: Callable[[str], tuple[Path, WiredTable]],
 ) -> None:
     path, _ = kept("keyed")
-    with_keys, without = RecordedSessions(KEYS), RecordedSessions()
+    with_keys, without = RecordedSessions(SHOE_KEYS), RecordedSessions()
     for sessions in (with_keys, without):
         found = both_replays(path, sessions)
         assert found.differences == []
@@ -69,7 +78,7 @@ def test_a_forged_frame_is_told_from_the_true_one_only_with_the_key(
 ) -> None:
     """Whoever rewrites a journal can make a CRC, but not a MAC."""
     path = copied("keyed")
-    n = drawn(path, 1).n
+    n = drawn_cards(path, 1).n
     drew = msgspec.json.decode(next(r.body for r in records(path) if r.n == n))
     chunk = [r for r in records(path) if r.n < n and r.kind == Kind.WIRE.value][-1]
     wire = Wire.from_bytes(chunk.body)
@@ -80,7 +89,7 @@ def test_a_forged_frame_is_told_from_the_true_one_only_with_the_key(
     forged = msgspec.structs.replace(wire, data=bytes(data))
     spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (forged.to_bytes(), chunk.n)))
     assert both_replays(path).differences == []
-    first = both_replays(path, RecordedSessions(KEYS)).differences[0]
+    first = both_replays(path, RecordedSessions(SHOE_KEYS)).differences[0]
     assert (first.n, '"reason":"MAC"' in (first.replayed or "")) == (n, True)
 
 

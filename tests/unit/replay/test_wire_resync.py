@@ -23,9 +23,7 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
-from shoe_testing.journals import records
-from shoe_testing.wire_journals import TABLES, cards_of
-from shoe_testing.wire_table import WiredTable, wired
+from shoe_testing.journals import WIRE_TABLES, WiredTable, cards_of_outcomes, records, wired_table
 
 
 def begun_late(rows: list[Record]) -> tuple[WireReplay, list[Difference]]:
@@ -46,7 +44,7 @@ def begun_late(rows: list[Record]) -> tuple[WireReplay, list[Difference]]:
     return replaying, found.first
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", WIRE_TABLES)
 def test_a_connection_whose_beginning_is_not_there_is_held_to_the_inputs_frame_by_frame(
     name: str, kept: Callable[[str], tuple[Path, WiredTable]]
 ) -> None:
@@ -80,7 +78,7 @@ def test_a_codec_that_was_altered_is_found_there_too(
     _, found = begun_late(records(path))
     assert len(found) > 3
     assert {(d.replay, d.why) for d in found} == {("wire", "the bytes say something else")}
-    rounds = {record.n: drawn_at for record, drawn_at in cards_of(path)}
+    rounds = {record.n: drawn_at for record, drawn_at in cards_of_outcomes(path)}
     assert all(d.round_id in (rounds[d.n], None) for d in found)  # None: it was open before
     assert found[-1].round_id == rounds[found[-1].n]
 
@@ -111,7 +109,7 @@ def test_an_exported_shoe_replays_though_its_connection_began_before_it(
     keyed: bool, tmp_path: Path
 ) -> None:
     path, out = tmp_path / "journal.db", tmp_path / "s2.gz"
-    with wired(path, "reference", sets=2, keyed=keyed) as table:
+    with wired_table(path, "reference", sets=2, keyed=keyed) as table:
         table.deal_rounds(1)
         table.store.checkpoint(open_signer(path, None), 1)
         table.deal_rounds(95)

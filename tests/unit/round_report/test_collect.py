@@ -22,14 +22,14 @@ from shoe_ctl.round_report.collect import Entry, RoundReport, collect
 from shoe_ctl.round_report.lookup import find_round, last_rounds
 from shoe_ctl.round_report.render import render_page
 from shoe_ctl.round_report.summary import COLUMNS, RESTRICTED, summary_lines
+from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import spoil
-from shoe_testing.scenario_daemon import played
 from simulators.table.scenario import find as scenario
 
 
 async def journal_of(name: str, folder: Path) -> Path:
     """The journal that a scenario leaves behind."""
-    _, _, stuck = await played(scenario(name), folder)
+    _, _, stuck = await play_through_daemon(scenario(name), folder)
     assert stuck is None
     return folder / "journal.db"
 

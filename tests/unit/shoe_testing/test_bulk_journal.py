@@ -9,8 +9,7 @@ import pytest
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.round_report import lookup
 from shoe_testing import bulk_journal
-from shoe_testing.journal_table import at_a_journal, replayed
-from shoe_testing.journals import records, verified
+from shoe_testing.journals import journal_table, records, replayed_journal, verified
 
 SETS = 5
 
@@ -32,7 +31,7 @@ def test_it_verifies_is_read_and_replays(made: bulk_journal.Made) -> None:
     found = verified(made.path, frozenset({made.signer.public_key}))
     assert (found.ok, found.records) == (True, made.records)
     assert found.signed.checkpoints > SETS + 1
-    again = replayed(made.path)
+    again = replayed_journal(made.path)
     assert (again.rounds, again.differences) == (made.rounds, [])
     with Reader.open(made.path) as reader:
         assert [place.round_id for place in lookup.last_rounds(reader, 2, None)] == [
@@ -42,7 +41,7 @@ def test_it_verifies_is_read_and_replays(made: bulk_journal.Made) -> None:
 
 
 def test_a_table_goes_on_from_it(made: bulk_journal.Made) -> None:
-    with at_a_journal(made.path, made.under) as table:
+    with journal_table(made.path, made.under) as table:
         assert table.controller.state.rounds == made.rounds
         assert table.controller.state.shoe is not None
         assert table.controller.state.shoe.id == f"{bulk_journal.TABLE}-s{SETS + 1}"

@@ -16,6 +16,7 @@ from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks.jsonl import JsonlFile, JsonlStream, open_jsonl
 from shoe_ctl.sinks.pump import SinkEnded
+from shoe_testing.sinks import sink_events
 
 
 @pytest.fixture
@@ -24,21 +25,17 @@ def writer() -> Iterator[ThreadPoolExecutor]:
         yield executor
 
 
-def events(count: int, start: int = 1, size: int = 0) -> list[bytes]:
-    return [b'{"id":"t/p%d","pad":"%s"}' % (n, b"x" * size) for n in range(start, start + count)]
-
-
 async def test_a_file_gets_one_object_a_line_and_goes_on_when_opened_again(
     tmp_path: Path, writer: ThreadPoolExecutor
 ) -> None:
     path = tmp_path / "public.jsonl"
     for start in (1, 3):
         sink = open_jsonl(str(path), Audience.PUBLIC, writer)
-        await sink.deliver(events(1, start))
-        await sink.deliver(events(1, start + 1))
+        await sink.deliver(sink_events(1, start))
+        await sink.deliver(sink_events(1, start + 1))
         await sink.close()
     lines = path.read_bytes().splitlines(keepends=True)
-    assert lines == [event + b"\n" for event in events(4)]
+    assert lines == [event + b"\n" for event in sink_events(4)]
     assert [json.loads(line)["id"] for line in lines] == ["t/p1", "t/p2", "t/p3", "t/p4"]
 
 
@@ -63,17 +60,17 @@ async def test_lines_are_synced_before_they_count_as_delivered(
     path, synced = tmp_path / "public.jsonl", []
     sink = JsonlFile(path, Audience.PUBLIC, writer)
     monkeypatch.setattr(os, "fsync", lambda _fd: synced.append(path.read_bytes()))
-    await sink.deliver(events(2))
-    assert synced == [b"".join(event + b"\n" for event in events(2))]
+    await sink.deliver(sink_events(2))
+    assert synced == [b"".join(event + b"\n" for event in sink_events(2))]
     await sink.close()
 
 
-@pytest.mark.parametrize("cut", range(1, len(events(1)[0]) + 1))
+@pytest.mark.parametrize("cut", range(1, len(sink_events(1)[0]) + 1))
 async def test_a_line_that_a_crash_cut_off_is_taken_out(
     tmp_path: Path, writer: ThreadPoolExecutor, cut: int
 ) -> None:
     path = tmp_path / "public.jsonl"
-    first, second = events(2)
+    first, second = sink_events(2)
     path.write_bytes(first + b"\n" + second[:cut])
     sink = JsonlFile(path, Audience.PUBLIC, writer)
     await sink.deliver([second])
@@ -85,9 +82,9 @@ async def test_a_long_cut_off_line_is_taken_out_whole(
     tmp_path: Path, writer: ThreadPoolExecutor
 ) -> None:
     path = tmp_path / "public.jsonl"
-    path.write_bytes(events(1)[0] + b"\n" + events(1, 2, size=200_000)[0])
+    path.write_bytes(sink_events(1)[0] + b"\n" + sink_events(1, 2, size=200_000)[0])
     await JsonlFile(path, Audience.PUBLIC, writer).close()
-    assert path.read_bytes() == events(1)[0] + b"\n"
+    assert path.read_bytes() == sink_events(1)[0] + b"\n"
 
 
 @pytest.mark.parametrize("content", [b"notes of someone else", b"{}\nx", b'{"a":1'])
@@ -119,7 +116,7 @@ async def test_what_a_failed_try_left_in_the_file_is_written_anew(
 ) -> None:
     path = tmp_path / "public.jsonl"
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(1))
+    await sink.deliver(sink_events(1))
 
     def half(fd: int, data: memoryview) -> int:
         if len(data) < 20:
@@ -133,11 +130,11 @@ async def test_what_a_failed_try_left_in_the_file_is_written_anew(
     with monkeypatch.context() as patched:
         patched.setattr(os, failing, half if failing == "write" else broken)
         with pytest.raises(OSError, match=r"No space|Input/output"):
-            await sink.deliver(events(2, 2))
-    assert len(path.read_bytes()) > len(events(1)[0]) + 1
-    await sink.deliver(events(2, 2))
+            await sink.deliver(sink_events(2, 2))
+    assert len(path.read_bytes()) > len(sink_events(1)[0]) + 1
+    await sink.deliver(sink_events(2, 2))
     await sink.close()
-    assert path.read_bytes().splitlines() == events(3)
+    assert path.read_bytes().splitlines() == sink_events(3)
 
 
 def everything(fd: int) -> bytes:
@@ -149,7 +146,7 @@ def everything(fd: int) -> bytes:
 async def test_a_slow_reader_gets_every_line_whole(writer: ThreadPoolExecutor) -> None:
     reading, writing = os.pipe()
     sink = JsonlStream(writing, writer)
-    sent = events(300, size=2000)
+    sent = sink_events(300, size=2000)
     delivery = asyncio.create_task(sink.deliver(sent))
     with ThreadPoolExecutor(1) as other:
         read = asyncio.get_running_loop().run_in_executor(other, everything, reading)
@@ -163,14 +160,14 @@ async def test_a_closed_pipe_ends_the_sink(writer: ThreadPoolExecutor) -> None:
     sink = JsonlStream(writing, writer)
     os.close(reading)
     with pytest.raises(SinkEnded, match="its reader has gone"):
-        await sink.deliver(events(1))
+        await sink.deliver(sink_events(1))
     await sink.close()
 
 
 async def test_closing_frees_a_write_that_nobody_reads(writer: ThreadPoolExecutor) -> None:
     reading, writing = os.pipe()
     sink = JsonlStream(writing, writer)
-    delivery = asyncio.create_task(sink.deliver(events(100, size=10_000)))
+    delivery = asyncio.create_task(sink.deliver(sink_events(100, size=10_000)))
     await asyncio.sleep(0)
     await sink.close()
     with pytest.raises(SinkEnded, match="closed before all was written"):
@@ -184,7 +181,7 @@ async def test_a_line_that_an_error_tore_is_finished_by_the_next_try(
     reading, writing = os.pipe()
     sink = JsonlStream(writing, writer)
     written = os.write
-    first, second, third = events(3)
+    first, second, third = sink_events(3)
     cut = len(first) + 1 + 5
 
     def half(fd: int, data: memoryview) -> int:

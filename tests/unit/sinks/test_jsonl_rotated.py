@@ -21,8 +21,7 @@ from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import jsonl, pump
 from shoe_ctl.sinks.jsonl import JsonlFile
-from tests.unit.sinks.test_jsonl import events
-from tests.unit.sinks.test_pump import Ledger
+from shoe_testing.sinks import Ledger, sink_events
 
 
 @pytest.fixture
@@ -50,21 +49,21 @@ async def test_a_file_that_was_taken_away_is_opened_anew_at_the_next_event(
     before, old = os.umask(0), path.with_name("events.jsonl.1")
     try:
         sink = JsonlFile(path, audience, writer)
-        await sink.deliver(events(2))
+        await sink.deliver(sink_events(2))
         if way == "removed":
             path.unlink()
         else:
             path.rename(old)
         if way == "create":
             path.touch(0o640)
-        await sink.deliver(events(1, 3))
-        await sink.deliver(events(1, 4))
+        await sink.deliver(sink_events(1, 3))
+        await sink.deliver(sink_events(1, 4))
         await sink.close()
     finally:
         os.umask(before)
     if way != "removed":
-        assert lines(old) == events(2)
-    assert lines(path) == events(2, 3)
+        assert lines(old) == sink_events(2)
+    assert lines(path) == sink_events(2, 3)
     made = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}[audience]
     assert stat.S_IMODE(path.stat().st_mode) == (0o640 if way == "create" else made)
 
@@ -75,12 +74,12 @@ async def test_a_file_that_was_copied_and_cut_gets_what_the_copy_lacks(
     path: Path, writer: ThreadPoolExecutor, copied: int, packed: bool
 ) -> None:
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(1))
+    await sink.deliver(sink_events(1))
     content = b""
     for n in range(1, 4):
         if n == copied:
             content = path.read_bytes()
-        await sink.deliver(events(1, n + 1))
+        await sink.deliver(sink_events(1, n + 1))
     if copied:
         copy = path.with_name("events.jsonl.1")
         copy.write_bytes(content)
@@ -88,22 +87,22 @@ async def test_a_file_that_was_copied_and_cut_gets_what_the_copy_lacks(
             copy.with_suffix(".1.gz").write_bytes(gzip.compress(content))
             copy.unlink()
     os.truncate(path, 0)
-    await sink.deliver(events(1, 5))
+    await sink.deliver(sink_events(1, 5))
     await sink.close()
-    assert content.splitlines() + lines(path) == events(5)
+    assert content.splitlines() + lines(path) == sink_events(5)
 
 
 async def test_a_copy_that_ends_in_the_middle_of_a_line_leaves_none_torn_here(
     path: Path, writer: ThreadPoolExecutor
 ) -> None:
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(3))
+    await sink.deliver(sink_events(3))
     content = path.read_bytes()[:-5]
     path.with_name("events.jsonl.1").write_bytes(content)
     os.truncate(path, 0)
-    await sink.deliver(events(1, 4))
+    await sink.deliver(sink_events(1, 4))
     await sink.close()
-    assert content.splitlines()[:2] + lines(path) == events(4)
+    assert content.splitlines()[:2] + lines(path) == sink_events(4)
 
 
 async def test_what_was_written_long_before_the_cut_is_not_written_again(
@@ -111,11 +110,11 @@ async def test_what_was_written_long_before_the_cut_is_not_written_again(
 ) -> None:
     monkeypatch.setattr(jsonl, "_DOUBTED_NS", -3_600_000_000_000)
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(3))
+    await sink.deliver(sink_events(3))
     os.truncate(path, 0)
-    await sink.deliver(events(1, 4))
+    await sink.deliver(sink_events(1, 4))
     await sink.close()
-    assert lines(path) == events(1, 4)
+    assert lines(path) == sink_events(1, 4)
 
 
 @pytest.mark.parametrize("size", [1, 20, 45, 60])
@@ -123,11 +122,11 @@ async def test_a_file_that_was_cut_anywhere_has_whole_lines_and_all_that_was_wri
     path: Path, writer: ThreadPoolExecutor, size: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(4))
+    await sink.deliver(sink_events(4))
     os.truncate(path, size)
-    await sink.deliver(events(1, 5))
+    await sink.deliver(sink_events(1, 5))
     await sink.close()
-    assert lines(path) == events(5)
+    assert lines(path) == sink_events(5)
     assert "may stand in two files" in caplog.text
 
 
@@ -135,10 +134,10 @@ async def test_what_a_cut_took_is_written_when_the_sink_is_closed_without_anothe
     path: Path, writer: ThreadPoolExecutor
 ) -> None:
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     os.truncate(path, 0)
     await sink.close()
-    assert lines(path) == events(2)
+    assert lines(path) == sink_events(2)
 
 
 def at_the_write(
@@ -173,14 +172,14 @@ async def test_what_is_written_while_the_file_is_taken_away_is_in_the_new_one_al
             old.unlink()
 
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     with monkeypatch.context() as patched:
         at_the_write(patched, rotate, behind=behind)
-        await sink.deliver(events(2, 3))
+        await sink.deliver(sink_events(2, 3))
     await sink.close()
     if way != "removed":
-        assert lines(old) == events(2)
-    assert lines(path) == events(2, 3)
+        assert lines(old) == sink_events(2)
+    assert lines(path) == sink_events(2, 3)
 
 
 @pytest.mark.parametrize("behind", [False, True])
@@ -213,17 +212,17 @@ async def test_what_is_written_while_the_file_is_renamed_and_packed_stands_once(
             packers[0].join()
 
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     with monkeypatch.context() as patched:
         at_the_write(patched, rotate, behind=behind)
-        await sink.deliver(events(2, 3))
+        await sink.deliver(sink_events(2, 3))
     assert path.exists()
-    await sink.deliver(events(1, 5))
+    await sink.deliver(sink_events(1, 5))
     await sink.close()
     packers[0].join()
     content = gzip.decompress(packed.read_bytes()).splitlines()
-    assert content == events(4 if behind else 2)
-    assert content + lines(path) == events(5)
+    assert content == sink_events(4 if behind else 2)
+    assert content + lines(path) == sink_events(5)
 
 
 async def test_a_renamed_file_that_is_packed_for_ever_holds_nothing_up_and_is_warned_of(
@@ -241,12 +240,12 @@ async def test_a_renamed_file_that_is_packed_for_ever_holds_nothing_up_and_is_wa
     monkeypatch.setattr(jsonl, "_LEFT_ALONE_S", 0.02)
     monkeypatch.setattr(jsonl, "_PACKED_WITHIN_S", 0.02)
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     with monkeypatch.context() as patched:
         at_the_write(patched, rotate, behind=True)
-        await sink.deliver(events(2, 3))
+        await sink.deliver(sink_events(2, 3))
     await sink.close()
-    assert (lines(old), lines(path)) == (events(2), events(2, 3))
+    assert (lines(old), lines(path)) == (sink_events(2), sink_events(2, 3))
     assert "events=2. These last events are written again and may stand in two files" in caplog.text
 
 
@@ -261,16 +260,16 @@ async def test_what_was_packed_is_not_written_again_when_the_new_file_cannot_be_
         path.mkdir()
 
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     with monkeypatch.context() as patched:
         at_the_write(patched, rotate, behind=True)
         with pytest.raises(OSError, match="sink file"):
-            await sink.deliver(events(2, 3))
+            await sink.deliver(sink_events(2, 3))
     path.rmdir()
-    await sink.deliver(events(1, 3))
-    await sink.deliver(events(2, 4))
+    await sink.deliver(sink_events(1, 3))
+    await sink.deliver(sink_events(2, 4))
     await sink.close()
-    assert gzip.decompress(packed.read_bytes()).splitlines() + lines(path) == events(5)
+    assert gzip.decompress(packed.read_bytes()).splitlines() + lines(path) == sink_events(5)
 
 
 @pytest.mark.parametrize("behind", [False, True])
@@ -284,7 +283,7 @@ async def test_what_is_written_while_the_file_is_copied_and_cut_stands_once(
 ) -> None:
     old = path.with_name("events.jsonl.1")
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     if not copy_behind:
         shutil.copy(path, old)
 
@@ -295,10 +294,10 @@ async def test_what_is_written_while_the_file_is_copied_and_cut_stands_once(
 
     with monkeypatch.context() as patched:
         at_the_write(patched, rotate, behind=behind)
-        await sink.deliver(events(2, 3))
-    await sink.deliver(events(1, 5))
+        await sink.deliver(sink_events(2, 3))
+    await sink.deliver(sink_events(1, 5))
     await sink.close()
-    assert lines(old) + lines(path) == events(5)
+    assert lines(old) + lines(path) == sink_events(5)
 
 
 async def test_a_failed_try_leaves_no_torn_line_in_a_file_that_is_then_renamed(
@@ -312,15 +311,15 @@ async def test_a_failed_try_leaves_no_torn_line_in_a_file_that_is_then_renamed(
         return write(fd, data[:10])
 
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(1))
+    await sink.deliver(sink_events(1))
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space"):
-            await sink.deliver(events(2, 2))
+            await sink.deliver(sink_events(2, 2))
     old = path.rename(path.with_name("events.jsonl.1"))
-    await sink.deliver(events(2, 2))
+    await sink.deliver(sink_events(2, 2))
     await sink.close()
-    assert lines(old) + lines(path) == events(3)
+    assert lines(old) + lines(path) == sink_events(3)
 
 
 def gone(path: Path) -> Callable[[], None]:
@@ -383,7 +382,7 @@ async def test_a_name_that_leads_to_no_file_is_waited_for_with_one_warning_and_n
         await deliver(given)
 
     monkeypatch.setattr(sink, "deliver", counted)
-    feed.events = events(2)
+    feed.events = sink_events(2)
     at_work = pump.Pump("test", feed, sink)
     running = asyncio.create_task(at_work.run())
     async with asyncio.timeout(60):
@@ -392,7 +391,7 @@ async def test_a_name_that_leads_to_no_file_is_waited_for_with_one_warning_and_n
         mend = trouble(path)
         while not tries.empty():
             tries.get_nowait()
-        feed.events += events(2, 3)
+        feed.events += sink_events(2, 3)
         at_work.wake()
         for _ in range(3):
             await tries.get()
@@ -403,7 +402,7 @@ async def test_a_name_that_leads_to_no_file_is_waited_for_with_one_warning_and_n
     at_work.stop()
     await running
     await sink.close()
-    assert lines(path) == events(2, 3)
+    assert lines(path) == sink_events(2, 3)
     assert feed.passed_over == []
     (told,) = (r.message for r in caplog.records if r.levelno >= logging.WARNING)
     assert TROUBLES[trouble] in told and str(path) in told
@@ -416,16 +415,16 @@ async def test_a_disk_that_has_no_room_for_the_new_file_loses_nothing(
         raise OSError(28, "No space left on device")
 
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(2))
+    await sink.deliver(sink_events(2))
     old = path.rename(path.with_name("events.jsonl.1"))
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", full)
         for _ in range(2):
             with pytest.raises(OSError, match=f"^sink file {path}: No space left on device$"):
-                await sink.deliver(events(1, 3))
-    await sink.deliver(events(1, 3))
+                await sink.deliver(sink_events(1, 3))
+    await sink.deliver(sink_events(1, 3))
     await sink.close()
-    assert lines(old) + lines(path) == events(3)
+    assert lines(old) + lines(path) == sink_events(3)
 
 
 @pytest.mark.parametrize("link", ["same", "symbolic", "hard", "dotted"])
@@ -468,9 +467,9 @@ async def test_reopening_makes_the_file_at_once_and_leaves_one_that_is_there(
     path: Path, writer: ThreadPoolExecutor
 ) -> None:
     sink = JsonlFile(path, Audience.PUBLIC, writer)
-    await sink.deliver(events(1))
+    await sink.deliver(sink_events(1))
     await sink.reopen()
-    assert lines(path) == events(1)
+    assert lines(path) == sink_events(1)
     path.rename(path.with_name("events.jsonl.1"))
     await sink.reopen()
     assert lines(path) == []
@@ -478,9 +477,9 @@ async def test_reopening_makes_the_file_at_once_and_leaves_one_that_is_there(
     path.mkdir()
     await sink.reopen()  # told in the log; the next event tries again
     path.rmdir()
-    await sink.deliver(events(1, 2))
+    await sink.deliver(sink_events(1, 2))
     await sink.close()
-    assert lines(path) == events(1, 2)
+    assert lines(path) == sink_events(1, 2)
 
 
 @pytest.mark.parametrize("way", ["create", "nocreate", "copytruncate"])
@@ -513,7 +512,7 @@ async def test_a_file_that_is_rotated_again_and_again_while_it_is_written_loses_
             for n in range(1, count, 3):
                 if n % 4 == 1:
                     turns.release()
-                await sink.deliver(events(3, n))
+                await sink.deliver(sink_events(3, n))
         finally:
             enough.set()
             turns.release()
@@ -524,5 +523,5 @@ async def test_a_file_that_is_rotated_again_and_again_while_it_is_written_loses_
     for file in [*sorted(path.parent.glob("events.jsonl.*")), path]:
         content = file.read_bytes()
         found += content[: content.rfind(b"\n") + 1].splitlines()
-    assert sorted(set(found)) == sorted(events(count))
+    assert sorted(set(found)) == sorted(sink_events(count))
     assert len(found) == len(set(found))

@@ -17,56 +17,8 @@ from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump as pump_module
 from shoe_ctl.sinks.jsonl import JsonlFile
 from shoe_ctl.sinks.pump import BATCH, MOST_PARKED, Pump, SinkEnded
-from shoe_testing.journals import Never, dealt
-
-
-class Ledger:
-    """A feed in memory."""
-
-    def __init__(self) -> None:
-        self.events: list[bytes] = []
-        self.cursor = 0
-        self.moved: list[int] = []
-        self.passed_over: list[tuple[int, bytes, str]] = []
-        self.taken_after_all: list[tuple[int, bytes]] = []
-        self.moves: asyncio.Queue[int] = asyncio.Queue()
-
-    async def upcoming(self, limit: int) -> Sequence[tuple[int, bytes]]:
-        numbered = list(enumerate(self.events, 1))
-        return numbered[self.cursor : self.cursor + limit]
-
-    async def delivered(self, n: int) -> None:
-        self.cursor = n
-        self.moved.append(n)
-        self.moves.put_nowait(n)
-
-    async def parked(self, n: int, event: bytes, why: str) -> None:
-        self.passed_over.append((n, event, why))
-        await self.delivered(n)
-
-    async def event(self, n: int) -> bytes | None:
-        return self.events[n - 1] if n <= len(self.events) else None
-
-    async def taken(self, n: int, event: bytes) -> None:
-        self.taken_after_all.append((n, event))
-
-
-class Taker:
-    """A sink that keeps what it is given; each of ``outcomes`` is raised in its turn."""
-
-    def __init__(self, *outcomes: Exception | None) -> None:
-        self.taken: list[bytes] = []
-        self.outcomes = list(outcomes)
-        self.asked = 0
-        self.called = asyncio.Event()
-
-    async def deliver(self, events: Sequence[bytes]) -> None:
-        self.asked += 1
-        self.called.set()
-        outcome = self.outcomes.pop(0) if self.outcomes else None
-        if outcome is not None:
-            raise outcome
-        self.taken += events
+from shoe_testing.journals import Never, stored_round
+from shoe_testing.sinks import Choosy, Ledger, Taker, numbered
 
 
 class Blocked(Taker):
@@ -81,10 +33,6 @@ class Blocked(Taker):
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries need not be waited for."""
     monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.0)
-
-
-def numbered(count: int, start: int = 0) -> list[bytes]:
-    return [str(n).encode() for n in range(start, start + count)]
 
 
 async def test_all_there_is_goes_out_in_order_and_the_cursor_follows() -> None:
@@ -259,7 +207,7 @@ async def test_after_a_crash_between_writing_and_the_cursor_the_last_events_come
             store = Store.open(path)
             journal = Journal(store, writer)
             for number in range(3):
-                await journal.commit(dealt(number))
+                await journal.commit(stored_round(number))
             sink = JsonlFile(lines, Audience.PUBLIC, writer)
             with store.reader() as reader:
                 feed = SinkFeed(
@@ -315,19 +263,6 @@ class _Crashing:
 
     async def taken(self, n: int, event: bytes) -> None:
         await self._feed.taken(n, event)
-
-
-class Choosy(Taker):
-    """A sink that cannot take some events, whatever else it takes."""
-
-    def __init__(self, *poison: bytes) -> None:
-        super().__init__()
-        self.poison = set(poison)
-
-    async def deliver(self, events: Sequence[bytes]) -> None:
-        if self.poison.intersection(events):
-            raise ValueError("too long\nby far")
-        await super().deliver(events)
 
 
 async def test_what_a_sink_will_not_take_is_parked_and_the_rest_goes_out_in_order(

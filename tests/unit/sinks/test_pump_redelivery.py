@@ -8,7 +8,7 @@ import pytest
 
 from shoe_ctl.sinks import pump as pump_module
 from shoe_ctl.sinks.pump import Pump, SinkEnded
-from tests.unit.sinks.test_pump import Choosy, Ledger, Taker, numbered
+from shoe_testing.sinks import Choosy, Ledger, Taker, numbered
 
 
 async def test_what_was_parked_goes_out_once_more_behind_the_rest_when_that_is_asked_for() -> None:

@@ -11,10 +11,16 @@ from shoe_ctl.table import answers
 from shoe_ctl.table.effects import Answer, TableEvent
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.tables import ROUNDS, Playing
-from shoe_testing.wager_tables import BANKER_WINS, PLAYER_WINS, bets, betting
+from shoe_testing.bench import played_once
+from shoe_testing.tables import (
+    BANKER_WINS,
+    PLAYER_WINS,
+    ROUNDS,
+    TableHarness,
+    betting_table,
+    place_bet,
+)
 from simulators.table.scenario import shipped
-from tests.integration.scenarios.test_in_process import played_once
 
 SAID_OTHERWISE = frozenset({
     # each is a part of what another event says, or of what is next
@@ -51,12 +57,12 @@ HANDS = ("player", "banker", "None")
 """Values of ``player`` that are a hand's, or nobody's."""
 
 
-def text(table: Playing, command: str, **args: Any) -> str:
+def text(table: TableHarness, command: str, **args: Any) -> str:
     return str(table.asks(command, **args).text)
 
 
 def test_a_round_is_told_from_announcement_to_announcement() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     assert text(table, "place_your_bets") == "round bac-07-s1-r1 is open; next: no more bets"
     assert text(table, "no_more_bets") == "bets are closed; next: draw Player's card 1"
     table.deal(ROUNDS["Player draws an 8, Banker stands on 3"].rpartition(" ")[0])
@@ -80,7 +86,7 @@ def test_a_round_is_told_from_announcement_to_announcement() -> None:
     ],
 )
 def test_the_outcome_is_said_with_both_totals_the_winners_first(cards: str, says: str) -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     table.open_round()
     table.deal(cards)
     table.turn_over()
@@ -89,9 +95,9 @@ def test_the_outcome_is_said_with_both_totals_the_winners_first(cards: str, says
 
 
 def test_settle_says_what_the_house_pays_and_collects_to_the_last_fraction() -> None:
-    table = betting(announcements="explicit")
-    bets(table, "banker", 1010)
-    bets(table, "tie", 200, player="bo", seat=4)
+    table = betting_table(announcements="explicit")
+    place_bet(table, "banker", 1010)
+    place_bet(table, "tie", 200, player="bo", seat=4)
     table.does("no_more_bets")
     table.deal(BANKER_WINS)
     table.turn_over()
@@ -104,12 +110,12 @@ def test_settle_says_what_the_house_pays_and_collects_to_the_last_fraction() -> 
 
 
 def test_a_repeated_command_is_answered_with_its_first_sentence() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     first = table.asks("place_your_bets", command_id="x")
     table.does("no_more_bets")
     assert table.asks("place_your_bets", command_id="x") == first
 
 
 def test_a_refused_command_says_nothing_of_the_table() -> None:
-    table = Playing(announcements="explicit").open_shoe()
+    table = TableHarness(announcements="explicit").open_shoe()
     assert table.asks("settle").text is None

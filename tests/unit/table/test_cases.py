@@ -12,16 +12,16 @@ from shoe_ctl.table import cases
 from shoe_ctl.table.inputs import ShoeSaid
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.turn import Turn
-from shoe_testing.tables import DEVICE, Playing
+from shoe_testing.tables import DEVICE, TableHarness
 
 
-def case(table: Playing, event: ShoeEvent) -> str:
+def case(table: TableHarness, event: ShoeEvent) -> str:
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.begin(table.now, ShoeSaid(t_us=table.t_us, event=event))
     return cases.find_case(turn, event.type)
 
 
-def drawn(table: Playing, code: str | None = "9S", **more: Any) -> CardDrawn:
+def drawn(table: TableHarness, code: str | None = "9S", **more: Any) -> CardDrawn:
     """The next card of a shoe that numbers its draws and is armed for this one."""
     number = 1 if table.now.shoe is None else table.now.shoe.drawn + 1
     face = None if code is None else card(code)
@@ -33,9 +33,9 @@ def hello(**more: Any) -> Hello:
     return Hello(firmware="1", **fields)
 
 
-def at(state: str) -> Playing:
+def at(state: str) -> TableHarness:
     """A table in this state of an ordinary round, its cards face down."""
-    table = Playing()
+    table = TableHarness()
     if state == "no_shoe":
         return table
     table.open_shoe()
@@ -54,7 +54,7 @@ def at(state: str) -> Playing:
     return table
 
 
-def at_place(place: str) -> Playing:
+def at_place(place: str) -> TableHarness:
     """A table in this state; ``halted`` by what somebody declared, or ``paused``, in it."""
     how, _, state = place.rpartition(" ")
     table = at(state)
@@ -107,7 +107,7 @@ def test_a_card_that_left_before_the_link_went_takes_its_slot() -> None:
 
 
 def test_a_card_that_its_slot_holds_already_is_a_repeat() -> None:
-    table = Playing(angel_eye=True).open_shoe()
+    table = TableHarness(angel_eye=True).open_shoe()
     table.open_round()
     table.draw("2D")
     again = CardDrawn(card=card("2D"), hand="player", index=1)
@@ -168,7 +168,7 @@ def test_an_error_has_the_case_of_the_first_question_that_holds(
 
 
 def test_a_card_that_the_shoe_could_not_read_is_the_one_that_is_due() -> None:
-    table = Playing(bee_tek=True).open_shoe()
+    table = TableHarness(bee_tek=True).open_shoe()
     table.open_round()
     table.draw("2D")
     assert case(table, Error(code="cannot_read")) == "error.unread_card"

@@ -20,7 +20,7 @@ from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
 from shoe_testing.for_each import for_each
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, game
+from shoe_testing.tables import TableHarness, game
 
 LADDER = positions.LADDER
 PIT = ("dealer", "pit_supervisor", "pit_manager")
@@ -32,8 +32,8 @@ BELOW = {
 }
 
 
-def table_at_idle() -> Playing:
-    return Playing(**WAYS[0]).open_shoe()
+def table_at_idle() -> TableHarness:
+    return TableHarness(**WAYS[0]).open_shoe()
 
 
 @for_each(COMMANDS, [*LADDER, "surveillance", "assistant_casino_manager", "", "x"])
@@ -144,7 +144,7 @@ def test_an_id_that_comes_again_with_another_command_or_user_is_refused_and_chan
         person="kim", position="pit_supervisor", user="ann",
     )  # fmt: skip
     first = answer_to(table, asked)
-    table = Playing(state=from_bytes(to_bytes(table.now)), **WAYS[0])  # over a restart too
+    table = TableHarness(state=from_bytes(to_bytes(table.now)), **WAYS[0])  # over a restart too
     before = msgspec.structs.replace(table.now, t_us=0, inputs=0)
     refused = answer_to(table, msgspec.structs.replace(asked, **other))
     why = "by another user" if "user" in other else "for another command"
@@ -156,7 +156,7 @@ def test_an_id_that_comes_again_with_another_command_or_user_is_refused_and_chan
     assert answer_to(table, asked) == first
 
 
-def answer_to(table: Playing, asked: TableCommand) -> Answer:
+def answer_to(table: TableHarness, asked: TableCommand) -> Answer:
     effects = table.feed(msgspec.structs.replace(asked, t_us=table.t_us))
     (answer,) = (effect for effect in effects if isinstance(effect, Answer))
     return answer
@@ -182,7 +182,7 @@ def test_refused_commands_of_one_user_do_not_have_the_others_forgotten() -> None
     for number in range(REMEMBERED_COMMANDS // 2):
         asked = TableCommand(t_us=1, command_id=f"ann-{number}", command="ask_shoe", user="ann")
         kept = remembered(table, asked)
-        table = Playing(state=kept, **WAYS[0])
+        table = TableHarness(state=kept, **WAYS[0])
     for number in range(2 * REMEMBERED_COMMANDS):
         settle(number, "flood")
         settle(number, "dora") if number < 20 else None
@@ -196,7 +196,7 @@ def test_refused_commands_of_one_user_do_not_have_the_others_forgotten() -> None
     assert len(table.now.answered) == REMEMBERED_COMMANDS
 
 
-def remembered(table: Playing, asked: TableCommand) -> TableState:
+def remembered(table: TableHarness, asked: TableCommand) -> TableState:
     """As if the table had taken this command."""
     first = FirstAnswer(
         command_id=asked.command_id, accepted=True, user=asked.user, digest=digest(asked)
@@ -209,7 +209,7 @@ def remembered(table: Playing, asked: TableCommand) -> TableState:
 def test_answers_are_remembered_across_a_restore_and_the_oldest_are_forgotten() -> None:
     table = table_at_idle()
     first = table.asks("settle", command_id="k-0")
-    again = Playing(state=from_bytes(to_bytes(table.now)), **WAYS[0])
+    again = TableHarness(state=from_bytes(to_bytes(table.now)), **WAYS[0])
     assert again.asks("settle", command_id="k-0") == first
     for number in range(1, REMEMBERED_COMMANDS + 1):
         table.asks("settle", command_id=f"k-{number}")
@@ -222,7 +222,7 @@ def test_the_oldest_answer_is_forgotten_first_after_a_restore_too() -> None:
     table = table_at_idle()
     for number in range(REMEMBERED_COMMANDS, 0, -1):
         table.asks("settle", command_id=f"k-{number:03}")
-    again = Playing(state=from_bytes(to_bytes(table.now)), **WAYS[0])
+    again = TableHarness(state=from_bytes(to_bytes(table.now)), **WAYS[0])
     for at in (table, again):
         at.asks("settle", command_id="k-999")
         assert f"k-{REMEMBERED_COMMANDS:03}" not in at.now.answered
@@ -230,7 +230,7 @@ def test_the_oldest_answer_is_forgotten_first_after_a_restore_too() -> None:
 
 
 def test_the_answer_to_a_command_that_halts_the_table_says_what_for() -> None:
-    table = Playing(announcements="explicit", limits=TableLimits(differential=500)).open_shoe()
+    table = TableHarness(announcements="explicit", limits=TableLimits(differential=500)).open_shoe()
     assert table.asks("place_your_bets").halted is None
     table.does("place_wager", player="ann", seat=3, wager="player", amount=900)
     assert table.asks("no_more_bets").halted == "table_differential"
@@ -254,7 +254,7 @@ def test_the_answer_to_a_void_says_that_the_table_asks_about_the_cards() -> None
 
 def test_the_answer_names_no_halt_that_only_a_hidden_card_explains() -> None:
     """A card entered by hand shows that one lying face down was never the shoe's."""
-    table = Playing(announcements="explicit", decks=1).open_shoe()
+    table = TableHarness(announcements="explicit", decks=1).open_shoe()
     table.open_round()
     table.deal("7D 9C")
     table.draw(None)
@@ -340,7 +340,7 @@ def test_a_ruling_without_a_reason_is_refused() -> None:
 def test_what_is_exposed_is_named_rightly_or_no_card_is_turned(
     asked: dict[str, Any], why: str
 ) -> None:
-    table = Playing(announcements="explicit", faces="turned_by_dealer").open_shoe()
+    table = TableHarness(announcements="explicit", faces="turned_by_dealer").open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     before = table.now.round
@@ -350,7 +350,7 @@ def test_what_is_exposed_is_named_rightly_or_no_card_is_turned(
 
 
 def test_a_command_that_takes_no_argument_does_nothing_with_one() -> None:
-    table = Playing(announcements="explicit", faces="turned_by_dealer").open_shoe()
+    table = TableHarness(announcements="explicit", faces="turned_by_dealer").open_shoe()
     tried = set()
 
     def does(command: str) -> None:

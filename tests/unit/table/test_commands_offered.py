@@ -11,29 +11,28 @@ from shoe_ctl.table.status import status
 from shoe_ctl.table.transitions import ROUND
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.method_tables import dealt
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness, dealt_table
 
 
-def shown(table: Playing) -> dict[str, Any]:
+def shown(table: TableHarness) -> dict[str, Any]:
     return status(table.now, table.game, table.settings)
 
 
-def choice(table: Playing, name: str) -> dict[str, Any]:
+def choice(table: TableHarness, name: str) -> dict[str, Any]:
     """What the status shows of this choice of the open step."""
     halt = shown(table)["halt"]
     (found,) = (one for one in halt["choices"] if one["choice"] == name)
     return dict(found)
 
 
-def offered(table: Playing) -> set[str]:
+def offered(table: TableHarness) -> set[str]:
     return {offer["command"] for offer in shown(table)["takes"]}
 
 
-def missed(way: int, codes: str) -> Playing:
+def missed(way: int, codes: str) -> TableHarness:
     """A card left while the link was away, and the shoe cannot tell which."""
-    table = Playing(**{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+    table = TableHarness(**{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
     table.open_round()
     table.deal(codes)
     table.disconnect()
@@ -62,7 +61,7 @@ def test_a_command_that_moves_the_table_has_its_line_in_just_the_states_that_tak
 def test_what_stands_against_a_command_is_said_before_what_is_wrong_with_its_arguments(
     command: str, why: str
 ) -> None:
-    table = Playing(angel_eye=True, announcements="explicit", faces="turned_by_dealer")
+    table = TableHarness(angel_eye=True, announcements="explicit", faces="turned_by_dealer")
     table.open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
@@ -73,7 +72,7 @@ def test_what_stands_against_a_command_is_said_before_what_is_wrong_with_its_arg
 
 
 def test_a_wager_of_an_earlier_round_can_be_declared_whatever_halts_the_table() -> None:
-    table = Playing(limits=TableLimits(minimum=50))
+    table = TableHarness(limits=TableLimits(minimum=50))
     table.connect()
     table.hello(set_id=None, drawn=0)
     assert "declare" not in offered(table)
@@ -85,7 +84,7 @@ def test_a_wager_of_an_earlier_round_can_be_declared_whatever_halts_the_table() 
 
 
 def test_of_a_hand_that_is_not_named_it_is_said_what_stands_against_each() -> None:
-    table = dealt(("ann", 1, "player", 100), ("ben", 3, "banker", 100))
+    table = dealt_table(("ann", 1, "player", 100), ("ben", 3, "banker", 100))
     table.does("pass_cards", hand="player")
     assert str(table.asks("pass_cards").error) == "say hand=player|banker"
     table.does("pass_cards", hand="banker")
@@ -112,7 +111,7 @@ def test_an_argument_that_must_be_given_as_the_table_stands_is_not_shown_as_opti
 def test_a_choice_at_somebodys_discretion_wants_a_reason_where_the_game_does(
     game: str, wants: bool
 ) -> None:
-    table = dealt(("ann", 3, "player", 500), name=game)
+    table = dealt_table(("ann", 3, "player", 500), name=game)
     table.does("refuse_cards", hand="player")
     table.does("declare", key="wrong_player", hand="player", seat=5, reason="seen by the pit")
     table.does("decide", choice="retrieve")

@@ -8,14 +8,14 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LineResumed, LineSuspended
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness
 
 
-def shown(table: Playing) -> dict[str, Any]:
+def shown(table: TableHarness) -> dict[str, Any]:
     return status(table.now, table.game, table.settings)
 
 
-def suspend(table: Playing, wait_s: int = 5, unkept: int = 0, *, again: bool = False) -> None:
+def suspend(table: TableHarness, wait_s: int = 5, unkept: int = 0, *, again: bool = False) -> None:
     table.feed(
         LineSuspended(t_us=table.t_us, connection=1, wait_s=wait_s, unkept=unkept, again=again)
     )
@@ -24,7 +24,7 @@ def suspend(table: Playing, wait_s: int = 5, unkept: int = 0, *, again: bool = F
 
 
 def test_a_suspended_line_is_told_to_everyone_and_then_the_loss() -> None:
-    table = Playing(angel_eye=True)
+    table = TableHarness(angel_eye=True)
     table.connect()
     suspend(table)
     assert table.kinds[-2:] == ["shoe.line_suspended", "shoe.lost"]
@@ -34,7 +34,7 @@ def test_a_suspended_line_is_told_to_everyone_and_then_the_loss() -> None:
 
 
 def test_that_it_is_as_noisy_as_before_is_told_to_staff_alone() -> None:
-    table = Playing(angel_eye=True)
+    table = TableHarness(angel_eye=True)
     table.connect()
     suspend(table)
     suspend(table, wait_s=10, unkept=60_000, again=True)
@@ -44,7 +44,7 @@ def test_that_it_is_as_noisy_as_before_is_told_to_staff_alone() -> None:
 
 
 def test_a_line_that_is_quiet_again_is_told_with_what_was_not_kept() -> None:
-    table = Playing(angel_eye=True)
+    table = TableHarness(angel_eye=True)
     table.connect()
     suspend(table)
     table.feed(LineResumed(t_us=table.t_us, unkept=61_000))
@@ -56,7 +56,7 @@ def test_a_line_that_is_quiet_again_is_told_with_what_was_not_kept() -> None:
 
 
 def test_a_restart_forgets_the_suspension() -> None:
-    table = Playing(angel_eye=True)
+    table = TableHarness(angel_eye=True)
     table.connect()
     suspend(table)
     table.restart()
@@ -64,7 +64,7 @@ def test_a_restart_forgets_the_suspension() -> None:
 
 
 def test_a_round_halts_as_it_does_for_any_lost_link() -> None:
-    table = Playing(angel_eye=True).open_shoe()
+    table = TableHarness(angel_eye=True).open_shoe()
     table.open_round()
     table.deal("2D 3C")
     suspend(table)
@@ -72,7 +72,7 @@ def test_a_round_halts_as_it_does_for_any_lost_link() -> None:
 
 
 def test_a_shoe_that_does_not_say_who_it_is_shows_in_the_status_in_time() -> None:
-    table = Playing()
+    table = TableHarness()
     table.connect()
     later = table.now.t_us + 7_000_000
     stands = status(table.now, table.game, table.settings, later)

@@ -12,21 +12,21 @@ from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
-from tests.unit.table.secrecy.test_secrecy import in_public
+from shoe_testing.table_situations import public_bytes
+from shoe_testing.tables import TableHarness, balanced
 
 
-def halted(codes: str, *, way: int = 0, angel_eye: bool = False, **given: Any) -> Playing:
+def halted(codes: str, *, way: int = 0, angel_eye: bool = False, **given: Any) -> TableHarness:
     """A round dealt so far, with everything turned; then the link is gone."""
     made = {**WAYS[way], "face_up_after_ms": 0, **given}
-    table = Playing(angel_eye=angel_eye, **made).open_shoe()
+    table = TableHarness(angel_eye=angel_eye, **made).open_shoe()
     table.open_round()
     table.deal(codes)
     table.disconnect()
     return table
 
 
-def enters(table: Playing, player: str, banker: str, **more: Any) -> Any:
+def enters(table: TableHarness, player: str, banker: str, **more: Any) -> Any:
     said = {"reason": "finished by key", "consented_by": "lee", **more}
     return table.asks("enter_round", player=player, banker=banker, **said)
 
@@ -92,7 +92,7 @@ def test_two_people_enter_it_and_say_why(more: dict[str, Any], needs: dict[str, 
 
 
 def test_no_card_more_often_than_the_decks_hold() -> None:
-    table = Playing(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
+    table = TableHarness(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)
@@ -132,7 +132,9 @@ def test_cards_a_shoe_called_outside_the_game_are_counted_once() -> None:
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_one_too_many_with_cards_nobody_saw_is_inspected_once_the_round_is_told(way: int) -> None:
-    table = Playing(angel_eye=True, decks=1, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+    table = TableHarness(
+        angel_eye=True, decks=1, **{**WAYS[way], "face_up_after_ms": 0}
+    ).open_shoe()
     table.says(CardOutsideGame(card=card("TS"), mode="lock"))
     table.open_round()
     table.draw("2D")
@@ -148,7 +150,7 @@ def test_one_too_many_with_cards_nobody_saw_is_inspected_once_the_round_is_told(
 
 @pytest.mark.parametrize("outside", ["9C", "4C"])
 def test_cards_laid_aside_before_are_none_of_the_round(outside: str) -> None:
-    table = Playing(angel_eye=True, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
+    table = TableHarness(angel_eye=True, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
     table.deal("2D")
     table.says(CardOutsideGame(card=card(outside), mode="lock"))
     table.rules("play_on")
@@ -176,7 +178,7 @@ def test_what_the_shoe_read_otherwise_halts_and_tells_nobody_which() -> None:
     for table in tables:
         assert enters(table, "2D TS 4C", "3C KH 5D").accepted
         assert (table.key, table.told("round.outcome")) == ("other", [])
-    assert in_public(tables[0]) == in_public(tables[1])
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
     assert tables[0].now.round.cards[3].card == card("TH")
     refused = enters(tables[0], "2D TS 4C", "3C KH 5D", against_reading=True)
     assert refused.accepted
@@ -186,7 +188,7 @@ def test_what_the_shoe_read_otherwise_halts_and_tells_nobody_which() -> None:
 
 
 def test_it_ends_all_that_is_open_each_under_its_own_rule() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.draw("2D")
     table.draw(None)
@@ -209,7 +211,7 @@ def test_who_entered_it_is_in_the_restricted_stream_alone() -> None:
 
 
 def test_only_a_halted_round_whose_bets_are_closed_is_entered() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     refused = enters(table, "2D TS 4C", "3C TH 5D")
     assert refused.needs == {"state": "suspended"}
     table.fails()
@@ -224,7 +226,7 @@ def test_only_a_halted_round_whose_bets_are_closed_is_entered() -> None:
 
 @pytest.mark.parametrize("name", catalog.shipped())
 def test_in_every_game_the_round_goes_on_to_its_outcome(name: str) -> None:
-    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0})
+    table = TableHarness(name=name, **{**WAYS[1], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, deck=table.game.deck.name)
     table.load()

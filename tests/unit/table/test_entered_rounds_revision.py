@@ -9,13 +9,13 @@ import pytest
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 STAND = "7D 7C TS TH"
 
 
-def played(way: int = 0, *, settled: bool = True, name: str = "tiger") -> Playing:
-    table = Playing(name=name, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+def played(way: int = 0, *, settled: bool = True, name: str = "tiger") -> TableHarness:
+    table = TableHarness(name=name, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
     if way == 0:
         table.does("place_your_bets")
     table.does("place_wager", player="ann", seat=1, wager="tie", amount=100)
@@ -32,7 +32,7 @@ def played(way: int = 0, *, settled: bool = True, name: str = "tiger") -> Playin
     return table
 
 
-def revises(table: Playing, player: str, banker: str, **more: Any) -> Any:
+def revises(table: TableHarness, player: str, banker: str, **more: Any) -> Any:
     said = {"reason": "an ace, not a ten", "consented_by": "lee", **more}
     return table.asks("revise_round", player=player, banker=banker, **said)
 
@@ -131,7 +131,7 @@ def test_the_last_round_is_revised_until_no_more_bets_of_the_next() -> None:
 
 
 def test_before_any_round_there_is_nothing_to_revise() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     refused = revises(table, "7D AS", "7C TH")
     assert refused.error == "there is no outcome that can be revised"
 
@@ -145,7 +145,7 @@ def test_a_round_of_cards_that_are_gone_is_revised_without_touching_the_new_ones
 
 
 def test_a_void_round_is_not_revised() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D")
     table.fails()
@@ -155,7 +155,7 @@ def test_a_void_round_is_not_revised() -> None:
 
 @pytest.mark.parametrize("name", catalog.shipped())
 def test_each_game_cites_its_own_rule(name: str) -> None:
-    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0})
+    table = TableHarness(name=name, **{**WAYS[1], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, deck=table.game.deck.name)
     table.load()

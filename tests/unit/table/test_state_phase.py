@@ -12,13 +12,13 @@ from firmware_proto.events import CardDrawn, Result
 from shoe_ctl.table.situations import TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness
 
 ROUND = [("", "closed"), ("2D", "dealing"), ("2D 3C TS", "dealing"), ("2D 3C TS TH", "revealing")]
 
 
-def dealt(codes: str) -> Playing:
-    table = Playing(**WAYS[0]).open_shoe()
+def dealt(codes: str) -> TableHarness:
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     if codes:
         table.deal(codes)
@@ -62,9 +62,9 @@ def test_a_state_that_its_cards_do_not_bear_out_fails_and_is_not_taken(
     if halted:
         table.does("pause")
         halt = msgspec.structs.replace(table.now.halt, resume_state=wrong)
-        table = Playing(state=msgspec.structs.replace(table.now, halt=halt), **WAYS[0])
+        table = TableHarness(state=msgspec.structs.replace(table.now, halt=halt), **WAYS[0])
     else:
-        table = Playing(state=msgspec.structs.replace(table.now, state=wrong), **WAYS[0])
+        table = TableHarness(state=msgspec.structs.replace(table.now, state=wrong), **WAYS[0])
     before = table.now
     if wrong == "dealing":
         table.restart("b1")
@@ -78,7 +78,7 @@ def test_a_state_that_its_cards_do_not_bear_out_fails_and_is_not_taken(
 def test_a_card_that_waits_takes_its_slot_once_the_cards_before_it_are_put_right(
     way: dict[str, Any],
 ) -> None:
-    table = Playing(**way).open_shoe()
+    table = TableHarness(**way).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.turn_over()

@@ -19,8 +19,7 @@ from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.ledger_requests import STAFFED
 from shoe_testing.table_corpus import KINDS, WAYS, Session, kind_of, played
-from shoe_testing.tables import ROUNDS, Playing
-from shoe_testing.wager_tables import bets, betting, secret
+from shoe_testing.tables import ROUNDS, TableHarness, betting_table, place_bet, restricted_data
 
 OTHER, ONE_MORE = card("KS"), card("4H")
 
@@ -32,7 +31,7 @@ SESSIONS = [
 ]
 
 
-def shown(table: Playing, state: TableState) -> dict[str, object]:
+def shown(table: TableHarness, state: TableState) -> dict[str, object]:
     return status(state, table.game, table.settings)
 
 
@@ -61,7 +60,7 @@ def with_other_secrets(now: TableState) -> TableState:
 def test_it_depends_on_nothing_that_was_not_revealed(
     session: Session, shoe: str, way: dict[str, Any]
 ) -> None:
-    table = Playing(**kind_of(shoe), state=None, **way)
+    table = TableHarness(**kind_of(shoe), state=None, **way)
     for state in played(session, shoe=shoe, way=way):
         assert shown(table, state) == shown(table, with_other_secrets(state))
         assert json.loads(json.dumps(shown(table, state))) == shown(table, state)
@@ -72,7 +71,7 @@ def test_what_is_next_is_taken_from_whom_it_names(
     session: Session, shoe: str, way: dict[str, Any]
 ) -> None:
     for state in played(session, shoe=shoe, way=way):
-        table = Playing(**kind_of(shoe), state=state, **way)
+        table = TableHarness(**kind_of(shoe), state=state, **way)
         held = status(state, table.game, table.settings)
         due, takers = held["next"], {t["command"]: t["position"] for t in held["takes"]}
         if due["command"] is None:
@@ -90,7 +89,7 @@ def test_every_command_is_offered_in_every_state_that_takes_it() -> None:
 
 
 def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> None:
-    table = Playing()
+    table = TableHarness()
     said = [shown(table, table.now)["next"]]
     table.connect()
     said.append(shown(table, table.now)["next"])
@@ -104,7 +103,7 @@ def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> No
 
 
 def test_a_round_shows_cards_as_they_are_turned_and_totals_as_they_are_announced() -> None:
-    table = Playing().open_shoe()
+    table = TableHarness().open_shoe()
     table.open_round()
     assert held_round(table)["hands"] == {"player": [], "banker": []}
     table.deal("2D 3C TS TH")
@@ -124,26 +123,26 @@ def test_a_round_shows_cards_as_they_are_turned_and_totals_as_they_are_announced
     }
 
 
-def held_round(table: Playing) -> dict[str, object]:
+def held_round(table: TableHarness) -> dict[str, object]:
     found = shown(table, table.now)["round"]
     assert isinstance(found, dict)
     return found
 
 
-def next_of(table: Playing) -> str:
+def next_of(table: TableHarness) -> str:
     found = shown(table, table.now)["next"]
     assert isinstance(found, dict)
     return english(found["message"])
 
 
-def halt_of(table: Playing) -> dict[str, object]:
+def halt_of(table: TableHarness) -> dict[str, object]:
     found = shown(table, table.now)["halt"]
     assert isinstance(found, dict)
     return found
 
 
 def test_a_card_that_does_not_belong_is_an_inspection_and_no_more() -> None:
-    table = Playing().open_shoe()
+    table = TableHarness().open_shoe()
     table.open_round()
     table.draw("4f")
     assert halt_of(table).keys() == {"reason", "since", "earlier", "step", "prompt", "choices"}
@@ -151,7 +150,7 @@ def test_a_card_that_does_not_belong_is_an_inspection_and_no_more() -> None:
 
 
 def test_a_halt_says_what_the_room_was_told() -> None:
-    table = Playing().open_shoe()
+    table = TableHarness().open_shoe()
     table.open_round()
     table.fails()
     told = table.told("irregularity.raised")[-1]
@@ -167,13 +166,13 @@ def test_a_halt_says_what_the_room_was_told() -> None:
 GAMES = (*STAFFED, "dragon_bonus_royal")
 
 
-def wagered(game: str, cards: str, limits: dict[str, Any] | None = None) -> Playing:
+def wagered(game: str, cards: str, limits: dict[str, Any] | None = None) -> TableHarness:
     """Every wager of the game lies at a seat, and a round with these cards is announced."""
-    table = betting(limits, name=game, announcements="explicit")
+    table = betting_table(limits, name=game, announcements="explicit")
     rules = WagerRules(table.game, table.settings.layout, table.settings.limits)
     for number, wager in enumerate(rules.offered):
         seat = rules.seats[number % len(rules.seats) % 3]
-        bets(table, wager, 1000 + 10 * number, seat=seat)
+        place_bet(table, wager, 1000 + 10 * number, seat=seat)
     table.does("no_more_bets")
     if table.game.deck.name == "element65":
         cards = cards.translate(str.maketrans("DCSHK", "fgewS"))
@@ -200,12 +199,12 @@ def test_before_settle_the_status_says_what_settle_then_records(game: str, cards
     assert len(public) == len(table.now.wagers.standing) > 0
     table.does("settle")
     assert [of_event(w) for w in public] == unrounded(table.told("wager.settled"))
-    assert [of_event(w) for w in restricted] == unrounded(secret(table, "wager.settled"))
+    assert [of_event(w) for w in restricted] == unrounded(restricted_data(table, "wager.settled"))
     assert any(w["settlement"]["result"] == "win" for w in public)
     assert wagers_of(table) == []
 
 
-def wagers_of(table: Playing) -> list[dict[str, Any]]:
+def wagers_of(table: TableHarness) -> list[dict[str, Any]]:
     return list(status(table.now, table.game, table.settings)["wagers"])
 
 
@@ -220,8 +219,8 @@ def unrounded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_wager_that_plays_only_in_part_is_shown_with_what_goes_back() -> None:
-    table = betting({"minimum": 100, "maximum": 10_000}, announcements="explicit")
-    bets(table, "banker", 9000)
+    table = betting_table({"minimum": 100, "maximum": 10_000}, announcements="explicit")
+    place_bet(table, "banker", 9000)
     table.does("no_more_bets")
     table.does(
         "declare", key="late_wager", player="ann", seat=3, wager="banker", amount=500, reason="late"
@@ -240,15 +239,15 @@ def test_a_wager_that_plays_only_in_part_is_shown_with_what_goes_back() -> None:
 
 
 def test_the_public_status_says_at_which_seat_a_wager_lies_and_not_whose_it_is() -> None:
-    table = betting(announcements="explicit")
-    bets(table, "tie", 100)
+    table = betting_table(announcements="explicit")
+    place_bet(table, "tie", 100)
     assert wagers_of(table) == [{"number": 1, "seat": 3, "wager": "tie", "amount": 100}]
     (held,) = status_restricted(table.now, table.game, table.settings)["wagers"]
     assert held["player"] == "ann"
 
 
 def test_a_shoe_that_judges_is_waited_for() -> None:
-    table = Playing(angel_eye=True).open_shoe()
+    table = TableHarness(angel_eye=True).open_shoe()
     table.open_round()
     table.deal(ROUNDS["both stand"])
     table.turn_over()

@@ -7,7 +7,7 @@ from typing import Any
 from shoe_ctl.records import Audience
 from shoe_ctl.table import undelivered
 from shoe_ctl.table.inputs import DeliveryParked, DeliveryTaken, from_bytes, to_bytes
-from tests.unit.table.test_decisions_review import at
+from shoe_testing.table_situations import review_table
 
 
 def refuses(
@@ -35,7 +35,7 @@ def takes(table: Any, event: str, record: int, *, sink: str = "jsonl:-") -> None
 
 
 def test_an_event_that_a_sink_will_not_take_is_told_and_counted() -> None:
-    table = at()
+    table = review_table()
     state = table.now.state
     refuses(table, "bac-07/p3")
     refuses(table, "bac-07/p9")
@@ -50,7 +50,7 @@ def test_an_event_that_a_sink_will_not_take_is_told_and_counted() -> None:
 
 
 def test_the_same_event_is_told_once_however_often_it_is_tried() -> None:
-    table = at()
+    table = review_table()
     refuses(table, "bac-07/p3")
     refuses(table, "bac-07/p3")
     refuses(table, "bac-07/p3", sink="jsonl:other")
@@ -59,7 +59,7 @@ def test_the_same_event_is_told_once_however_often_it_is_tried() -> None:
 
 
 def test_what_a_sink_of_the_restricted_stream_refuses_is_for_those_who_see_it() -> None:
-    table = at()
+    table = review_table()
     refuses(table, "bac-07/r3", sink="jsonl:all", public=False)
     (told,) = (e for e in table.events if e.type == "delivery.parked")
     assert told.audience is Audience.RESTRICTED
@@ -68,7 +68,7 @@ def test_what_a_sink_of_the_restricted_stream_refuses_is_for_those_who_see_it() 
 
 
 def test_what_is_taken_after_all_is_told_and_waits_no_more() -> None:
-    table = at()
+    table = review_table()
     for record in (30, 20):
         refuses(table, f"bac-07/p{record}", record=record)
     refuses(table, "bac-07/p20", record=20)
@@ -85,7 +85,7 @@ def test_what_is_taken_after_all_is_told_and_waits_no_more() -> None:
 
 
 def test_that_a_sink_of_the_restricted_stream_took_it_is_for_those_who_see_it() -> None:
-    table = at()
+    table = review_table()
     refuses(table, "bac-07/r3", sink="jsonl:all", public=False, record=3)
     assert undelivered.list_waiting(table.now, restricted=False) == {}
     assert undelivered.list_waiting(table.now, restricted=True) == {"jsonl:all": (3,)}
@@ -95,7 +95,7 @@ def test_that_a_sink_of_the_restricted_stream_took_it_is_for_those_who_see_it() 
 
 
 def test_a_sink_that_takes_little_for_years_keeps_no_more_than_it_can_be_offered() -> None:
-    table = at()
+    table = review_table()
     for record in range(1, undelivered.MOST_WAITING + 4):
         refuses(table, f"bac-07/p{record}", record=record)
     (records,) = undelivered.list_waiting(table.now, restricted=False).values()

@@ -10,8 +10,8 @@ import pytest
 
 from shoe_ctl.texts.catalogue import LANGUAGES, language, text
 from shoe_ctl.texts.message import is_message, message
+from shoe_testing.bench import played_once
 from simulators.table.scenario import shipped
-from tests.integration.scenarios.test_in_process import played_once
 
 
 def messages(value: Any) -> Iterator[Mapping[str, Any]]:

@@ -33,14 +33,15 @@ from firmware_proto.reference.mac import SessionKeys
 from firmware_proto.reference.packing import FIRST_OF_HOST, CompiledLayout, Kind
 from shoe_testing.firmware_kit import SOURCES, Kit, compile_kit
 from shoe_testing.paths import ROOT
-from shoe_testing.reference_spec import (
+from shoe_testing.reference_protocol import (
     EXAMPLES,
     SEALED_EXAMPLES,
     SPEC,
     Example,
+    by_fast_path,
     stuffed_by_the_book,
+    wire_values,
 )
-from tests.unit.firmware_proto.reference.test_layouts import by_fast_path, wire_values
 
 VECTORS = list(generate_vectors())
 GOOD = [v for v in VECTORS if "kind" in v]

@@ -15,7 +15,7 @@ from firmware_proto.reference.device import ReferenceDevice
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.reference.mac import HostKeys, ShoeKeys
 from firmware_proto.session import Resume
-from shoe_testing.reference_spec import (
+from shoe_testing.reference_protocol import (
     EXAMPLES,
     SEALED_EXAMPLES,
     SPEC,

@@ -32,7 +32,7 @@ from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import CARD_CODES
 from firmware_proto.reference.framing import MAX_BODY_BYTES
 from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
-from shoe_testing.reference_spec import (
+from shoe_testing.reference_protocol import (
     EXAMPLES,
     SPEC,
     Example,

@@ -21,8 +21,7 @@ from firmware_proto.commands import (
 from firmware_proto.events import CuttingCard, Discarded, Gap, Hello, Reply, Standby, Status
 from firmware_proto.reference.codec import Decoder, Message, encode
 from firmware_proto.reference.device import SEND_AGAIN_S, WINDOW, ReferenceDevice
-from shoe_testing.reference_protocol import card_event
-from shoe_testing.reference_spec import EXAMPLES
+from shoe_testing.reference_protocol import EXAMPLES, card_event
 
 HELLO = Hello(device_id="SH-1", firmware="1", boot_id=4, deck="french52")
 

@@ -16,8 +16,7 @@ from zlib import crc32
 import pytest
 
 from firmware_proto.reference.framing import CRC_RESIDUE, DecodeError, unstuff
-from shoe_testing.reference_lines import Line
-from shoe_testing.reference_spec import EXAMPLES, Example
+from shoe_testing.reference_protocol import EXAMPLES, Example, FramedLine
 
 HANDSHAKE = ("challenge", "challenge_answered")
 """Said without a MAC only: an end that has agreed believes neither."""
@@ -46,11 +45,11 @@ def flipped(frame: bytes, bits: tuple[int, ...]) -> bytes:
     return bytes(damaged)
 
 
-def hold(line: Line, bits: tuple[int, ...]) -> None:
+def hold(line: FramedLine, bits: tuple[int, ...]) -> None:
     hold_with(line, flipped(line.frame, bits))
 
 
-def hold_with(line: Line, damaged: bytes) -> None:
+def hold_with(line: FramedLine, damaged: bytes) -> None:
     assert line.believed(damaged) == line.neighbours, damaged.hex()
 
 
@@ -67,21 +66,21 @@ def cannot_be_read(run: bytes) -> bool:
 
 @pytest.mark.parametrize(("example", "keyed"), LINES)
 def test_the_frame_itself_is_believed_between_its_neighbours(example: Example, keyed: bool) -> None:
-    line = Line(example.frame, keyed=keyed)
+    line = FramedLine(example.frame, keyed=keyed)
     before, behind = line.neighbours
     assert line.believed(line.frame) == [before, line.frame.strip(b"\0"), behind]
 
 
 @pytest.mark.parametrize(("example", "keyed"), LINES)
 def test_one_flipped_bit_costs_that_frame_alone(example: Example, keyed: bool) -> None:
-    line = Line(example.frame, keyed=keyed)
+    line = FramedLine(example.frame, keyed=keyed)
     for bit in range(8 * len(line.frame)):
         hold(line, (bit,))
 
 
 @pytest.mark.parametrize(("example", "keyed"), LINES)
 def test_two_flipped_bits_cost_that_frame_alone(example: Example, keyed: bool, seed: int) -> None:
-    line, random = Line(example.frame, keyed=keyed), Random(f"{seed} {example} {keyed}")
+    line, random = FramedLine(example.frame, keyed=keyed), Random(f"{seed} {example} {keyed}")
     bits = 8 * len(line.frame)
     for first in range(min(bits - 1, PAIRS)):  # neighbours: what a short burst does
         hold(line, (first, first + 1))
@@ -104,7 +103,7 @@ def test_no_two_flipped_bits_of_what_is_stuffed_leave_its_crc_right(
     That each bit of this very frame adds its syndrome is tried. Flips that move a zero or a frame's
     end are another matter: the test above tries some on the line, the one below all.
     """
-    whole = unstuff(Line(example.frame, keyed=keyed).frame[1:-1])
+    whole = unstuff(FramedLine(example.frame, keyed=keyed).frame[1:-1])
     bits = range(8 * len(whole))
     assert crc32(whole) == CRC_RESIDUE
     added = [crc32(flipped(whole, (bit,))) ^ CRC_RESIDUE for bit in bits]
@@ -117,7 +116,7 @@ def test_no_two_flipped_bits_of_what_is_stuffed_leave_its_crc_right(
 @pytest.mark.parametrize(("example", "keyed"), LINES)
 def test_every_two_flipped_bits_cost_that_frame_alone(example: Example, keyed: bool) -> None:
     """On the line are tried those that change where frames begin and end, or that could be read."""
-    line = Line(example.frame, keyed=keyed)
+    line = FramedLine(example.frame, keyed=keyed)
     run = line.frame[1:-1]
     whole, bits = int.from_bytes(run, "big"), [1 << n for n in range(8 * len(run))]
     for first, second in combinations(bits, 2):
@@ -133,15 +132,15 @@ def test_every_two_flipped_bits_cost_that_frame_alone(example: Example, keyed: b
 
 @pytest.mark.parametrize(("example", "keyed"), LINES)
 def test_a_cut_at_any_byte_costs_that_frame_alone(example: Example, keyed: bool) -> None:
-    line = Line(example.frame, keyed=keyed)
+    line = FramedLine(example.frame, keyed=keyed)
     for size in range(1, len(line.frame) - 1):
         assert line.believed(line.frame[:size]) == line.neighbours
         assert line.believed(line.frame[-size:]) == line.neighbours
 
 
-def in_turn(seed: int) -> Iterator[tuple[Line, Random]]:
+def in_turn(seed: int) -> Iterator[tuple[FramedLine, Random]]:
     """Every line, over and over, each time with other numbers."""
-    made = [Line(example.frame, keyed=keyed) for example, keyed in FRAMES]
+    made = [FramedLine(example.frame, keyed=keyed) for example, keyed in FRAMES]
     turn = 0
     while True:
         for line in made:
@@ -154,7 +153,7 @@ def in_turn(seed: int) -> Iterator[tuple[Line, Random]]:
 def test_any_two_flipped_bits_on_the_line_cost_that_frame_alone(
     example: Example, keyed: bool
 ) -> None:
-    line = Line(example.frame, keyed=keyed)
+    line = FramedLine(example.frame, keyed=keyed)
     for bits in combinations(range(8 * len(line.frame)), 2):
         hold(line, bits)
 

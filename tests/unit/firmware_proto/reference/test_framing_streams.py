@@ -18,7 +18,7 @@ from firmware_proto.events import CardDrawn, Discarded, HostTraffic, Repeated, S
 from firmware_proto.reference.codec import Decoded, Decoder, Listener, Message, encode
 from firmware_proto.reference.framing import MAX_STUFFED_BYTES, frame_body
 from firmware_proto.session import ReceivedEvent
-from shoe_testing.reference_spec import EXAMPLES, Example, framed_by_the_book
+from shoe_testing.reference_protocol import EXAMPLES, Example, framed_by_the_book
 
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=str)
 

@@ -16,18 +16,18 @@ from firmware_proto.profiles import profile
 from firmware_proto.reference.codec import Decoder, Message
 from firmware_proto.reference.host import ASK_AGAIN_S, SILENCE_S, ReferenceHost
 from firmware_proto.session import ReceivedEvent, Resume
-from shoe_testing.reference_host_frames import (
-    card,
-    frame,
+from shoe_testing.reference_protocol import (
+    EXAMPLES,
+    card_event,
+    event_names,
     given_by,
-    hello,
+    host_frame,
     met,
-    names,
-    sent,
-    status,
+    sent_frames,
+    shoe_card,
+    shoe_hello,
+    shoe_status,
 )
-from shoe_testing.reference_protocol import card_event
-from shoe_testing.reference_spec import EXAMPLES
 
 
 def test_the_first_bytes_are_a_delimiter_and_a_hello_request_in_delimiters() -> None:
@@ -48,35 +48,35 @@ def test_hello_is_asked_for_again_every_second_until_it_comes() -> None:
         assert deadline is not None
         if t >= deadline:
             session.tick(t)
-        asked += sent(session)
+        asked += sent_frames(session)
     assert asked == [HelloRequest()] * 3
-    session.receive(hello(1) + status(1), 54.0)
+    session.receive(shoe_hello(1) + shoe_status(1), 54.0)
     session.tick(54.0 + 2 * ASK_AGAIN_S)
-    assert sent(session) == []
+    assert sent_frames(session) == []
 
 
 def test_after_a_hello_that_nothing_follows_hello_is_asked_for() -> None:
     session = met()
-    session.receive(hello(1, boot=2), 10.0)
+    session.receive(shoe_hello(1, boot=2), 10.0)
     session.tick(10.0)
     session.tick(10.0 + ASK_AGAIN_S)
-    assert HelloRequest() in sent(session)
+    assert HelloRequest() in sent_frames(session)
 
 
 def test_a_silent_line_makes_the_host_ask_who_is_there() -> None:
     session = met()
-    session.receive(status(1), 10.0)
+    session.receive(shoe_status(1), 10.0)
     session.tick(10.0)
     assert session.next_deadline == 10.0 + SILENCE_S
     session.tick(10.0 + SILENCE_S - 0.1)
-    assert sent(session) == []
+    assert sent_frames(session) == []
     session.tick(10.0 + SILENCE_S)
-    assert sent(session) == [HelloRequest()]
+    assert sent_frames(session) == [HelloRequest()]
 
 
 def test_a_shoe_not_known_starts_at_its_current_number_and_its_memory_is_history() -> None:
     session = ReferenceHost(Resume("another", 500))
-    got = given_by(session, hello(8, oldest=6), card(6), card(7), card(8))
+    got = given_by(session, shoe_hello(8, oldest=6), shoe_card(6), shoe_card(7), shoe_card(8))
     assert [(e.type, seq) for e, seq in got] == [
         ("hello", 7),
         ("discarded", None),
@@ -91,70 +91,75 @@ def test_a_shoe_not_known_starts_at_its_current_number_and_its_memory_is_history
 
 def test_history_is_acknowledged_once_hello_is_stored() -> None:
     session = ReferenceHost(None)
-    session.receive(hello(8, oldest=6), 1.0)
-    assert Acknowledge(7) not in sent(session)
+    session.receive(shoe_hello(8, oldest=6), 1.0)
+    assert Acknowledge(7) not in sent_frames(session)
     session.stored(7)
-    assert sent(session) == [Acknowledge(7)]
+    assert sent_frames(session) == [Acknowledge(7)]
 
 
 def test_a_known_shoe_goes_on_behind_the_last_number_stored() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    got = given_by(session, hello(8, oldest=5), card(5), card(6), card(7))
+    got = given_by(session, shoe_hello(8, oldest=5), shoe_card(5), shoe_card(6), shoe_card(7))
     assert [(e.type, seq) for e, seq in got] == [
         ("hello", 5),
         ("repeated", None),
         ("card_drawn", 6),
         ("card_drawn", 7),
     ]
-    assert sent(session) == [Acknowledge(5)]
+    assert sent_frames(session) == [Acknowledge(5)]
 
 
 def test_what_a_known_shoe_no_longer_keeps_is_a_gap_and_is_stored_like_an_event() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    got = given_by(session, hello(12, oldest=9), card(9))
+    got = given_by(session, shoe_hello(12, oldest=9), shoe_card(9))
     assert [e.type for e, _ in got] == ["hello", "gap", "card_drawn"]
     assert got[1] == (Gap(first=6, last=8), 8)
     session.stored(8)
-    assert Acknowledge(8) in sent(session)
+    assert Acknowledge(8) in sent_frames(session)
 
 
 def test_a_known_shoe_that_keeps_nothing_of_what_is_missing_shows_it_all_as_a_gap() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    assert given_by(session, hello(12, oldest=12))[1] == (Gap(first=6, last=11), 11)
+    assert given_by(session, shoe_hello(12, oldest=12))[1] == (Gap(first=6, last=11), 11)
 
 
 def test_a_hello_that_does_not_say_what_is_kept_makes_no_gap() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    assert names(session, hello(12), card(6)) == ["hello", "card_drawn"]
+    assert event_names(session, shoe_hello(12), shoe_card(6)) == ["hello", "card_drawn"]
 
 
 def test_of_such_a_shoe_what_is_lost_is_asked_for_for_ever_and_it_is_not_armed() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
     session.set_desired_state(Armed(1, "player", 1))
-    assert names(session, hello(12), card(9), card(10), card(11)) == ["hello", *["discarded"] * 3]
-    assert [said for said in sent(session) if not isinstance(said, HelloRequest)] == [
+    assert event_names(session, shoe_hello(12), shoe_card(9), shoe_card(10), shoe_card(11)) == [
+        "hello",
+        *["discarded"] * 3,
+    ]
+    assert [said for said in sent_frames(session) if not isinstance(said, HelloRequest)] == [
         Acknowledge(5),
         ReplayRequest(6),
     ]
     named = ReferenceHost(Resume("SH-1", 5))
     named.set_desired_state(Armed(1, "player", 1))
-    for _, seq in given_by(named, hello(12, oldest=9), card(9), card(10), card(11)):
+    for _, seq in given_by(
+        named, shoe_hello(12, oldest=9), shoe_card(9), shoe_card(10), shoe_card(11)
+    ):
         if seq is not None:
             named.stored(seq)
-    assert Armed(1, "player", 1) in sent(named)
+    assert Armed(1, "player", 1) in sent_frames(named)
 
 
 def test_a_known_shoe_whose_numbers_ran_backwards_is_not_resumed() -> None:
     session = ReferenceHost(Resume("SH-1", 50))
-    [(event, seq)] = given_by(session, hello(3, oldest=1))
+    [(event, seq)] = given_by(session, shoe_hello(3, oldest=1))
     assert isinstance(event, Hello)
     assert (event.resumed, seq) == (False, 2)
-    assert names(session, card(3)) == ["card_drawn"]
+    assert event_names(session, shoe_card(3)) == ["card_drawn"]
 
 
 def test_nothing_is_given_before_hello() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    early = (card(6), status(7), frame(Reply(accepted=True), 7))
+    early = (shoe_card(6), shoe_status(7), host_frame(Reply(accepted=True), 7))
     assert {e for e, _ in given_by(session, *early)} == {
         Discarded(reason="card_drawn before hello"),
         Discarded(reason="status before hello"),
@@ -164,7 +169,7 @@ def test_nothing_is_given_before_hello() -> None:
 
 def test_an_event_ahead_of_its_turn_waits_to_be_sent_again() -> None:
     session = met()
-    assert names(session, card(1), card(3), card(2), card(3)) == [
+    assert event_names(session, shoe_card(1), shoe_card(3), shoe_card(2), shoe_card(3)) == [
         "card_drawn",
         "discarded",
         "card_drawn",
@@ -174,40 +179,40 @@ def test_an_event_ahead_of_its_turn_waits_to_be_sent_again() -> None:
 
 def test_what_was_passed_over_is_asked_for_at_once_and_once() -> None:
     session = met()
-    session.receive(card(1) + card(3) + card(4), 2.0)
-    assert sent(session) == [ReplayRequest(2)]
-    session.receive(card(5), 2.1)
-    assert sent(session) == []
-    session.receive(card(2) + card(4), 2.2)
-    assert sent(session) == [ReplayRequest(3)]
+    session.receive(shoe_card(1) + shoe_card(3) + shoe_card(4), 2.0)
+    assert sent_frames(session) == [ReplayRequest(2)]
+    session.receive(shoe_card(5), 2.1)
+    assert sent_frames(session) == []
+    session.receive(shoe_card(2) + shoe_card(4), 2.2)
+    assert sent_frames(session) == [ReplayRequest(3)]
 
 
 def test_what_the_shoe_takes_for_heard_is_asked_for() -> None:
     session = ReferenceHost(Resume("SH-1", 5))
-    session.receive(hello(9, oldest=2) + status(9, unheard=3), 2.0)
-    assert ReplayRequest(6) not in sent(session)
+    session.receive(shoe_hello(9, oldest=2) + shoe_status(9, unheard=3), 2.0)
+    assert ReplayRequest(6) not in sent_frames(session)
     session = ReferenceHost(Resume("SH-1", 5))
-    session.receive(hello(9, oldest=2) + status(9, unheard=2), 2.0)
-    assert ReplayRequest(6) in sent(session)
-    assert names(session, card(6), card(7), card(8)) == ["card_drawn"] * 3
+    session.receive(shoe_hello(9, oldest=2) + shoe_status(9, unheard=2), 2.0)
+    assert ReplayRequest(6) in sent_frames(session)
+    assert event_names(session, shoe_card(6), shoe_card(7), shoe_card(8)) == ["card_drawn"] * 3
 
 
 def test_a_gap_in_the_shoe_s_memory_is_given_once_and_stored_like_an_event() -> None:
     session = met()
-    lost = frame(Gap(first=2, last=4), 2)
-    assert given_by(session, card(1), lost, card(5)) == [
+    lost = host_frame(Gap(first=2, last=4), 2)
+    assert given_by(session, shoe_card(1), lost, shoe_card(5)) == [
         (card_event(1), 1),
         (Gap(first=2, last=4), 4),
         (card_event(5), 5),
     ]
     assert given_by(session, lost) == [(Repeated(of="gap"), None)]
     session.stored(4)
-    assert sent(session) == [Acknowledge(4)]
+    assert sent_frames(session) == [Acknowledge(4)]
 
 
 def test_of_a_gap_that_is_partly_known_the_rest_is_given() -> None:
     session = met(3)
-    assert given_by(session, frame(Gap(first=2, last=4), 2), card(5)) == [
+    assert given_by(session, host_frame(Gap(first=2, last=4), 2), shoe_card(5)) == [
         (Gap(first=3, last=4), 4),
         (card_event(5), 5),
     ]
@@ -215,35 +220,46 @@ def test_of_a_gap_that_is_partly_known_the_rest_is_given() -> None:
 
 def test_a_repeat_is_named_and_acknowledged_again_if_it_is_stored() -> None:
     session = met()
-    session.receive(card(1) + card(2), 2.0)
+    session.receive(shoe_card(1) + shoe_card(2), 2.0)
     session.stored(1)
-    assert sent(session) == [Acknowledge(1)]
-    assert given_by(session, card(2)) == [(Repeated(of="card_drawn"), None)]
-    assert sent(session) == []
-    assert given_by(session, card(1)) == [(Repeated(of="card_drawn"), None)]
-    assert sent(session) == [Acknowledge(1)]
+    assert sent_frames(session) == [Acknowledge(1)]
+    assert given_by(session, shoe_card(2)) == [(Repeated(of="card_drawn"), None)]
+    assert sent_frames(session) == []
+    assert given_by(session, shoe_card(1)) == [(Repeated(of="card_drawn"), None)]
+    assert sent_frames(session) == [Acknowledge(1)]
 
 
 def test_only_what_was_given_can_be_acknowledged_and_only_the_last_is_said() -> None:
     session = met()
-    session.receive(card(1) + card(2) + card(3), 2.0)
+    session.receive(shoe_card(1) + shoe_card(2) + shoe_card(3), 2.0)
     session.stored(9)
     session.stored("2")
-    assert sent(session) == []
+    assert sent_frames(session) == []
     session.stored(1)
     session.stored(2)
     session.stored(1)
-    assert sent(session) == [Acknowledge(2)]
+    assert sent_frames(session) == [Acknowledge(2)]
 
 
 def test_a_second_hello_of_the_same_boot_is_a_repeat_and_changes_nothing() -> None:
     session = met()
-    assert names(session, card(1), hello(2), card(2)) == ["card_drawn", "repeated", "card_drawn"]
+    assert event_names(session, shoe_card(1), shoe_hello(2), shoe_card(2)) == [
+        "card_drawn",
+        "repeated",
+        "card_drawn",
+    ]
 
 
 def test_a_restart_within_a_connection_is_a_hello_and_the_numbers_go_on() -> None:
     session = met()
-    got = given_by(session, card(1), hello(3, boot=2, oldest=1), card(1), card(2), card(3, 2))
+    got = given_by(
+        session,
+        shoe_card(1),
+        shoe_hello(3, boot=2, oldest=1),
+        shoe_card(1),
+        shoe_card(2),
+        shoe_card(3, 2),
+    )
     assert [(e.type, seq) for e, seq in got] == [
         ("card_drawn", 1),
         ("hello", 1),
@@ -256,28 +272,33 @@ def test_a_restart_within_a_connection_is_a_hello_and_the_numbers_go_on() -> Non
     assert again.resumed
 
 
-@pytest.mark.parametrize("first", [status(2, boot=2), card(1, boot=2)], ids=["status", "card"])
+@pytest.mark.parametrize(
+    "first", [shoe_status(2, boot=2), shoe_card(1, boot=2)], ids=["status", "card"]
+)
 def test_a_restart_whose_hello_was_lost_is_noticed_and_nothing_is_given_until_hello(
     first: bytes,
 ) -> None:
     session = met()
-    assert names(session, first, card(1, boot=2), card(1)) == ["discarded"] * 3
-    assert sent(session) == [HelloRequest()]
-    assert names(session, hello(2, boot=2, oldest=1), card(1)) == ["hello", "card_drawn"]
+    assert event_names(session, first, shoe_card(1, boot=2), shoe_card(1)) == ["discarded"] * 3
+    assert sent_frames(session) == [HelloRequest()]
+    assert event_names(session, shoe_hello(2, boot=2, oldest=1), shoe_card(1)) == [
+        "hello",
+        "card_drawn",
+    ]
 
 
 def test_another_shoe_on_the_same_connection_starts_at_its_own_number() -> None:
     session = met()
-    session.receive(card(1) + card(2), 2.0)
-    got = given_by(session, hello(2, device="SH-2"), card(2))
+    session.receive(shoe_card(1) + shoe_card(2), 2.0)
+    got = given_by(session, shoe_hello(2, device="SH-2"), shoe_card(2))
     assert [(e.type, seq) for e, seq in got] == [("hello", 1), ("card_drawn", 2)]
     session.outgoing()
     session.stored(1)  # of the shoe that went: its cards are stored late
     session.stored(2)
-    assert sent(session) == []
+    assert sent_frames(session) == []
     session.stored(1)
     session.stored(2)
-    assert sent(session) == [Acknowledge(2)]
+    assert sent_frames(session) == [Acknowledge(2)]
 
 
 def test_what_only_a_host_says_is_discarded_so_an_echo_does_nothing() -> None:
@@ -287,19 +308,19 @@ def test_what_only_a_host_says_is_discarded_so_an_echo_does_nothing() -> None:
     heard = given_by(ReferenceHost(None), echo) + given_by(session, *commands)
     assert len(heard) == 1 + len(commands)
     assert all(isinstance(e, Discarded) and e.reason.endswith("to hear") for e, _ in heard)
-    assert sent(session) == []
+    assert sent_frames(session) == []
 
 
 def test_two_statuses_ahead_of_a_standing_host_make_it_ask() -> None:
     session = met()
-    session.receive(status(3) + card(1) + status(3), 2.0)
-    assert sent(session) == []
-    session.receive(status(3), 4.0)
-    assert sent(session) == [HelloRequest()]
+    session.receive(shoe_status(3) + shoe_card(1) + shoe_status(3), 2.0)
+    assert sent_frames(session) == []
+    session.receive(shoe_status(3), 4.0)
+    assert sent_frames(session) == [HelloRequest()]
 
 
 def test_places_are_those_of_the_frames_in_the_connection() -> None:
-    first, second = hello(1), frame(CuttingCard(), 1)
+    first, second = shoe_hello(1), host_frame(CuttingCard(), 1)
     heard = ReferenceHost(None).receive(b"\x07\0" + first + b"\0" + second, 1.0)
     assert [(h.first, h.last) for h in heard] == [
         (0, 2),
@@ -309,10 +330,16 @@ def test_places_are_those_of_the_frames_in_the_connection() -> None:
 
 
 frames = st.sampled_from(
-    [hello(1), hello(3, boot=2, oldest=2), hello(9, device="SH-2"), status(2), status(4, boot=2)]
-    + [card(n) for n in range(1, 6)]
-    + [card(n, boot=2) for n in range(2, 6)]
-    + [frame(CuttingCard(), 2), b"\x01\x02", b"\0\x03\0", b"\xff" * 300]
+    [
+        shoe_hello(1),
+        shoe_hello(3, boot=2, oldest=2),
+        shoe_hello(9, device="SH-2"),
+        shoe_status(2),
+        shoe_status(4, boot=2),
+    ]
+    + [shoe_card(n) for n in range(1, 6)]
+    + [shoe_card(n, boot=2) for n in range(2, 6)]
+    + [host_frame(CuttingCard(), 2), b"\x01\x02", b"\0\x03\0", b"\xff" * 300]
     + [e.frame for e in EXAMPLES]
 )
 

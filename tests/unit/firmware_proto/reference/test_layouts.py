@@ -5,9 +5,7 @@ In: payloads of every kind, good and spoilt. Out: that both ways agree. Must not
 
 from __future__ import annotations
 
-import string
 import struct
-from functools import partial
 from typing import Any
 
 import construct
@@ -22,36 +20,10 @@ from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import CARD_CODES, PARTS, Name, Text
 from firmware_proto.reference.framing import FrameError, frame_body
 from firmware_proto.reference.layouts import PAYLOADS, Converted
-from firmware_proto.reference.packing import VERSION, CompiledLayout, Kind
+from firmware_proto.reference.packing import VERSION, Kind
+from shoe_testing.reference_protocol import by_fast_path, wire_values
 
-CRC = b"\0\0\0\0"
 kinds = st.sampled_from(list(Kind))
-INTEGERS = {"B": 8, "H": 16, "L": 32, "Q": 64}
-printable = st.text(string.digits + string.ascii_letters + string.punctuation + " ", max_size=24)
-
-
-def _padded(size: int, text: str) -> bytes:
-    return text.encode().ljust(size, b"\0")[:size]
-
-
-def _little(size: int, number: int) -> bytes:
-    return number.to_bytes(size, "little")
-
-
-def wire_values(layout: CompiledLayout) -> st.SearchStrategy[bytes]:
-    """Payloads whose numbers and bytes are drawn field by field, many of them without meaning."""
-    parts: list[st.SearchStrategy[bytes]] = []
-    for field in layout.fields:
-        if field.format.endswith("s"):
-            size = int(field.format[:-1])
-            text = printable.map(partial(_padded, size))
-            parts.append(text | st.binary(min_size=size, max_size=size))
-        else:
-            size = INTEGERS[field.format] // 8
-            known = st.sampled_from(sorted(field.table)) if field.table else st.just(1)
-            number = known | st.integers(0, 3) | st.integers(0, 2 ** (8 * size) - 1)
-            parts.append(number.map(partial(_little, size)))
-    return st.tuples(*parts).map(b"".join)
 
 
 WHOLE = {
@@ -66,15 +38,6 @@ def by_construct(kind: Kind, payload: bytes) -> dict[str, Any] | None:
     except construct.ConstructError:
         return None
     return {field.name: parsed.payload[field.name] for field in COMPILED[kind].fields}
-
-
-def by_fast_path(kind: Kind, payload: bytes) -> dict[str, Any] | None:
-    layout = COMPILED[kind]
-    try:
-        values = layout.unpack(bytes((VERSION, kind)) + payload + CRC)
-    except FrameError:
-        return None
-    return dict(zip((f.name for f in layout.fields), values, strict=True))
 
 
 @given(kinds.flatmap(lambda kind: st.tuples(st.just(kind), wire_values(COMPILED[kind]))))

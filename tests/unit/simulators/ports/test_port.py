@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.ptys import Pty, another_with_the_number_of
+from shoe_testing.transports import Pty, another_with_the_number_of
 from simulators.errors import PortFault, WrongUsage
 from simulators.ports.port import PtyAt, TcpAt, parse
 from simulators.ports.pty import PtyPort

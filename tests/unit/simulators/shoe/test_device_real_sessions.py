@@ -22,10 +22,10 @@ from firmware_proto.events import (
 )
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from shoe_testing.memory_port import MemoryPort
 from shoe_testing.toy_table import Table
 from simulators.errors import WrongUsage
 from simulators.faults import Faults, FaultyLine
-from simulators.ports.memory import MemoryPort
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
 from simulators.table.dealer import Supply, dealer_for

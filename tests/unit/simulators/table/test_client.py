@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from shoe_testing.memory_port import CallClient
 from simulators.errors import PortFault
-from simulators.table.client import CallClient, SocketClient
+from simulators.table.client import SocketClient
 
 
 async def served(path: Path, answers: list[bytes]) -> asyncio.Server:

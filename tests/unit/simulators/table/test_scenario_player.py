@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shoe_testing.bench import play_in_process
 from simulators.table.scenario import parse
 from simulators.table.scenario_player import step_words
 from simulators.table.steps import Say
-from tests.integration.scenarios.test_in_process import played
 
 
 async def stuck_at(steps: str, table: str = 'game = "tiger"') -> str | None:
@@ -19,7 +19,7 @@ shoe = {{cards = "4D 7C 5S QH"}}
 steps = [{steps}]
 expect = ["round.opened"]
 """
-    return (await played(parse(text.encode(), "one.toml", name="one")))[1]
+    return (await play_in_process(parse(text.encode(), "one.toml", name="one")))[1]
 
 
 @pytest.mark.parametrize(

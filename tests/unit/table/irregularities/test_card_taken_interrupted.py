@@ -5,20 +5,19 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.commands import Armed, Locked
-from shoe_testing.method_tables import BOTH_DRAW, dealt, refused
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
-from shoe_testing.taken_cards import (
-    aside,
-    counted,
-    decides,
-    taken,
+from shoe_testing.table_situations import (
+    card_taken_table,
+    count_decks,
+    decide_with_consent,
+    set_two_aside,
 )
+from shoe_testing.tables import BOTH_DRAW, TableHarness, balanced, dealt_table, refusal_of
 
 
 def test_a_card_that_is_not_the_shoes_is_inspected_and_not_laid_aside() -> None:
-    table = taken()
-    decides(table, "not_known", reason="r")
+    table = card_taken_table()
+    decide_with_consent(table, "not_known", reason="r")
     table.draw("4f")
     assert table.key == "foreign_card"
     assert table.now.ahead == ()
@@ -27,15 +26,15 @@ def test_a_card_that_is_not_the_shoes_is_inspected_and_not_laid_aside() -> None:
 
 
 def test_a_card_forced_past_the_bolt_is_none_of_the_two() -> None:
-    table = taken()
-    decides(table, "not_known", reason="r")
+    table = card_taken_table()
+    decide_with_consent(table, "not_known", reason="r")
     table.draw("4C", armed=False)
     assert (table.now.ahead, len(table.now.held)) == ((), 1)
 
 
 def test_the_player_is_back_and_play_goes_on_with_the_two_for_the_hands() -> None:
-    table = taken("2D 3C TS TH")
-    decides(table, "not_known", reason="r")
+    table = card_taken_table("2D 3C TS TH")
+    decide_with_consent(table, "not_known", reason="r")
     table.draw("4C")
     table.rules("play_on")
     table.does("expose", hand="player")
@@ -46,20 +45,20 @@ def test_the_player_is_back_and_play_goes_on_with_the_two_for_the_hands() -> Non
 
 
 def test_once_the_shoe_is_sorted_another_set_or_a_lost_link_is_nothing_to_this_round() -> None:
-    table = aside(taken())
-    decides(table, "sorted")
+    table = set_two_aside(card_taken_table())
+    decide_with_consent(table, "sorted")
     table.load("set-2")
     table.disconnect()
     table.connect()
     table.hello(set_id="set-2", drawn=0)
     assert (table.key, table.now.halt.earlier) == ("card_taken", ())
-    decides(table, "determined", cards="2D")
-    decides(table, "replaced")
+    decide_with_consent(table, "determined", cards="2D")
+    decide_with_consent(table, "replaced")
     finish_all(table)
     assert (table.now.state, table.now.shoe.set_id) == ("idle", "set-2")
 
 
-def finish_all(table: Playing) -> None:
+def finish_all(table: TableHarness) -> None:
     while table.now.state == "revealing":
         if not table.now.round.all_revealed:
             table.turn_over()
@@ -71,7 +70,7 @@ def finish_all(table: Playing) -> None:
 
 
 def test_with_the_shoe_empty_there_is_nothing_to_lay_aside() -> None:
-    table = Playing(**WAYS[0], decks=1, method="A")
+    table = TableHarness(**WAYS[0], decks=1, method="A")
     table.connect()
     table.hello(resumed=False, decks=1, drawn=48, set_id="set-1")
     table.does("place_your_bets")
@@ -79,11 +78,11 @@ def test_with_the_shoe_empty_there_is_nothing_to_lay_aside() -> None:
     for code in BOTH_DRAW.split():
         table.draw(code)
     table.does("declare", key="card_taken", hand="player", reason="gone")
-    decides(table, "not_known", reason="r")
+    decide_with_consent(table, "not_known", reason="r")
     assert table.desired == Locked()
-    decides(table, "shoe_is_empty")
-    counted(table, "2D TS")
-    decides(table, "replaced")
+    decide_with_consent(table, "shoe_is_empty")
+    count_decks(table, "2D TS")
+    decide_with_consent(table, "replaced")
     table.does("expose", hand="banker")
     table.does("announce_totals")
     assert table.told("round.void")[-1]["rule"] == "5.3"
@@ -91,13 +90,13 @@ def test_with_the_shoe_empty_there_is_nothing_to_lay_aside() -> None:
 
 @pytest.mark.parametrize("after", ["value", "aside", "sorted", "counted"])
 def test_the_shift_manager_may_call_it_void_at_every_step(after: str) -> None:
-    table = taken()
+    table = card_taken_table()
     if after != "value":
-        aside(table)
+        set_two_aside(table)
     if after == "sorted":
-        decides(table, "sorted")
+        decide_with_consent(table, "sorted")
     if after == "counted":
-        counted(table)
+        count_decks(table)
     table.rules("void")
     assert table.told("round.void")[-1]["rule"] == "6.1"
     changes = after in ("sorted", "counted")
@@ -106,11 +105,11 @@ def test_the_shift_manager_may_call_it_void_at_every_step(after: str) -> None:
 
 
 def test_what_was_seen_cannot_be_taken_unknown() -> None:
-    table = dealt(codes="7D 7C TS TH")
+    table = dealt_table(codes="7D 7C TS TH")
     table.does("expose", hand="player")
-    why = refused(table, "declare", key="card_taken", hand="player", reason="r")
+    why = refusal_of(table, "declare", key="card_taken", hand="player", reason="r")
     assert why == "no such card lies face down: what was seen is known"
-    assert "hand" in refused(table, "declare", key="card_taken", reason="r")
+    assert "hand" in refusal_of(table, "declare", key="card_taken", reason="r")
     table.does("declare", key="card_taken", hand="banker", reason="r")
     again = table.asks("declare", key="card_taken", hand="banker", reason="r")
     assert again.error == "card_taken is open already"

@@ -8,8 +8,14 @@ from firmware_proto.commands import Locked
 from firmware_proto.events import CardsDrawn
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
-from shoe_testing.tables import Playing, balanced, cards, game
-from shoe_testing.taken_cards import counted, decides, open_step, opinions, taken
+from shoe_testing.table_situations import (
+    card_taken_table,
+    count_decks,
+    decide_with_consent,
+    open_step,
+    opinions,
+)
+from shoe_testing.tables import TableHarness, balanced, cards, game
 from shoe_testing.twins import Twins
 
 CONDUCTED = [
@@ -23,16 +29,16 @@ def codes_of(name: str) -> tuple[str, str]:
     return ("2f 3g Tf Tg", "4f 5g") if element else ("2D 3C TS TH", "4C 5D")
 
 
-def pull(table: Playing, codes: str, *, known: bool) -> None:
+def pull(table: TableHarness, codes: str, *, known: bool) -> None:
     number = table.now.shoe.drawn + 1
     drawn = CardsDrawn(cards=tuple(cards(codes)), number=number, order_known=known, armed=True)
     table.says(drawn)
 
 
-def pulled(name: str = "tiger", method: str = "A", *, known: bool) -> Playing:
+def pulled(name: str = "tiger", method: str = "A", *, known: bool) -> TableHarness:
     codes, two = codes_of(name)
-    table = taken(codes, name=name, method=method)
-    decides(table, "not_known", reason="no camera")
+    table = card_taken_table(codes, name=name, method=method)
+    decide_with_consent(table, "not_known", reason="no camera")
     pull(table, two, known=known)
     return table
 
@@ -45,9 +51,9 @@ def test_they_are_the_two_and_go_to_the_hands_in_the_order_drawn(name: str, meth
     told = [(d["hand"], d["index"]) for d in table.told("round.card_dealt")[-2:]]
     assert told == [("set_aside", 1), ("set_aside", 2)]
     dealt, two = codes_of(name)
-    counted(table, dealt.split()[0], short=f"{dealt.split()[0]} {two}")
+    count_decks(table, dealt.split()[0], short=f"{dealt.split()[0]} {two}")
     assert opinions(table)[-1]["decks"] == "agrees"
-    decides(table, "replaced")
+    decide_with_consent(table, "replaced")
     _plays_out(table)
     outcome = table.told("round.outcome")[-1]
     first, second = two.split()
@@ -55,7 +61,7 @@ def test_they_are_the_two_and_go_to_the_hands_in_the_order_drawn(name: str, meth
     assert balanced(table.now) and from_bytes(to_bytes(table.now)) == table.now
 
 
-def _plays_out(table: Playing) -> None:
+def _plays_out(table: TableHarness) -> None:
     for _ in range(3):
         for hand in ("player", "banker"):
             if any(d.hand == hand and not d.revealed for d in table.now.round.cards):
@@ -79,9 +85,9 @@ def test_in_an_unknown_order_the_pit_manager_orders_them_and_players_may_withdra
     table.does("decide", choice="close_window", position="dealer")
     assert open_step(table)["step"] == "sort"
     dealt, two = codes_of(name)
-    counted(table, dealt.split()[0], short=f"{two} {dealt.split()[0]}")
+    count_decks(table, dealt.split()[0], short=f"{two} {dealt.split()[0]}")
     assert opinions(table)[-1]["decks"] == "agrees"
-    decides(table, "replaced")
+    decide_with_consent(table, "replaced")
     for hand in ("player", "banker"):
         if any(d.hand == hand and not d.revealed for d in table.now.round.cards):
             table.does("expose", hand=hand)
@@ -97,30 +103,30 @@ def test_in_an_unknown_order_the_pit_manager_orders_them_and_players_may_withdra
 
 
 def test_three_in_one_pull_are_one_too_many_and_are_put_in_order_first() -> None:
-    table = taken()
-    decides(table, "not_known", reason="no camera")
+    table = card_taken_table()
+    decide_with_consent(table, "not_known", reason="no camera")
     pull(table, "4C 5D 6D", known=True)
     assert table.key == "double_draw" and table.now.ahead == ()
 
 
 def test_a_pull_behind_the_first_of_the_two_is_one_too_many() -> None:
-    table = taken()
-    decides(table, "not_known", reason="no camera")
+    table = card_taken_table()
+    decide_with_consent(table, "not_known", reason="no camera")
     table.draw("4C")
     pull(table, "5D 6D", known=True)
     assert table.key == "double_draw" and len(table.now.ahead) == 1
 
 
 def test_a_pull_that_the_shoe_was_not_armed_for_is_no_part_of_it() -> None:
-    table = taken()
-    decides(table, "not_known", reason="no camera")
+    table = card_taken_table()
+    decide_with_consent(table, "not_known", reason="no camera")
     table.says(CardsDrawn(cards=tuple(cards("4C 5D")), number=5, order_known=True, armed=False))
     assert table.key == "double_draw" and table.now.ahead == ()
 
 
 def test_a_pull_with_a_card_that_is_not_the_shoes_is_inspected() -> None:
-    table = taken()
-    decides(table, "not_known", reason="no camera")
+    table = card_taken_table()
+    decide_with_consent(table, "not_known", reason="no camera")
     pull(table, "4C 4f", known=True)
     assert table.key == "foreign_card"
 
@@ -128,7 +134,7 @@ def test_a_pull_with_a_card_that_is_not_the_shoes_is_inspected() -> None:
 @pytest.mark.parametrize("known", [True, False])
 def test_what_they_are_makes_no_difference_to_anyone(known: bool) -> None:
     twins = Twins(announcements="explicit", faces="turned_by_dealer", method="A")
-    twins.both(Playing.open_round)
+    twins.both(TableHarness.open_round)
     for faces in (("2D", "9C"), ("3C", "KD"), ("TS", "4H"), ("TH", "5C")):
         twins.draws(faces)
     twins.both(lambda t: t.does("declare", key="card_taken", hand="player", index=1, reason="r"))

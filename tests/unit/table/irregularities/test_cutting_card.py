@@ -14,14 +14,14 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 
 STAND = ROUNDS["both stand"]
 
 
-def shoe(*, angel_eye: bool = False, after: int = 0, way: int = 1, **given: Any) -> Playing:
+def shoe(*, angel_eye: bool = False, after: int = 0, way: int = 1, **given: Any) -> TableHarness:
     made = {"rounds_after_cutting_card": after, "face_up_after_ms": 0, **WAYS[way], **given}
-    return Playing(angel_eye=angel_eye, **made).open_shoe()
+    return TableHarness(angel_eye=angel_eye, **made).open_shoe()
 
 
 @pytest.mark.parametrize("after", [0, 1, 2])
@@ -116,7 +116,7 @@ def test_a_set_loaded_before_its_last_card_was_heard_is_dealt_from_its_first(
 
 
 def test_a_shoe_first_met_in_the_middle_counts_what_it_cannot_know_as_unseen() -> None:
-    table = Playing(**WAYS[1])
+    table = TableHarness(**WAYS[1])
     table.connect()
     table.hello(resumed=False, set_id="set-1", drawn=40, cutting_card_out=True)
     assert table.desired == Armed(41, "player", 1)
@@ -126,7 +126,7 @@ def test_a_shoe_first_met_in_the_middle_counts_what_it_cannot_know_as_unseen() -
 
 
 def test_an_empty_shoe_first_met_is_changed_at_once() -> None:
-    table = Playing(**WAYS[1])
+    table = TableHarness(**WAYS[1])
     table.connect()
     table.hello(resumed=False, set_id="set-1", drawn=416)
     assert table.now.state == "shoe_change"
@@ -142,7 +142,7 @@ def test_cards_taken_out_between_rounds_leave_no_shoe() -> None:
 
 @pytest.mark.parametrize("wrong", [{"decks": 6}, {"deck": "element65"}])
 def test_a_set_that_does_not_fit_the_table_is_refused_by_hello(wrong: dict[str, object]) -> None:
-    table = Playing(**WAYS[1])
+    table = TableHarness(**WAYS[1])
     table.connect()
     table.hello(**{"resumed": False, "set_id": "set-1", **wrong})  # type: ignore[arg-type]
     assert (table.now.state, table.now.shoe) == ("no_shoe", None)
@@ -249,8 +249,8 @@ def test_burned_cards_are_counted_and_never_played() -> None:
 # No cards left.
 
 
-def nearly_empty(left: int, name: str = "tiger", **given: Any) -> Playing:
-    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0, **given})
+def nearly_empty(left: int, name: str = "tiger", **given: Any) -> TableHarness:
+    table = TableHarness(name=name, **{**WAYS[1], "face_up_after_ms": 0, **given})
     table.connect()
     deck = "french52" if name == "tiger" else "element65"
     whole = 8 * (52 if deck == "french52" else 65)
@@ -360,11 +360,11 @@ def test_a_differential_is_not_measured_in_a_round_that_no_card_can_open() -> No
 
 
 def test_the_last_card_of_a_round_that_was_missed_makes_a_change_due() -> None:
-    table = Playing(angel_eye=True).open_shoe()
+    table = TableHarness(angel_eye=True).open_shoe()
     assert not table.now.link.aligned
     out = 8 * 52 - 1
     shoe = msgspec.structs.replace(table.now.shoe, drawn=out, unknown=out)
-    table = Playing(angel_eye=True, state=msgspec.structs.replace(table.now, shoe=shoe))
+    table = TableHarness(angel_eye=True, state=msgspec.structs.replace(table.now, shoe=shoe))
     table.says(CardDrawn(card=card("2D"), hand="banker", index=2))
     assert (table.now.state, table.now.shoe.drawn) == ("shoe_change", out + 1)
 
@@ -393,7 +393,7 @@ def test_the_last_cards_of_a_shoe_make_a_round_where_they_suffice() -> None:
 
 
 def test_a_whole_deck_dealt_leaves_every_face_counted_once() -> None:
-    table = Playing(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
+    table = TableHarness(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)

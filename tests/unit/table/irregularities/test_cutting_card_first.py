@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import CuttingCard
-from shoe_testing.tables import Playing, game
-from shoe_testing.wager_tables import bets, playing
+from shoe_testing.tables import TableHarness, game, place_bet, wager_table
 
 ALLOWED = ("dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4")
 RULES = {
@@ -18,15 +17,15 @@ RULES = {
 CLOSED: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
 
 
-def closed(name: str, area: str = "Paiza Club", **given: Any) -> Playing:
+def closed(name: str, area: str = "Paiza Club", **given: Any) -> TableHarness:
     """After *no more bets*, with two wagers of Ann's."""
-    table = Playing(name=name, area=area, **(CLOSED | given))
+    table = TableHarness(name=name, area=area, **(CLOSED | given))
     table.connect()
     table.hello(resumed=False, deck=game(name).deck.name)
     table.load()
     table.does("place_your_bets")
-    bets(table, "player", 500)
-    bets(table, "tie", 100)
+    place_bet(table, "player", 500)
+    place_bet(table, "tie", 100)
     table.does("no_more_bets")
     return table
 
@@ -75,7 +74,7 @@ def test_outside_the_high_limit_areas_nobody_is_asked(name: str) -> None:
 
 
 def test_a_game_without_such_a_rule_asks_nobody_anywhere() -> None:
-    table = Playing(name="dragon_bonus_royal", area="Ruby Room", **CLOSED).open_shoe()
+    table = TableHarness(name="dragon_bonus_royal", area="Ruby Room", **CLOSED).open_shoe()
     table.open_round()
     table.says(CuttingCard())
     assert (table.now.state, table.now.halt) == ("closed", None)
@@ -86,13 +85,13 @@ def test_after_the_first_card_and_between_rounds_nobody_is_asked() -> None:
     table.deal("2D")
     table.says(CuttingCard())
     assert (table.now.state, table.now.shoe.cutting_card_out) == ("dealing", True)
-    table = Playing(area="Ruby Room", **CLOSED).open_shoe()
+    table = TableHarness(area="Ruby Room", **CLOSED).open_shoe()
     table.says(CuttingCard())
     assert table.now.state == "idle"
 
 
 def test_while_bets_are_open_they_withdraw_without_it() -> None:
-    table = playing(area="Ruby Room", **CLOSED)
+    table = wager_table(area="Ruby Room", **CLOSED)
     table.does("place_your_bets")
     table.says(CuttingCard())
     assert table.now.state == "betting"

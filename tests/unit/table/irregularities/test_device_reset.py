@@ -11,39 +11,38 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import ResetDone, Started
 from shoe_ctl.games import catalog
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import bets, betting
-from tests.unit.table.procedures.test_procedure import declares
+from shoe_testing.table_situations import declare
+from shoe_testing.tables import TableHarness, betting_table, place_bet
 
 
-def reset(codes: str = "", *, shown: bool = False, **given: Any) -> Playing:
+def reset(codes: str = "", *, shown: bool = False, **given: Any) -> TableHarness:
     """Ann and Bo have wagers; with these cards out a reset is declared, and the window closed."""
-    table = betting(**(WAYS[0] | given))
-    bets(table, "player", 500)
-    bets(table, "tie", 100, player="bo", seat=4)
+    table = betting_table(**(WAYS[0] | given))
+    place_bet(table, "player", 500)
+    place_bet(table, "tie", 100, player="bo", seat=4)
     table.does("no_more_bets")
     table.deal(codes)
     if shown:
         table.does("expose", hand="player")
-    declares(table, "device_reset")
+    declare(table, "device_reset")
     table.does("withdraw_wager", player="bo", seat=4, wager="tie")
     table.does("decide", choice="close_window", position="dealer")
     return table
 
 
-def ready(table: Playing) -> None:
+def ready(table: TableHarness) -> None:
     table.does("decide", choice="device_is_reset", position="dealer")
 
 
-def offered(table: Playing) -> list[str]:
+def offered(table: TableHarness) -> list[str]:
     return [c["choice"] for c in table.told("irregularity.step")[-1]["choices"]]
 
 
 def test_the_window_is_open_at_once_and_any_wager_may_go() -> None:
-    table = betting(**WAYS[0])
-    bets(table)
+    table = betting_table(**WAYS[0])
+    place_bet(table)
     table.does("no_more_bets")
-    declares(table, "device_reset")
+    declare(table, "device_reset")
     (told,) = table.told("withdrawal.opened")
     assert (told["rule"], told["scope"], told["seats"]) == ("5.9", "any", [3])
 
@@ -55,7 +54,7 @@ def test_without_cards_it_is_bet_on_again_and_what_was_not_withdrawn_stands() ->
     assert table.told("irregularity.resolved")[-1] == {
         "key": "device_reset", "how": "betting_again", "rule": "5.9",
     }  # fmt: skip
-    bets(table, "banker", 300, player="cy", seat=5)
+    place_bet(table, "banker", 300, player="cy", seat=5)
     table.does("no_more_bets")
     held = [(w.player, w.wager) for w in table.now.wagers.standing]
     assert held == [("ann", "player"), ("cy", "banker")]
@@ -117,12 +116,12 @@ def test_cards_set_aside_stay_counted_and_the_round_begins_with_the_next() -> No
 
 
 def test_an_unread_card_that_is_set_aside_is_not_waited_for() -> None:
-    table = betting(**WAYS[0])
+    table = betting_table(**WAYS[0])
     table.does("no_more_bets")
     table.deal("2D")
     table.draw(None)
     assert [w.key for w in table.now.pending_irregularities] == ["misread"]
-    declares(table, "device_reset")
+    declare(table, "device_reset")
     table.does("decide", choice="close_window", position="dealer")
     ready(table)
     table.rules("set_aside")
@@ -141,12 +140,12 @@ def test_the_shoes_new_start_is_the_reset_and_no_loss_of_power() -> None:
 
 
 def test_a_reset_of_the_shoes_own_is_not_the_dealers_error() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D")
     table.says(ResetDone(command_id=1))
     assert table.key == "other"
-    table = Playing(angel_eye=True, **WAYS[0]).open_shoe()
+    table = TableHarness(angel_eye=True, **WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D")
     table.says(Started())
@@ -154,15 +153,15 @@ def test_a_reset_of_the_shoes_own_is_not_the_dealers_error() -> None:
 
 
 def test_it_is_declared_after_no_more_bets_and_before_the_outcome() -> None:
-    table = betting(**WAYS[0])
+    table = betting_table(**WAYS[0])
     refused = table.asks("declare", key="device_reset", reason="r")
     assert refused.needs["state"] == "closed, dealing, revealing, drawing, suspended"
 
 
 def test_a_game_without_the_rule_leaves_it_to_the_operator() -> None:
-    table = Playing(name="dragon_bonus_royal", **WAYS[1]).open_shoe()
+    table = TableHarness(name="dragon_bonus_royal", **WAYS[1]).open_shoe()
     table.draw("2D")
-    declares(table, "device_reset")
+    declare(table, "device_reset")
     offered_first = [c["choice"] for c in table.told("irregularity.raised")[-1]["choices"]]
     assert offered_first == ["play_on", "void"]
     assert table.told("withdrawal.opened") == []
@@ -171,10 +170,10 @@ def test_a_game_without_the_rule_leaves_it_to_the_operator() -> None:
 
 
 def test_under_another_irregularity_the_table_resumes_in_betting() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
-    declares(table, "other")
-    declares(table, "device_reset")
+    declare(table, "other")
+    declare(table, "device_reset")
     table.does("decide", choice="close_window", position="dealer")
     ready(table)
     assert (table.key, table.now.halt.resume_state) == ("other", "betting")
@@ -198,7 +197,7 @@ def test_a_game_may_let_nobody_wager_anew_after_the_reset(tmp_path: Path) -> Non
 
 def refused_late() -> str:
     """What a wager is refused with that comes after *no more bets*."""
-    late = betting(**WAYS[0])
+    late = betting_table(**WAYS[0])
     late.does("no_more_bets")
     error = late.asks("place_wager", player="cy", seat=5, wager="banker", amount=300).error
     assert error is not None

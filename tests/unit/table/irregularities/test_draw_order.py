@@ -9,15 +9,17 @@ from firmware_proto.commands import Armed
 from firmware_proto.events import Error
 from shoe_ctl.table.procedures import stack
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
-from tests.unit.table.irregularities.test_overdraw import table_at
+from shoe_testing.table_situations import overdraw_table
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 
 PIT = "pit_supervisor"
 GAMES = ("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4")
 
 
-def dealt(codes: str = "2D 3C TS TH", *, angel_eye: bool = False, name: str = "tiger") -> Playing:
-    table = Playing(angel_eye=angel_eye, name=name, **WAYS[0])
+def dealt(
+    codes: str = "2D 3C TS TH", *, angel_eye: bool = False, name: str = "tiger"
+) -> TableHarness:
+    table = TableHarness(angel_eye=angel_eye, name=name, **WAYS[0])
     if name == "fa_fa_fabulous_4":
         table.connect()
         table.hello(resumed=False, deck="element65")
@@ -29,13 +31,13 @@ def dealt(codes: str = "2D 3C TS TH", *, angel_eye: bool = False, name: str = "t
     return table
 
 
-def ended(table: Playing) -> tuple[str, str, str | None]:
+def ended(table: TableHarness) -> tuple[str, str, str | None]:
     told = table.told("irregularity.resolved")[-1]
     return told["key"], told["how"], told["rule"]
 
 
-def offered(table: Playing) -> list[str]:
-    return [choice.name for choice in stack.offered_choices(table_at(table))]
+def offered(table: TableHarness) -> list[str]:
+    return [choice.name for choice in stack.offered_choices(overdraw_table(table))]
 
 
 # To the wrong place.
@@ -70,7 +72,7 @@ def test_a_card_drawn_out_of_turn_takes_the_place_that_the_draw_order_gives_it()
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_a_rounds_first_card_that_the_shoe_names_otherwise_is_placed_too(way: int) -> None:
-    table = Playing(angel_eye=True, **WAYS[way]).open_shoe()
+    table = TableHarness(angel_eye=True, **WAYS[way]).open_shoe()
     table.play(ROUNDS["both stand"])
     table.open_round()
     table.draw("TS", hand="banker", index=2)
@@ -85,7 +87,7 @@ def test_a_rounds_first_card_that_the_shoe_names_otherwise_is_placed_too(way: in
     assert balanced(table.now)
 
 
-def exchanges(table: Playing, one: str, other: str, **more: str) -> dict[str, str]:
+def exchanges(table: TableHarness, one: str, other: str, **more: str) -> dict[str, str]:
     said = {"choice": "exchange", "one": one, "other": other, "reason": "camera 2"}
     return {**said, "consented_by": "lee", "position": "pit_supervisor", **more}
 

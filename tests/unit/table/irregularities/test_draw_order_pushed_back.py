@@ -8,24 +8,24 @@ from firmware_proto.cards import card
 from firmware_proto.commands import Armed
 from firmware_proto.events import CardPushedBack
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
-from tests.unit.table.irregularities.test_double_draw import offered, slots
+from shoe_testing.table_situations import offered_choices, slots_of
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 
 PIT = "pit_supervisor"
 
 
-def dealt(codes: str = "2D 3C", *, way: int = 0) -> Playing:
-    table = Playing(**WAYS[way]).open_shoe()
+def dealt(codes: str = "2D 3C", *, way: int = 0) -> TableHarness:
+    table = TableHarness(**WAYS[way]).open_shoe()
     table.open_round()
     table.deal(codes)
     return table
 
 
-def goes_back(table: Playing, code: str | None, number: int) -> None:
+def goes_back(table: TableHarness, code: str | None, number: int) -> None:
     table.says(CardPushedBack(card=None if code is None else card(code), number=number))
 
 
-def found(table: Playing) -> None:
+def found(table: TableHarness) -> None:
     table.does("decide", choice="reconstructed", reason="it lies in front", position=PIT)
     assert balanced(table.now)
 
@@ -39,7 +39,7 @@ def test_found_at_the_front_it_leaves_its_place_and_is_drawn_again() -> None:
     found(table)
     told = table.told("irregularity.resolved")[-1]
     assert (told["how"], told["rule"]) == ("reconstructed", "5.7")
-    assert slots(table) == [("player", 1, "2D")]
+    assert slots_of(table) == [("player", 1, "2D")]
     assert (table.now.state, table.desired) == ("dealing", Armed(3, "banker", 1))
     assert "3C" not in table.now.shoe.counts
     table.deal("3C TS TH 4C 5D")
@@ -76,7 +76,7 @@ def test_a_third_card_is_due_again(codes: str, hand: str) -> None:
     found(table)
     assert (table.now.state, table.now.round.due) == ("drawing", hand)
     table.draw(codes.rsplit(maxsplit=1)[-1])
-    assert slots(table)[-1] == (hand, 3, codes.rsplit(maxsplit=1)[-1])
+    assert slots_of(table)[-1] == (hand, 3, codes.rsplit(maxsplit=1)[-1])
     assert table.now.state == "revealing"
 
 
@@ -86,11 +86,11 @@ def test_a_third_card_is_due_again(codes: str, hand: str) -> None:
 )
 def test_drawn_again_before_anyone_decided_it_lies_where_it_lay(codes: str, state: str) -> None:
     table, last = dealt(codes), codes.rsplit(maxsplit=1)[-1]
-    before = slots(table)
+    before = slots_of(table)
     goes_back(table, last, len(before))
     table.draw(last)
     found(table)
-    assert (slots(table), table.now.state) == (before, state)
+    assert (slots_of(table), table.now.state) == (before, state)
     assert table.now.shoe.counts[last] == 1
 
 
@@ -133,7 +133,7 @@ def test_one_that_was_seen_or_is_not_the_last_is_ruled_on(seen: bool) -> None:
     if seen:
         table.does("expose", hand="banker")
     goes_back(table, "TH" if seen else "TS", 4 if seen else 3)
-    assert "reconstructed" not in offered(table)
+    assert "reconstructed" not in offered_choices(table)
     table.rules("void")
     assert table.told("round.void")[-1]["rule"] == "5.2"
     assert sum(table.now.shoe.counts.values()) == 3 and balanced(table.now)
@@ -164,13 +164,13 @@ def test_a_card_that_lies_open_and_unread_is_not_found_while_it_is_being_entered
     table.draw(None)
     assert table.key == "misread"
     goes_back(table, None, 2)
-    assert "reconstructed" not in offered(table)
+    assert "reconstructed" not in offered_choices(table)
     table.rules("void")
     assert table.now.shoe.unknown == 0 and balanced(table.now)
 
 
 def test_what_was_to_open_the_round_opens_none() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.draw("4C")
     table.rules("first_card")
     goes_back(table, "4C", 1)

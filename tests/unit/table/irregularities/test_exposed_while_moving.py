@@ -6,24 +6,32 @@ from typing import Any
 
 import pytest
 
-from shoe_testing.method_tables import BOTH_DRAW, STAND, at, dealt, opened, refused
-from shoe_testing.tables import ROUNDS, Playing
+from shoe_testing.tables import (
+    BOTH_DRAW,
+    ROUNDS,
+    STAND,
+    TableHarness,
+    dealt_table,
+    exposed_table,
+    method_table,
+    refusal_of,
+)
 
 EXPOSED, ALTERED = "exposed_while_moving", "order_altered_while_moving"
 WITH_METHOD_C = ["dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4"]
 
 
-def declared(table: Playing, key: str) -> Playing:
+def declared(table: TableHarness, key: str) -> TableHarness:
     table.does("declare", key=key, reason="the shoe tilted")
     return table
 
 
-def ended(table: Playing) -> dict[str, Any]:
+def ended(table: TableHarness) -> dict[str, Any]:
     return table.told("irregularity.resolved")[-1]
 
 
-def at_of(game: str) -> Playing:
-    return at("C", name=game)
+def at_of(game: str) -> TableHarness:
+    return method_table("C", name=game)
 
 
 @pytest.mark.parametrize("game", WITH_METHOD_C)
@@ -37,7 +45,7 @@ def test_a_card_seen_on_the_way_plays_as_if_it_had_lain_face_down(game: str) -> 
 
 @pytest.mark.parametrize("cards", ["", "2D", "2D 3C TS"])
 def test_before_and_after_the_first_card_alike(cards: str) -> None:
-    table = at("C")
+    table = method_table("C")
     table.open_round()
     for code in cards.split():
         table.draw(code)
@@ -49,7 +57,7 @@ def test_before_and_after_the_first_card_alike(cards: str) -> None:
 
 
 def test_what_was_not_seen_right_is_ruled_on() -> None:
-    table = declared(dealt(method="C"), EXPOSED)
+    table = declared(dealt_table(method="C"), EXPOSED)
     table.rules("void")
     assert table.told("round.void")[-1]["rule"] == "6.1"
 
@@ -75,11 +83,11 @@ def test_an_order_that_cannot_be_rectified_voids_the_round_and_replaces_the_card
     assert table.told("shoe.change_due")[-1]["rule"] == "5.12.2"
     assert table.now.state == "shoe_change"
     assert table.now.pending_irregularities == ()  # nobody is asked what the rule says
-    refused(table, "place_your_bets")
+    refusal_of(table, "place_your_bets")
 
 
 def test_with_cards_dealt_the_round_is_void_as_well() -> None:
-    table = declared(dealt(method="C", codes=BOTH_DRAW), ALTERED)
+    table = declared(dealt_table(method="C", codes=BOTH_DRAW), ALTERED)
     table.rules("void")
     assert (table.now.state, table.now.shoe.to_be_replaced) == ("shoe_change", True)
     table.load("set-2")
@@ -87,7 +95,7 @@ def test_with_cards_dealt_the_round_is_void_as_well() -> None:
 
 
 def test_between_rounds_nothing_is_void_and_the_cards_are_replaced() -> None:
-    table = declared(at("C"), ALTERED)
+    table = declared(method_table("C"), ALTERED)
     offered = [c["choice"] for c in table.told("irregularity.raised")[-1]["choices"]]
     assert offered == ["rectified", "replace_cards", "set_aside"]
     table.does("decide", choice="replace_cards", reason="r", position="pit_supervisor")
@@ -97,7 +105,7 @@ def test_between_rounds_nothing_is_void_and_the_cards_are_replaced() -> None:
 
 
 def test_a_set_pushed_in_meanwhile_is_the_next() -> None:
-    table = declared(at("C"), ALTERED)
+    table = declared(method_table("C"), ALTERED)
     table.load("set-2")
     table.does("decide", choice="replace_cards", reason="r")
     assert (table.now.state, table.now.shoe.set_id) == ("idle", "set-2")
@@ -105,16 +113,20 @@ def test_a_set_pushed_in_meanwhile_is_the_next() -> None:
 
 @pytest.mark.parametrize("key", [EXPOSED, ALTERED])
 def test_in_other_methods_and_games_the_shoe_is_not_moved(key: str) -> None:
-    for table in (at("A"), at("B"), at("A", name="immortal_dragon_tiger")):
-        why = refused(table, "declare", key=key, reason="r")
+    for table in (
+        method_table("A"),
+        method_table("B"),
+        method_table("A", name="immortal_dragon_tiger"),
+    ):
+        why = refusal_of(table, "declare", key=key, reason="r")
         assert "only the dealer has the shoe (3.9.1)" in why
-    royal = Playing(name="dragon_bonus_royal", announcements="implied", faces="face_up")
+    royal = TableHarness(name="dragon_bonus_royal", announcements="implied", faces="face_up")
     royal.open_shoe()
-    assert "nobody is handed a shoe" in refused(royal, "declare", key=key, reason="r")
+    assert "nobody is handed a shoe" in refusal_of(royal, "declare", key=key, reason="r")
 
 
 def test_after_the_outcome_there_is_nothing_to_move() -> None:
-    table = opened(method="C", codes=STAND)
+    table = exposed_table(method="C", codes=STAND)
     table.does("announce_totals")
     table.does("announce_outcome")
     answer = table.asks("declare", key=EXPOSED, reason="r")

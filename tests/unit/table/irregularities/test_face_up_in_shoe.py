@@ -9,19 +9,19 @@ import pytest
 from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing
+from shoe_testing.tables import ROUNDS, TableHarness
 
 GAMES = [name for name in catalog.shipped() if catalog.load(name).deck.name == "french52"]
 
 
-def dealing(codes: str = "", way: dict[str, Any] = WAYS[0], **more: Any) -> Playing:
-    table = Playing(**way, **more).open_shoe()
+def dealing(codes: str = "", way: dict[str, Any] = WAYS[0], **more: Any) -> TableHarness:
+    table = TableHarness(**way, **more).open_shoe()
     table.open_round()
     table.deal(codes)
     return table
 
 
-def ended(table: Playing) -> list[tuple[str, str, str | None]]:
+def ended(table: TableHarness) -> list[tuple[str, str, str | None]]:
     return [(d["key"], d["how"], d["rule"]) for d in table.told("irregularity.resolved")]
 
 
@@ -79,6 +79,6 @@ def test_a_card_drawn_early_that_lay_face_up_is_both() -> None:
 
 
 def test_a_burned_card_may_lie_face_up() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.draw("4C", hand="burn", face_up=True)
     assert table.told("irregularity.raised", Audience.PUBLIC) == []

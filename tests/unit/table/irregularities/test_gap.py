@@ -10,26 +10,26 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Gap, Status
 from shoe_ctl.records import Audience
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 
-def dealt(codes: str, *, way: int = 0, **given: Any) -> Playing:
-    table = Playing(**{**WAYS[way], "face_up_after_ms": 0, **given}).open_shoe()
+def dealt(codes: str, *, way: int = 0, **given: Any) -> TableHarness:
+    table = TableHarness(**{**WAYS[way], "face_up_after_ms": 0, **given}).open_shoe()
     table.open_round()
     table.deal(codes)
     return table
 
 
-def decides(table: Playing, choice: str, **more: Any) -> Any:
+def decides(table: TableHarness, choice: str, **more: Any) -> Any:
     return table.asks("decide", choice=choice, **{"reason": "seen", "consented_by": "lee", **more})
 
 
-def accepted(table: Playing, choice: str, **more: Any) -> None:
+def accepted(table: TableHarness, choice: str, **more: Any) -> None:
     answer = decides(table, choice, **more)
     assert answer.accepted, answer
 
 
-def missing(table: Playing, count: int) -> None:
+def missing(table: TableHarness, count: int) -> None:
     """The link was away for so many cards, and the shoe cannot tell which."""
     table.disconnect()
     table.connect()
@@ -42,7 +42,7 @@ def missing(table: Playing, count: int) -> None:
 @pytest.mark.parametrize("code", ["4f", "9C"])
 @pytest.mark.parametrize("way", [0, 1])
 def test_a_card_misread_is_corrected_takes_its_slot_and_play_goes_on(code: str, way: int) -> None:
-    table = Playing(decks=1, **{**WAYS[way], "face_up_after_ms": 0})
+    table = TableHarness(decks=1, **{**WAYS[way], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)
@@ -207,7 +207,7 @@ def test_a_kept_card_that_was_drawn_first_is_placed_first() -> None:
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_at_a_shoe_that_cannot_count_people_know_what_was_missed(way: int) -> None:
-    table = Playing(angel_eye=True, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+    table = TableHarness(angel_eye=True, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
     table.open_round()
     table.deal("2D 3C")
     table.disconnect()
@@ -252,8 +252,8 @@ def test_the_record_of_a_card_that_lay_face_down_names_it() -> None:
 # The shoe's own result.
 
 
-def judged(codes: str, winner: str, *, way: int = 1) -> Playing:
-    table = Playing(angel_eye=True, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+def judged(codes: str, winner: str, *, way: int = 1) -> TableHarness:
+    table = TableHarness(angel_eye=True, **{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
     table.open_round()
     table.deal(codes)
     table.judges(winner)

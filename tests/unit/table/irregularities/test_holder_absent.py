@@ -7,26 +7,33 @@ from typing import Any
 import pytest
 
 from firmware_proto.commands import Armed
-from shoe_testing.method_tables import BOTH_DRAW, Stake, betting, dealt, refused, secret
-from shoe_testing.tables import Playing
+from shoe_testing.tables import (
+    BOTH_DRAW,
+    Stake,
+    TableHarness,
+    dealt_table,
+    refusal_of,
+    restricted_data,
+    staked_table,
+)
 
 ANN: Stake = ("ann", 3, "player", 500)
 BOB: Stake = ("bob", 5, "banker", 200)
 
 
-def declared(table: Playing, **more: Any) -> Playing:
+def declared(table: TableHarness, **more: Any) -> TableHarness:
     table.does("declare", key="holder_absent", reason="went to the bar", **more)
     return table
 
 
-def passed(*hands: str, method: str = "A") -> Playing:
-    table = dealt(ANN, BOB, method=method)
+def passed(*hands: str, method: str = "A") -> TableHarness:
+    table = dealt_table(ANN, BOB, method=method)
     for hand in hands:
         table.does("pass_cards", hand=hand, seat={"player": 3, "banker": 5}[hand])
     return table
 
 
-def choices(table: Playing) -> list[str]:
+def choices(table: TableHarness) -> list[str]:
     raised = table.told("irregularity.raised")[-1]
     return [c["choice"] for c in raised["choices"]]
 
@@ -36,7 +43,7 @@ def test_the_dealer_exposes_the_hand_and_every_further_card_of_it(method: str) -
     table = declared(passed("player", method=method), hand="player")
     assert choices(table)[0] == "expose"
     table.does("decide", choice="expose", position="dealer")
-    shown = secret(table, "round.card_revealed")
+    shown = restricted_data(table, "round.card_revealed")
     assert [(s["by"], s["rule"]) for s in shown] == [("dealer", "5.10")] * 2
     assert table.told("irregularity.resolved")[-1]["rule"] == "5.10"
     table.asks("pass_cards", hand="banker", seat=5)
@@ -44,7 +51,7 @@ def test_the_dealer_exposes_the_hand_and_every_further_card_of_it(method: str) -
     table.does("announce_totals")
     table.draw("4C")
     table.does("expose", hand="player")
-    assert secret(table, "round.card_revealed")[-1]["rule"] == "5.10"
+    assert restricted_data(table, "round.card_revealed")[-1]["rule"] == "5.10"
 
 
 def test_a_hand_that_is_to_be_opened_later_is_the_dealers_in_its_turn() -> None:
@@ -54,11 +61,11 @@ def test_a_hand_that_is_to_be_opened_later_is_the_dealers_in_its_turn() -> None:
     assert choices(table)[0] == "expose_later"
     table.does("decide", choice="expose_later", position="dealer")
     assert table.told("round.card_revealed") == []
-    why = refused(table, "pass_cards", hand="player")
+    why = refusal_of(table, "pass_cards", hand="player")
     assert why.endswith("is away: the dealer exposes them (5.10)")
     table.does("expose", hand="banker")
     table.does("expose", hand="player")
-    assert secret(table, "round.card_revealed")[-1]["rule"] == "5.10"
+    assert restricted_data(table, "round.card_revealed")[-1]["rule"] == "5.10"
 
 
 def test_further_cards_of_a_hand_whose_holder_left_are_the_dealers_to_expose() -> None:
@@ -82,8 +89,8 @@ def test_a_player_who_is_back_goes_on_by_a_ruling() -> None:
     assert table.now.round.hands.player.holder.id == "ann"
 
 
-def with_the_shoe(codes: str = "") -> Playing:
-    table = betting(ANN, method="C")
+def with_the_shoe(codes: str = "") -> TableHarness:
+    table = staked_table(ANN, method="C")
     table.does("offer_shoe", player="ann", seat=3)
     table.does("no_more_bets")
     for code in codes.split():
@@ -116,14 +123,14 @@ def test_the_shift_manager_may_as_well_wait_or_call_it_void() -> None:
 
 
 def test_nobody_is_away_where_nobody_holds_anything() -> None:
-    table = dealt(ANN)
-    why = refused(table, "declare", key="holder_absent", hand="player", reason="r")
+    table = dealt_table(ANN)
+    why = refusal_of(table, "declare", key="holder_absent", hand="player", reason="r")
     assert why == "no Player holds Player's cards"
-    assert "only the dealer has the shoe" in refused(
+    assert "only the dealer has the shoe" in refusal_of(
         table, "declare", key="holder_absent", reason="r"
     )
     table = with_the_shoe(BOTH_DRAW)
-    why = refused(table, "declare", key="holder_absent", reason="r")
+    why = refusal_of(table, "declare", key="holder_absent", reason="r")
     assert "no card is to be drawn now" in why
 
 
@@ -132,7 +139,7 @@ def test_nobody_is_away_where_nobody_holds_anything() -> None:
 )
 def test_every_game_cites_its_own_rule(game: str) -> None:
     codes = "2g 3g Tg Tw" if game.startswith("fa") else BOTH_DRAW
-    table = dealt(codes=codes, name=game)
+    table = dealt_table(codes=codes, name=game)
     table.does("pass_cards", hand="player", seat=2)
     declared(table, hand="player")
     table.does("decide", choice="expose", position="dealer")

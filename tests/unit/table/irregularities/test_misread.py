@@ -12,20 +12,20 @@ from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
-from tests.unit.table.secrecy.test_secrecy import in_public
+from shoe_testing.table_situations import public_bytes
+from shoe_testing.tables import TableHarness, balanced
 
 
-def dealt(codes: str, *, way: int = 0, **given: Any) -> Playing:
+def dealt(codes: str, *, way: int = 0, **given: Any) -> TableHarness:
     """A round dealt so far; ``?`` is a card that the shoe cannot read."""
-    table = Playing(**{**WAYS[way], "face_up_after_ms": 0, **given}).open_shoe()
+    table = TableHarness(**{**WAYS[way], "face_up_after_ms": 0, **given}).open_shoe()
     table.open_round()
     for code in codes.split():
         table.draw(None if code == "?" else code)
     return table
 
 
-def enters(table: Playing, code: str, **more: Any) -> Any:
+def enters(table: TableHarness, code: str, **more: Any) -> Any:
     return table.asks("decide", choice="enter", card=code, **{"consented_by": "lee", **more})
 
 
@@ -41,9 +41,9 @@ def test_face_down_it_holds_its_slot_and_play_goes_on() -> None:
 
 def test_in_public_it_is_dealt_like_any_other_card() -> None:
     unread, read = dealt("2D ? TS TH"), dealt("2D 3C TS TH")
-    extra = [e for e in in_public(unread) if e not in in_public(read)]
+    extra = [e for e in public_bytes(unread) if e not in public_bytes(read)]
     assert [kind for kind, *_ in extra] == ["irregularity.raised"]
-    assert [e for e in in_public(unread) if e not in extra] == in_public(read)
+    assert [e for e in public_bytes(unread) if e not in extra] == public_bytes(read)
     assert unread.desires == read.desires
     assert unread.told("round.card_drawn", Audience.RESTRICTED)[1]["card"] is None
 
@@ -112,7 +112,7 @@ def test_one_person_alone_enters_nothing(second: str | None) -> None:
     ],
 )
 def test_a_card_that_the_shoe_cannot_have_held_is_not_entered(code: str, why: str) -> None:
-    table = Playing(decks=1, **WAYS[0])
+    table = TableHarness(decks=1, **WAYS[0])
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)
@@ -127,7 +127,7 @@ def test_a_card_that_the_shoe_cannot_have_held_is_not_entered(code: str, why: st
 
 def test_a_refusal_never_tells_of_a_card_that_lies_face_down() -> None:
     """The decks hold one 2D, it lies face down, and a second one is entered: inspected."""
-    table = Playing(decks=1, **WAYS[0])
+    table = TableHarness(decks=1, **WAYS[0])
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)
@@ -206,7 +206,7 @@ def test_a_void_ends_what_waits_with_the_round() -> None:
 
 
 def test_the_last_card_of_a_shoe_unread_ends_the_round_with_all_that_waits() -> None:
-    table = Playing(decks=1, **WAYS[0])
+    table = TableHarness(decks=1, **WAYS[0])
     table.connect()
     table.hello(resumed=False, decks=1, set_id="set-9", drawn=51)
     table.open_round()
@@ -221,7 +221,7 @@ def test_the_last_card_of_a_shoe_unread_ends_the_round_with_all_that_waits() -> 
 
 @pytest.mark.parametrize("name", catalog.shipped())
 def test_each_game_cites_its_own_rule(name: str) -> None:
-    table = Playing(name=name, **{**WAYS[1], "face_up_after_ms": 0})
+    table = TableHarness(name=name, **{**WAYS[1], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, deck=table.game.deck.name)
     table.load()
@@ -234,9 +234,9 @@ def test_each_game_cites_its_own_rule(name: str) -> None:
 # A shoe that stops at the card.
 
 
-def stopped(codes: str, *, way: int = 0, **given: Any) -> Playing:
+def stopped(codes: str, *, way: int = 0, **given: Any) -> TableHarness:
     made = {**WAYS[way], "face_up_after_ms": 0, **given}
-    table = Playing(angel_eye=True, **made).open_shoe()
+    table = TableHarness(angel_eye=True, **made).open_shoe()
     table.open_round()
     table.deal(codes)
     table.says(Error(code="cannot_read", in_error_mode=True))

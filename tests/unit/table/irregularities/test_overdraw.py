@@ -11,10 +11,17 @@ from firmware_proto.events import CuttingCard
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.choices import At
-from shoe_testing.early_cards import DRAWS, STANDS, ends, face_down, objects, sees_all
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, SHIFT, Playing, balanced
+from shoe_testing.table_situations import (
+    NO_THIRD_CARD,
+    THIRD_CARDS_DRAWN,
+    early_card_ends,
+    face_down_table,
+    object_to_card,
+    overdraw_table,
+    reveal_all,
+)
+from shoe_testing.tables import ROUNDS, SHIFT, TableHarness, balanced
 
 GAMES = {
     "immortal_dragon_tiger": ("5.7", "6.1"),
@@ -28,7 +35,7 @@ GAMES = {
 
 
 def test_it_waits_beside_the_round_which_goes_on() -> None:
-    table = face_down(DRAWS)
+    table = face_down_table(THIRD_CARDS_DRAWN)
     table.draw("4C")
     assert (table.now.state, table.now.halt) == ("revealing", None)
     (waiting,) = table.now.pending_irregularities
@@ -41,17 +48,17 @@ def test_it_waits_beside_the_round_which_goes_on() -> None:
 
 @pytest.mark.parametrize("way", [0, 1])
 def test_due_after_all_it_takes_its_slot_by_itself(way: int) -> None:
-    table = face_down(DRAWS, way=way)
+    table = face_down_table(THIRD_CARDS_DRAWN, way=way)
     table.draw("4C")
-    sees_all(table)
+    reveal_all(table)
     assert table.now.pending_irregularities == () == table.now.early
     if way == 0:
         assert [(d.hand, d.index, d.number) for d in table.now.round.cards[4:]] == [
             ("player", 3, 5)
         ]
-    assert ends(table) == [("kept", "5.7")]
+    assert early_card_ends(table) == [("kept", "5.7")]
     assert table.told("table.halted") == []
-    sees_all(table)
+    reveal_all(table)
     assert table.desired == Armed(6, "banker", 3)
     table.draw("5D")
     table.finish()
@@ -60,20 +67,20 @@ def test_due_after_all_it_takes_its_slot_by_itself(way: int) -> None:
 
 
 def test_the_shoe_is_never_armed_for_a_card_that_lies_there_already() -> None:
-    table = face_down(DRAWS)
+    table = face_down_table(THIRD_CARDS_DRAWN)
     table.draw("4C")
     table.draw("5D")
     table.desires.clear()
-    sees_all(table)
-    sees_all(table)
-    sees_all(table)
+    reveal_all(table)
+    reveal_all(table)
+    reveal_all(table)
     assert table.desires == []
     assert [d.number for d in table.now.round.cards] == [1, 2, 3, 4, 5, 6]
-    assert ends(table) == [("kept", "5.7")] * 2
+    assert early_card_ends(table) == [("kept", "5.7")] * 2
 
 
 def test_it_takes_its_place_only_when_everyone_has_seen_why() -> None:
-    table = face_down(DRAWS)
+    table = face_down_table(THIRD_CARDS_DRAWN)
     table.draw("4C")
     before = len(table.public)
     table.does("expose", hand="player")
@@ -85,8 +92,8 @@ def test_it_takes_its_place_only_when_everyone_has_seen_why() -> None:
 
 @pytest.mark.parametrize("angel_eye", [False, True])
 def test_a_card_not_due_halts_once_the_outcome_is_known_and_not_before(angel_eye: bool) -> None:
-    table = face_down(STANDS, angel_eye=angel_eye)
-    objects(table) if angel_eye else table.draw("4C")
+    table = face_down_table(NO_THIRD_CARD, angel_eye=angel_eye)
+    object_to_card(table) if angel_eye else table.draw("4C")
     table.turn_over()
     assert table.now.state == "revealing"
     table.does("announce_totals")
@@ -98,52 +105,52 @@ def test_a_card_not_due_halts_once_the_outcome_is_known_and_not_before(angel_eye
 
 
 def test_two_cards_drawn_early_are_judged_one_after_the_other() -> None:
-    table = face_down(ROUNDS["Banker draws alone"].rpartition(" ")[0])
+    table = face_down_table(ROUNDS["Banker draws alone"].rpartition(" ")[0])
     table.draw("2C")
     table.draw("9D")
     assert [o.subject for o in table.now.pending_irregularities] == ["draw 5", "draw 6"]
-    sees_all(table)
+    reveal_all(table)
     assert table.now.round.cards[4].hand == "banker"
     table.turn_over()
     assert (table.key, table.now.halt.current.subject) == ("overdraw", "draw 6")
     table.rules("first_card")
     table.finish()
     assert [k.number for k in table.now.opening] == [6]
-    assert ends(table) == [("kept", "5.7"), ("first_card", "6.1")]
+    assert early_card_ends(table) == [("kept", "5.7"), ("first_card", "6.1")]
 
 
 def test_what_halts_meanwhile_is_decided_first_and_the_card_waits_on() -> None:
-    table = face_down(DRAWS)
+    table = face_down_table(THIRD_CARDS_DRAWN)
     table.draw("4C")
     table.disconnect()
     assert (table.key, len(table.now.pending_irregularities)) == ("link_lost", 1)
     table.connect()
     table.hello()
     assert table.now.state == "revealing"
-    sees_all(table)
-    assert ends(table) == [("kept", "5.7")]
+    reveal_all(table)
+    assert early_card_ends(table) == [("kept", "5.7")]
 
 
 def test_a_void_ends_what_waits() -> None:
-    table = face_down(DRAWS)
+    table = face_down_table(THIRD_CARDS_DRAWN)
     table.draw("4C")
     table.fails()
     table.rules("void")
     assert [o.key for o in table.now.pending_irregularities] == ["after_void"]
     assert (table.now.early, table.now.state) == ((), "idle")
-    assert ends(table) == [("void", "6.1")]
+    assert early_card_ends(table) == [("void", "6.1")]
     table.play(ROUNDS["both stand"])
 
 
 def test_an_unarmed_card_that_is_due_is_that_hands_and_the_record_says_so() -> None:
-    table = face_down("2D 3C")
+    table = face_down_table("2D 3C")
     table.draw("TS", armed=False)
     assert [d.card.code for d in table.now.round.cards] == ["2D", "3C", "TS"]
     raised = table.told("irregularity.raised")[-1]
     assert (raised["key"], english(raised["seen"])) == (
         "drawn_early", "a card was drawn that the shoe was not armed for",
     )  # fmt: skip
-    assert ends(table) == [("kept", "5.7")]
+    assert early_card_ends(table) == [("kept", "5.7")]
     assert table.told("table.halted") == []
 
 
@@ -152,7 +159,7 @@ def test_each_end_cites_the_games_own_rules(name: str) -> None:
     due, silent = GAMES[name]
     deck = {"fa_fa_fabulous_4": "element65"}.get(name, "french52")
     codes = "2f 3g Tf Tg 4f 5f 6f 7f" if deck == "element65" else "2D 3C TS TH 4C 5D 6C 7C"
-    table = Playing(name=name, **WAYS[0])
+    table = TableHarness(name=name, **WAYS[0])
     table.connect()
     table.hello(resumed=False, deck=deck)
     table.load()
@@ -161,32 +168,32 @@ def test_each_end_cites_the_games_own_rules(name: str) -> None:
     for code in codes.split()[4:]:
         table.draw(code)
     for _ in range(3):
-        sees_all(table)
+        reveal_all(table)
     table.rules("first_card")
     table.rules("set_aside")
-    assert ends(table) == [
+    assert early_card_ends(table) == [
         ("kept", due), ("kept", due), ("first_card", silent), ("set_aside", silent),
     ]  # fmt: skip
 
 
 def test_a_game_without_rules_of_it_cites_none_and_its_top_position_decides() -> None:
-    table = Playing(name="dragon_bonus_royal", method=None, **WAYS[1]).open_shoe()
-    table.deal(STANDS)
+    table = TableHarness(name="dragon_bonus_royal", method=None, **WAYS[1]).open_shoe()
+    table.deal(NO_THIRD_CARD)
     table.draw("4C")
     table.turn_over()
     assert table.key == "overdraw"
     table.rules("first_card")
-    assert ends(table) == [("first_card", None)]
+    assert early_card_ends(table) == [("first_card", None)]
 
 
 # It opens the next round.
 
 
-def opening(way: int = 0, **more: Any) -> Playing:
+def opening(way: int = 0, **more: Any) -> TableHarness:
     """A table between rounds whose next round begins with the 4C."""
-    table = face_down(STANDS, way=way, **more)
+    table = face_down_table(NO_THIRD_CARD, way=way, **more)
     table.draw("4C")
-    sees_all(table)
+    reveal_all(table)
     table.rules("first_card")
     if table.now.round is not None:
         table.finish()
@@ -233,25 +240,21 @@ def test_where_players_handle_cards_it_is_passed_with_the_hand(method: str) -> N
 
 
 def test_a_card_that_was_seen_never_opens_a_round() -> None:
-    table = face_down(STANDS)
+    table = face_down_table(NO_THIRD_CARD)
     table.draw("4C")
-    sees_all(table)
+    reveal_all(table)
     table.does("decide", choice="exposed", position="dealer", reason="it fell over")
-    assert "exposed" not in [c.name for c in stack.offered_choices(table_at(table))]
+    assert "exposed" not in [c.name for c in stack.offered_choices(overdraw_table(table))]
     refused = table.asks("decide", choice="first_card", reason="r")
     assert refused.error == "a card that was seen never opens a round"
     table.rules("set_aside")
     assert table.now.opening == ()
 
 
-def table_at(table: Playing) -> At:
-    return At(table.now, table.game, table.settings)
-
-
 def test_a_card_that_lay_face_up_in_the_shoe_never_opens_a_round() -> None:
-    table = face_down(STANDS)
+    table = face_down_table(NO_THIRD_CARD)
     table.draw("4C", face_up=True)
-    sees_all(table)
+    reveal_all(table)
     refused = table.asks("decide", choice="first_card", reason="r")
     assert refused.error == "a card that was seen never opens a round"
 
@@ -264,11 +267,11 @@ def test_only_one_card_opens_the_next_round() -> None:
 
 
 def test_no_card_opens_a_round_that_will_not_be_dealt() -> None:
-    table = face_down("7D 7C TS")
+    table = face_down_table("7D 7C TS")
     table.says(CuttingCard())
     table.deal("TH")
     table.draw("4C")
-    sees_all(table)
+    reveal_all(table)
     refused = table.asks("decide", choice="first_card", reason="r")
     assert refused.error == "no further round is dealt from this shoe"
     table.rules("set_aside")
@@ -294,7 +297,7 @@ def test_another_shoe_begins_without_it(how: str) -> None:
 
 @pytest.mark.parametrize("state", ["idle", "betting"])
 def test_a_card_drawn_before_bets_are_closed_may_be_the_rounds_first(state: str) -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     if state == "betting":
         table.does("place_your_bets")
     table.draw("4C")
@@ -311,7 +314,7 @@ def test_a_card_drawn_before_bets_are_closed_may_be_the_rounds_first(state: str)
 
 
 def test_a_player_with_neither_wager_nor_leave_draws_what_is_ruled_on() -> None:
-    table = Playing(method="C", area="Paiza Club", **WAYS[0]).open_shoe()
+    table = TableHarness(method="C", area="Paiza Club", **WAYS[0]).open_shoe()
     table.does("offer_shoe", player="ann", seat=1)
     table.does("place_your_bets")
     table.does("place_wager", player="bob", seat=2, wager="tie", amount=100)

@@ -20,11 +20,10 @@ from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.invariants import holds
-from shoe_testing.pending_draws import UnderWay, taken_back
-from shoe_testing.places import Place, places
+from shoe_testing.places import Place, UnderWay, places, taken_back
 from shoe_testing.staff import follow, plays_out
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 from shoe_testing.twins import Twins
 
 LOCKS = {"pause", "declare", "fault", "lid", "link_lost", "restarted", "storage_restored", "tamper"}
@@ -101,8 +100,8 @@ def test_it_does_in_every_game_and_method() -> None:
 # One by one.
 
 
-def armed_for_the_third_card(**more: Any) -> Playing:
-    table = Playing(**{**WAYS[0], **more}).open_shoe()
+def armed_for_the_third_card(**more: Any) -> TableHarness:
+    table = TableHarness(**{**WAYS[0], **more}).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.turn_over()
@@ -111,14 +110,14 @@ def armed_for_the_third_card(**more: Any) -> Playing:
     return table
 
 
-def comes(table: Playing, code: str | None = "4C", number: int = 5) -> None:
+def comes(table: TableHarness, code: str | None = "4C", number: int = 5) -> None:
     face = None if code is None else card(code)
     table.says(CardDrawn(card=face, number=number, armed=True))
 
 
-HALTS: dict[str, tuple[Callable[[Playing], object], Callable[[Playing], None]]] = {
+HALTS: dict[str, tuple[Callable[[TableHarness], object], Callable[[TableHarness], None]]] = {
     "a pause": (lambda t: t.does("pause"), lambda t: t.does("resume")),
-    "a fault": (Playing.fails, lambda t: t.rules("play_on")),
+    "a fault": (TableHarness.fails, lambda t: t.rules("play_on")),
     "something declared": (
         lambda t: t.does("declare", key="other", reason="r"), lambda t: t.rules("play_on"),
     ),
@@ -153,7 +152,7 @@ def test_it_waits_face_down_until_play_goes_on_and_nobody_is_asked(what: str) ->
 
 @pytest.mark.parametrize("codes", ["7D 7C TS TH", "2D 7C TS TH 4C"], ids=["fourth", "third"])
 def test_the_last_card_of_the_round_takes_it_on_where_it_is_seen_at_once(codes: str) -> None:
-    table = Playing(**{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
+    table = TableHarness(**{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
     *before, last = codes.split()
     table.deal(" ".join(before))
     table.does("pause")
@@ -177,7 +176,7 @@ def test_an_unarmed_card_that_comes_while_it_waits_was_drawn_early_and_lies_behi
 
 
 def test_in_the_deal_whoever_rules_may_say_that_it_was_due_behind_the_one_that_waits() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D")
     table.does("pause")
@@ -213,7 +212,7 @@ def test_one_that_nobody_could_read_holds_its_slot_when_play_goes_on() -> None:
 def test_what_is_found_of_it_halts_the_round_that_it_lies_in(
     way: dict[str, Any], before: str, read: bool, lay_face_up: bool
 ) -> None:
-    table = Playing(**way).open_shoe()
+    table = TableHarness(**way).open_shoe()
     if before == "closed" or way is WAYS[0]:
         table.open_round()
     if before not in ("", "closed"):
@@ -289,7 +288,7 @@ def test_the_status_says_that_a_card_waits_and_not_which() -> None:
 
 
 def test_set_aside_in_a_pause_it_is_one_of_the_two() -> None:
-    table = Playing(**{**WAYS[0], "method": "A"}).open_shoe()
+    table = TableHarness(**{**WAYS[0], "method": "A"}).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.does("declare", key="card_taken", hand="player", index=1, reason="gone")
@@ -305,7 +304,7 @@ def test_set_aside_in_a_pause_it_is_one_of_the_two() -> None:
 
 
 def test_exposed_it_opens_no_round_after_a_reset() -> None:
-    table = Playing(**{**WAYS[0], "faces": "face_up"}).open_shoe()
+    table = TableHarness(**{**WAYS[0], "faces": "face_up"}).open_shoe()
     table.open_round()
     table.does("declare", key="device_reset", reason="drawn too early")
     comes(table, "4C", 1)
@@ -318,7 +317,7 @@ def test_exposed_it_opens_no_round_after_a_reset() -> None:
 
 
 def test_face_down_it_may_open_the_round_that_is_bet_on_again() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.does("declare", key="device_reset", reason="drawn too early")
     comes(table, "4C", 1)
@@ -334,7 +333,7 @@ def test_face_down_it_may_open_the_round_that_is_bet_on_again() -> None:
 @pytest.mark.parametrize("what", ["pause", "fails"])
 def test_look_alike_rounds_stay_alike(what: str) -> None:
     twins = Twins(**WAYS[0])
-    twins.both(Playing.open_round)
+    twins.both(TableHarness.open_round)
     for faces in (("2D", "9C"), ("3C", "KD")):
         twins.draws(faces)
     twins.both(lambda t: t.does("pause") if what == "pause" else t.fails())
@@ -350,7 +349,7 @@ def test_played_again_from_its_inputs_all_is_the_same() -> None:
     table.does("pause")
     comes(table)
     table.does("resume")
-    again = Playing(**WAYS[0])
+    again = TableHarness(**WAYS[0])
     for happened in table.inputs:
         again.feed(happened)
     assert to_bytes(again.now) == to_bytes(table.now)

@@ -15,15 +15,14 @@ from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.staff import plays_out
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import bets, betting
-from tests.unit.table.procedures.test_procedure import declares
+from shoe_testing.table_situations import declare
+from shoe_testing.tables import TableHarness, betting_table, place_bet
 
 
 def loses_power_after(codes: str, *, name: str = "tiger", **given: Any) -> dict[str, Any]:
     """What the room is told when the host booted with these cards on the table."""
     shown: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
-    table = Playing(name=name, **(shown | given)).open_shoe()
+    table = TableHarness(name=name, **(shown | given)).open_shoe()
     table.restart("b1")
     table.connect()
     table.hello()
@@ -84,9 +83,9 @@ def test_cards_face_down_decide_nothing_however_they_lie() -> None:
 # What follows.
 
 
-def dark(codes: str = "2D 3C TS", **given: Any) -> Playing:
+def dark(codes: str = "2D 3C TS", **given: Any) -> TableHarness:
     """Face down, with the host's power lost and back, and the shoe's link."""
-    table = Playing(**(WAYS[0] | given)).open_shoe()
+    table = TableHarness(**(WAYS[0] | given)).open_shoe()
     table.restart("b1")
     table.connect()
     table.hello()
@@ -98,12 +97,12 @@ def dark(codes: str = "2D 3C TS", **given: Any) -> Playing:
 
 
 def test_the_round_is_concluded_even_if_all_withdraw() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.does("place_your_bets")
-    bets(table)
+    place_bet(table)
     table.does("no_more_bets")
     table.deal("2D")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="withdraw_all", player="ann", position="dealer")
     table.does("decide", choice="close_window", position="dealer")
@@ -128,10 +127,10 @@ def choices(told: dict[str, Any]) -> dict[str, str]:
 def test_it_is_referred_to_the_shift_manager_under_another_rule_and_with_a_reason(
     codes: str,
 ) -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal(codes)
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     table.does("decide", choice="offer_withdrawal", position="dealer")
     assert "a reason is missing" in str(table.asks("decide", choice="refer").error)
     table.does("decide", choice="refer", position="dealer", reason="smoke at the table")
@@ -148,13 +147,13 @@ def test_it_is_referred_to_the_shift_manager_under_another_rule_and_with_a_reaso
 TIGER_PAIR = "4D 2C 4S TH"
 
 
-def held(codes: str, *hands: str, method: str = "A", fed: bool = True) -> Playing:
+def held(codes: str, *hands: str, method: str = "A", fed: bool = True) -> TableHarness:
     """Ann and Bo have wagers, and these hands were passed to the Players whose they are."""
-    table = betting(**WAYS[0], method=method, area="Paiza Club")
+    table = betting_table(**WAYS[0], method=method, area="Paiza Club")
     if fed:
-        bets(table, "player", 500)
-        bets(table, "banker", 400, player="bo", seat=4)
-        bets(table, "tiger_pair", 100, player="bo", seat=4)
+        place_bet(table, "player", 500)
+        place_bet(table, "banker", 400, player="bo", seat=4)
+        place_bet(table, "tiger_pair", 100, player="bo", seat=4)
     table.does("no_more_bets")
     table.deal(codes)
     for hand, player, seat in (("player", "ann", 3), ("banker", "bo", 4)):
@@ -169,7 +168,7 @@ def test_with_a_wager_decided_play_goes_on_and_no_void_is_offered_whoever_holds_
 ) -> None:
     table = held(TIGER_PAIR, "banker", method=method)
     table.does("expose", hand="player", by="dealer")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     raised = table.told("irregularity.raised")[-1]
     assert raised["decided"]["tiger_pair"] == "win"
     assert (raised["end"], raised["rule"]) == ("continued", "5.17.2")
@@ -190,7 +189,7 @@ def test_with_nothing_decided_a_held_hand_is_taken_back_before_players_are_asked
     method: str, fed: bool
 ) -> None:
     table = held("2D 3C TS TH", "player", "banker", method=method, fed=fed)
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     raised = table.told("irregularity.raised")[-1]
     assert choices(raised) == {"take_hands_back": "dealer", "refer": "dealer"}
     assert raised["rule"] == "5.17.1" and "take back" in english(raised["prompt"])
@@ -207,7 +206,7 @@ def test_with_nothing_decided_a_held_hand_is_taken_back_before_players_are_asked
 
 def test_a_hand_taken_back_goes_to_whom_the_wagers_name_that_are_left() -> None:
     table = held("2D 3C TS TH", "player")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     table.does("decide", choice="take_hands_back", position="dealer")
     table.does("decide", choice="offer_withdrawal", position="dealer")
     table.does("decide", choice="withdraw_all", player="ann", position="dealer")
@@ -220,7 +219,7 @@ def test_a_hand_taken_back_goes_to_whom_the_wagers_name_that_are_left() -> None:
 def test_a_hand_that_everyone_has_seen_is_held_by_nobody() -> None:
     table = held("2D 3C TS TH", "player")
     table.does("expose", hand="player", by="holder")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     raised = table.told("irregularity.raised")[-1]
     assert "take_hands_back" not in choices(raised)
 
@@ -228,11 +227,11 @@ def test_a_hand_that_everyone_has_seen_is_held_by_nobody() -> None:
 # Before the first card.
 
 
-def loses_host(table: Playing) -> None:
+def loses_host(table: TableHarness) -> None:
     table.restart("b2")
 
 
-def loses_shoe(table: Playing) -> None:
+def loses_shoe(table: TableHarness) -> None:
     table.disconnect()
     table.connect()
     table.hello(boot=8)
@@ -242,16 +241,16 @@ def loses_shoe(table: Playing) -> None:
 @pytest.mark.parametrize("announcements", ["explicit", "implied"])
 @pytest.mark.parametrize("wagers", [True, False])
 def test_before_the_first_card_power_is_lost_too_once_bets_are_closed(
-    lose: Callable[[Playing], None], announcements: str, wagers: bool
+    lose: Callable[[TableHarness], None], announcements: str, wagers: bool
 ) -> None:
     way = WAYS[announcements == "implied"]
-    table = Playing(**way).open_shoe()
+    table = TableHarness(**way).open_shoe()
     table.restart("b1")
     table.connect()
     table.hello()
     table.does("place_your_bets")
     if wagers:
-        bets(table)
+        place_bet(table)
     lose(table)
     assert table.now.state == "betting"  # bets are open: whoever wants to may withdraw
     table.connect()
@@ -288,7 +287,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("name", [*NUMBERS, "dragon_bonus_royal"])
 def test_in_every_game_it_is_raised_before_the_first_card(name: str) -> None:
-    table = Playing(name=name, announcements="explicit").open_shoe()
+    table = TableHarness(name=name, announcements="explicit").open_shoe()
     table.restart("b1")
     table.connect()
     table.hello()
@@ -299,7 +298,7 @@ def test_in_every_game_it_is_raised_before_the_first_card(name: str) -> None:
 
 
 def test_a_restart_of_the_controller_alone_before_the_first_card_is_no_loss_of_power() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.restart("b1")
     table.connect()
     table.hello()
@@ -323,7 +322,7 @@ def test_the_first_card_takes_its_slot_though_it_came_as_the_power_went() -> Non
 
 
 def test_a_shoe_that_starts_anew_before_the_first_card_lost_power() -> None:
-    table = Playing(angel_eye=True, **WAYS[0]).open_shoe()
+    table = TableHarness(angel_eye=True, **WAYS[0]).open_shoe()
     table.does("align", reason="new shoe")
     table.open_round()
     table.says(Started())
@@ -349,7 +348,7 @@ def test_before_the_first_card_too_play_goes_on_only_with_the_shoe_connected() -
 
 
 def test_a_shoe_that_names_no_hand_is_aligned_by_a_person_before_its_first_card() -> None:
-    table = Playing(bee_tek=True, **WAYS[0]).open_shoe()
+    table = TableHarness(bee_tek=True, **WAYS[0]).open_shoe()
     table.restart("b1")
     table.connect()
     table.does("align")
@@ -368,15 +367,15 @@ def test_a_shoe_that_names_no_hand_is_aligned_by_a_person_before_its_first_card(
 def test_power_lost_while_the_table_is_halted_before_the_first_card_is_seen_too() -> None:
     table = dark("")
     table.concludes()
-    declares(table, "other")
+    declare(table, "other")
     table.restart("b3")
     assert table.key == "power_failure"
 
 
 def test_a_game_without_a_rule_for_it_leaves_it_to_the_operator() -> None:
-    table = Playing(name="dragon_bonus_royal", announcements="implied").open_shoe()
+    table = TableHarness(name="dragon_bonus_royal", announcements="implied").open_shoe()
     table.draw("2D")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     offered = table.told("irregularity.raised")[-1]["choices"]
     assert [c["choice"] for c in offered] == ["play_on", "void"]
     table.rules("play_on")
@@ -443,7 +442,7 @@ def test_any_other_card_has_no_place_and_only_a_void_is_left(more: dict[str, Any
 def test_with_a_wager_decided_and_a_card_that_has_no_place_it_can_be_referred() -> None:
     table = held(TIGER_PAIR, "banker")
     table.does("expose", hand="player", by="dealer")
-    declares(table, "power_failure")
+    declare(table, "power_failure")
     assert offered_names(table) == ["play_on"]
     table.draw("9S", armed=False)
     refused = table.asks("decide", choice="play_on", position="dealer")
@@ -453,12 +452,12 @@ def test_with_a_wager_decided_and_a_card_that_has_no_place_it_can_be_referred() 
     assert table.told("round.void")[-1]["rule"] == "6.1"
 
 
-def offered_names(table: Playing) -> list[str]:
+def offered_names(table: TableHarness) -> list[str]:
     return [c["choice"] for c in status(table.now, table.game, table.settings)["halt"]["choices"]]
 
 
 def test_a_card_that_lay_face_up_when_power_failed_counts_among_what_is_decided() -> None:
-    table = Playing(**WAYS[1], face_up_after_ms=0).open_shoe()
+    table = TableHarness(**WAYS[1], face_up_after_ms=0).open_shoe()
     table.restart("b1")
     table.connect()
     table.hello()
@@ -475,7 +474,7 @@ def test_a_card_that_lay_face_up_when_power_failed_counts_among_what_is_decided(
 
 
 def test_a_shoe_that_is_not_aligned_is_aligned_by_a_person_before_play_goes_on() -> None:
-    table = Playing(angel_eye=True, **WAYS[0]).open_shoe()
+    table = TableHarness(angel_eye=True, **WAYS[0]).open_shoe()
     table.restart("b1")
     table.connect()
     table.open_round()
@@ -496,7 +495,7 @@ def test_a_shoe_that_is_not_aligned_is_aligned_by_a_person_before_play_goes_on()
 
 
 def test_with_a_wager_decided_and_the_shoe_not_aligned_the_status_leads_on() -> None:
-    table = Playing(angel_eye=True, **WAYS[0]).open_shoe()
+    table = TableHarness(angel_eye=True, **WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.turn_over()

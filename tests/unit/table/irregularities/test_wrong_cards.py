@@ -12,20 +12,20 @@ from firmware_proto.events import CardDrawn
 from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 STAFFED = [name for name in catalog.shipped() if catalog.load(name).options.staffed]
 
 
-def between(decks: int = 8, **more: Any) -> Playing:
-    table = Playing(decks=decks, **WAYS[0], **more)
+def between(decks: int = 8, **more: Any) -> TableHarness:
+    table = TableHarness(decks=decks, **WAYS[0], **more)
     table.connect()
     table.hello(resumed=False, decks=decks)
     table.load(decks=decks)
     return table
 
 
-def ended(table: Playing, kind: str = "irregularity.resolved") -> list[tuple[str, str]]:
+def ended(table: TableHarness, kind: str = "irregularity.resolved") -> list[tuple[str, str]]:
     every = [e.restricted_data or e.data for e in table.events if e.type == kind]
     return [(d["how"], d["rule"]) for d in every]
 
@@ -66,7 +66,7 @@ def test_in_a_round_earlier_rounds_stand_with_the_void(game: str, key: str) -> N
 # What is left at the shoe's end, counted by a person.
 
 
-def counts(table: Playing, **what: Any) -> dict[str, Any]:
+def counts(table: TableHarness, **what: Any) -> dict[str, Any]:
     """What the restricted stream was told of the count."""
     table.does("count_remainder", position="pit_supervisor", **what)
     told = next(e for e in reversed(table.events) if e.type == "shoe.counted")
@@ -75,7 +75,7 @@ def counts(table: Playing, **what: Any) -> dict[str, Any]:
     return told.restricted_data
 
 
-def at_its_end(decks: int = 1) -> tuple[Playing, list[str]]:
+def at_its_end(decks: int = 1) -> tuple[TableHarness, list[str]]:
     """A round was dealt, no further one is; the cards that are left."""
     table = between(decks=decks)
     table.play("7D 7C TS TH")
@@ -194,7 +194,7 @@ def test_replaced_cards_are_a_new_shoe_that_names_the_one_before() -> None:
 # A run in factory order.
 
 
-def alarms(table: Playing) -> list[dict[str, Any]]:
+def alarms(table: TableHarness) -> list[dict[str, Any]]:
     return table.told("shoe.alarm", Audience.RESTRICTED)
 
 

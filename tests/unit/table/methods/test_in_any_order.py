@@ -11,9 +11,8 @@ from firmware_proto.commands import Armed
 from shoe_ctl.table import state
 from shoe_ctl.table.round.entitlement import find_recipient, may_draw
 from shoe_ctl.table.state import Player
-from shoe_testing.method_tables import CASINO, at
-from shoe_testing.table_corpus import goes_on
-from shoe_testing.tables import SHIFT, Playing
+from shoe_testing.table_situations import on_hand
+from shoe_testing.tables import CASINO, SHIFT, TableHarness, method_table
 
 hands = st.sampled_from(["player", "banker"])
 players = st.sampled_from(["ann", "bob", "cat"])
@@ -82,29 +81,13 @@ plans = st.fixed_dictionaries(
 )
 
 
-def take(table: Playing, step: Asked) -> None:
+def take(table: TableHarness, step: Asked) -> None:
     command, args = step
     position = CASINO if command in ("change_method", "allow_without_wager") else SHIFT
     table.asks(command, position=position, **args)
 
 
-def on(table: Playing) -> None:
-    """One step towards the next round, by staff who hand the cards and the shoe as they must."""
-    now = table.now
-    if now.state == "closed" and not isinstance(table.desired, Armed):
-        table.does("relinquish_shoe")
-        return
-    if now.state == "revealing" and not now.round.all_revealed:
-        order = ("banker", "player") if now.round.hands.first == "banker" else ("player", "banker")
-        down = [d.hand for d in now.round.cards if not d.revealed]
-        hand = next(name for name in order if name in down)
-        if not table.asks("expose", hand=hand).accepted:
-            table.does("pass_cards", hand=hand)
-        return
-    goes_on(table)
-
-
-def holds(table: Playing) -> None:
+def holds(table: TableHarness) -> None:
     """What must be so after every input."""
     now = table.now
     if isinstance(table.desired, Armed) and now.state == "closed":
@@ -120,7 +103,7 @@ def holds(table: Playing) -> None:
             assert (now.method or table.settings.method) != "B"
 
 
-def passed_rightly(table: Playing, before: state.TableState, step: Asked) -> None:
+def passed_rightly(table: TableHarness, before: state.TableState, step: Asked) -> None:
     """A hand that the dealer passes in Method A goes to whom the rules name, and to no other."""
     command, args = step
     if (
@@ -141,7 +124,7 @@ def passed_rightly(table: Playing, before: state.TableState, step: Asked) -> Non
     assert now.holder.id not in [player.id for player in handling.refused]
 
 
-def play(table: Playing, plan: dict[str, list[Asked]]) -> None:
+def play(table: TableHarness, plan: dict[str, list[Asked]]) -> None:
     """A round: in each state what the plan asks there, in the revealing one a part at a time."""
     rounds, left = table.now.rounds, {name: list(some) for name, some in plan.items()}
     for _ in range(60):
@@ -155,7 +138,7 @@ def play(table: Playing, plan: dict[str, list[Asked]]) -> None:
             passed_rightly(table, before, step)
         del here[:3]
         if table.now.state == now.state:
-            on(table)
+            on_hand(table)
     raise AssertionError(f"no way on from {table.now}")
 
 
@@ -164,8 +147,8 @@ def play(table: Playing, plan: dict[str, list[Asked]]) -> None:
 def test_one_holder_at_a_time_and_always_a_way_on(
     method: str, rounds: list[dict[str, list[Asked]]]
 ) -> None:
-    table = at(method, area="Paiza Club")
-    again = at(method, area="Paiza Club")
+    table = method_table(method, area="Paiza Club")
+    again = method_table(method, area="Paiza Club")
     begun = len(again.inputs)
     table.step = lambda: holds(table)
     for plan in rounds:

@@ -7,58 +7,59 @@ from typing import Any
 import pytest
 
 from firmware_proto.commands import Armed, Locked
-from shoe_testing.method_tables import (
+from shoe_testing.tables import (
     BANKER_WINS,
     CASINO,
     PLAYER_WINS,
+    SHIFT,
     STAND,
     TIED,
     Stake,
-    at,
-    bet,
-    betting,
-    dealt,
-    refused,
-    secret,
+    TableHarness,
+    dealt_table,
+    method_table,
+    place_bets,
+    refusal_of,
+    restricted_data,
+    staked_table,
 )
-from shoe_testing.tables import SHIFT, Playing
 
 ANN, BOB = ("ann", 3, "player", 500), ("bob", 5, "banker", 300)
 
 
-def shoe_with(table: Playing) -> str | None:
+def shoe_with(table: TableHarness) -> str | None:
     holder = table.now.control.holder
     return None if holder is None else str(holder.id)
 
 
-def played(table: Playing, codes: str, *stakes: Stake) -> Playing:
+def played(table: TableHarness, codes: str, *stakes: Stake) -> TableHarness:
     """A round to its end, everything exposed by the dealer."""
-    bet(table, *stakes)
+    place_bets(table, *stakes)
     table.does("no_more_bets")
     table.deal(codes)
     table.finish()
     return table
 
 
-def drawing(*, wagers: bool = True) -> Playing:
+def drawing(*, wagers: bool = True) -> TableHarness:
     """Ann has the shoe, in a round that is open or before one."""
-    table = at("C")
+    table = method_table("C")
     if wagers:
-        bet(table, ANN, BOB)
+        place_bets(table, ANN, BOB)
     table.does("offer_shoe", player="ann", seat=3)
     return table
 
 
 def test_a_player_takes_the_shoe_and_the_room_hears_the_seat_alone() -> None:
-    table = betting(ANN, method="C")
+    table = staked_table(ANN, method="C")
     table.does("offer_shoe", player="ann", position="dealer")
     assert table.told("shoe.holder_changed") == [{"holder": "player", "seat": 3, "rule": "3.12.1"}]
-    assert secret(table, "shoe.holder_changed")[0]["player"] == "ann"
+    assert restricted_data(table, "shoe.holder_changed")[0]["player"] == "ann"
 
 
 def test_one_player_at_a_time_has_it() -> None:
     table = drawing()
-    error = refused(table, "offer_shoe", player="bob")
+    error = refusal_of(table, "offer_shoe", player="bob")
     assert error == ("seat 3 has the shoe until they give it back or their wager loses (3.12.8.1)")
 
 
@@ -75,8 +76,8 @@ def test_they_give_it_back_whenever_they_like() -> None:
     assert table.desired == Armed(2, "banker", 1)
     table.does("offer_shoe", player="bob")
     assert shoe_with(table) == "bob"
-    refused_twice = at("C")
-    assert refused(refused_twice, "relinquish_shoe").endswith("it is with the dealer")
+    refused_twice = method_table("C")
+    assert refusal_of(refused_twice, "relinquish_shoe").endswith("it is with the dealer")
 
 
 LOSING: dict[str, tuple[str, list[Stake]]] = {
@@ -135,9 +136,9 @@ def test_where_no_wagers_are_recorded_the_dealer_says_that_it_lost() -> None:
 
 
 def test_without_a_wager_nobody_takes_the_shoe_once_bets_are_closed() -> None:
-    table = betting(ANN, method="C")
+    table = staked_table(ANN, method="C")
     table.does("no_more_bets")
-    error = refused(table, "offer_shoe", player="cat", seat=1)
+    error = refusal_of(table, "offer_shoe", player="cat", seat=1)
     assert error.endswith("draws only by an assistant casino manager's leave (3.12.2)")
     table.does("allow_without_wager", player="cat", seat=1, position=CASINO)
     table.does("offer_shoe", player="cat", seat=1)
@@ -145,9 +146,9 @@ def test_without_a_wager_nobody_takes_the_shoe_once_bets_are_closed() -> None:
 
 def test_who_has_the_shoe_and_no_wager_gets_no_card_until_allowed_or_it_is_given_back() -> None:
     for way_out in ("allow_without_wager", "relinquish_shoe"):
-        table = at("C")
+        table = method_table("C")
         table.does("offer_shoe", player="cat", seat=1)
-        bet(table, ANN)
+        place_bets(table, ANN)
         table.does("no_more_bets")
         assert table.desired == Locked()
         args: dict[str, Any] = {"player": "cat"} if way_out == "allow_without_wager" else {}
@@ -156,13 +157,13 @@ def test_who_has_the_shoe_and_no_wager_gets_no_card_until_allowed_or_it_is_given
 
 
 def test_a_leave_lasts_as_long_as_the_control_that_it_is_for() -> None:
-    table = at("C")
+    table = method_table("C")
     table.does("allow_without_wager", player="cat", seat=1, position=CASINO)
     table.does("offer_shoe", player="cat", seat=1)
     for _ in range(2):
         played(table, PLAYER_WINS, ANN)
     assert shoe_with(table) == "cat"
-    twice = refused(table, "allow_without_wager", player="cat", position=CASINO)
+    twice = refusal_of(table, "allow_without_wager", player="cat", position=CASINO)
     assert twice == "that Player has leave already"
     table.does("relinquish_shoe")
     assert table.now.control.leaves == ()
@@ -172,27 +173,27 @@ def test_a_leave_lasts_as_long_as_the_control_that_it_is_for() -> None:
 def test_drawing_without_a_wager_is_an_assistant_casino_managers_leave_alone(
     position: str,
 ) -> None:
-    answer = at("C").asks("allow_without_wager", player="cat", position=position)
+    answer = method_table("C").asks("allow_without_wager", player="cat", position=position)
     assert answer.needs == {"position": CASINO}
 
 
 def test_a_shift_manager_who_is_set_above_gives_leave_too() -> None:
-    table = at("C", highest_position=SHIFT)
+    table = method_table("C", highest_position=SHIFT)
     table.does("allow_without_wager", player="cat", position=SHIFT)
 
 
 def test_a_leave_is_told_by_the_seat() -> None:
-    table = at("C")
+    table = method_table("C")
     table.does("allow_without_wager", player="cat", seat=1, position=CASINO)
     assert table.told("shoe.draw_allowed") == [{"seat": 1, "rule": "3.12.2"}]
-    assert secret(table, "shoe.draw_allowed")[0]["player"] == "cat"
+    assert restricted_data(table, "shoe.draw_allowed")[0]["player"] == "cat"
 
 
 def test_a_player_is_named_by_id_where_wagers_are_recorded() -> None:
-    table = betting(ANN, method="C")
-    assert "name the Player by id" in refused(table, "offer_shoe", seat=3)
-    assert refused(table, "offer_shoe").endswith("by player or by seat")
-    unfed = at("C")
+    table = staked_table(ANN, method="C")
+    assert "name the Player by id" in refusal_of(table, "offer_shoe", seat=3)
+    assert refusal_of(table, "offer_shoe").endswith("by player or by seat")
+    unfed = method_table("C")
     unfed.does("offer_shoe", seat=3)
     played(unfed, STAND)
 
@@ -213,7 +214,7 @@ def test_a_hand_for_another_player_goes_through_the_dealer() -> None:
     )
     for hand in ("banker", "player"):
         table.does("expose", hand=hand)
-    assert [told["player"] for told in secret(table, "round.card_revealed")] == [
+    assert [told["player"] for told in restricted_data(table, "round.card_revealed")] == [
         "bob", "bob", "ann", "ann",
     ]  # fmt: skip
 
@@ -226,10 +227,10 @@ def test_a_hand_passed_to_nobody_is_exposed_by_the_dealer() -> None:
 
 
 def test_what_is_method_as_alone_is_refused() -> None:
-    table = dealt(method="C")
-    assert "in Method C" in refused(table, "name_holder", hand="player", seat=1)
-    assert "in Method C" in refused(table, "set_first_hand", hand="player")
-    nobody = refused(table, "pass_cards", hand="player")
+    table = dealt_table(method="C")
+    assert "in Method C" in refusal_of(table, "name_holder", hand="player", seat=1)
+    assert "in Method C" in refusal_of(table, "set_first_hand", hand="player")
+    nobody = refusal_of(table, "pass_cards", hand="player")
     assert nobody.endswith("say who it is passed to, by player or by seat")
 
 
@@ -239,12 +240,12 @@ def test_out_of_full_view_is_recorded_and_play_goes_on() -> None:
     before = table.desired
     table.does("declare_out_of_view", position="dealer", reason="under the table")
     assert table.told("method.breached") == [{"seat": 3, "rule": "3.12.4"}]
-    known = secret(table, "method.breached")[0]
+    known = restricted_data(table, "method.breached")[0]
     assert (known["player"], known["why"]) == ("ann", "under the table")
     assert (table.now.state, table.desired) == ("closed", before)
-    with_dealer = betting(ANN, method="C")
+    with_dealer = staked_table(ANN, method="C")
     with_dealer.does("no_more_bets")
-    refused(with_dealer, "declare_out_of_view")
+    refusal_of(with_dealer, "declare_out_of_view")
 
 
 @pytest.mark.parametrize(
@@ -252,7 +253,7 @@ def test_out_of_full_view_is_recorded_and_play_goes_on() -> None:
     [("dragon_tiger_no_commission", "3.12"), ("tiger", "3.12"), ("fa_fa_fabulous_4", "3.11")],
 )
 def test_each_game_that_has_it_cites_its_own_numbers(name: str, article: str) -> None:
-    table = Playing(name=name, layout="A", method="C", area="Ruby Room")
+    table = TableHarness(name=name, layout="A", method="C", area="Ruby Room")
     table.connect()
     table.hello(resumed=False, deck=table.game.deck.name)
     table.load()

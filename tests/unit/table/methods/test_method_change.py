@@ -8,8 +8,17 @@ import pytest
 
 from firmware_proto.commands import Locked
 from shoe_ctl.table.commands import lowest_position
-from shoe_testing.method_tables import CASINO, STAND, at, dealt, refused, secret
-from shoe_testing.tables import SHIFT, Playing, game
+from shoe_testing.tables import (
+    CASINO,
+    SHIFT,
+    STAND,
+    TableHarness,
+    dealt_table,
+    game,
+    method_table,
+    refusal_of,
+    restricted_data,
+)
 
 HAS = {
     "immortal_dragon_tiger": "AB",
@@ -23,15 +32,15 @@ NAMED_IN = {name: "3.8" if name.startswith("fa") else "3.9" for name in HAS}
 IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
 
 
-def idle(name: str = "tiger", **given: Any) -> Playing:
-    table = Playing(name=name, **given)
+def idle(name: str = "tiger", **given: Any) -> TableHarness:
+    table = TableHarness(name=name, **given)
     table.connect()
     table.hello(resumed=False, deck=table.game.deck.name)
     table.load()
     return table
 
 
-def asks(table: Playing, method: str, position: str = CASINO, **more: Any) -> Any:
+def asks(table: TableHarness, method: str, position: str = CASINO, **more: Any) -> Any:
     return table.asks("change_method", method=method, position=position, **more)
 
 
@@ -65,7 +74,7 @@ def test_a_and_b_are_the_pit_managers_and_c_the_assistant_casino_managers() -> N
 
 
 def test_c_is_for_the_high_limit_areas_only() -> None:
-    error = refused(idle(), "change_method", method="C", position=CASINO)
+    error = refusal_of(idle(), "change_method", method="C", position=CASINO)
     assert error.endswith("is for Paiza Club and Ruby Room, and this table stands in main (3.9.2)")
 
 
@@ -73,22 +82,22 @@ def test_reasonable_discretion_is_recorded_with_its_reason() -> None:
     table = idle("immortal_dragon_tiger")
     assert "reason" in (asks(table, "A").error or "")
     assert asks(table, "A", reason="a squeezing party").accepted
-    assert secret(table, "method.changed")[0]["why"] == "a squeezing party"
+    assert restricted_data(table, "method.changed")[0]["why"] == "a squeezing party"
     assert "party" not in str(table.told("method.changed"))
     for code in ("place_your_bets", "no_more_bets"):
         table.does(code)
     for code in STAND.split():
         table.draw(code)
     for command in ("name_holder", "allow_squeeze"):
-        assert "reason" in refused(table, command, hand="player", seat=1)
+        assert "reason" in refusal_of(table, command, hand="player", seat=1)
         table.does(command, hand="player", seat=1, reason="r")
     rules = [told["rule"] for told in table.told("cards.passed")]
     assert rules == ["3.10.4.1", "3.15"]
 
 
 def test_the_method_that_is_in_force_is_not_changed_to() -> None:
-    assert refused(idle(), "change_method", method="B").endswith("Method B is in force")
-    assert "method" in refused(idle(), "change_method")
+    assert refusal_of(idle(), "change_method", method="B").endswith("Method B is in force")
+    assert "method" in refusal_of(idle(), "change_method")
 
 
 def test_it_changes_between_rounds_and_never_in_one() -> None:
@@ -136,7 +145,7 @@ def test_cards_that_players_handle_are_dealt_face_down_and_announced_aloud() -> 
 
 
 def test_the_shoe_goes_back_to_the_dealer_when_method_c_ends() -> None:
-    table = at("C")
+    table = method_table("C")
     table.does("allow_without_wager", seat=3, position=CASINO)
     table.does("allow_without_wager", seat=4, position=CASINO)
     table.does("offer_shoe", seat=3)
@@ -145,7 +154,7 @@ def test_the_shoe_goes_back_to_the_dealer_when_method_c_ends() -> None:
     assert table.told("shoe.holder_changed")[-1] == {
         "holder": "dealer", "seat": None, "rule": "3.9.1",
     }  # fmt: skip
-    assert refused(table, "offer_shoe", seat=3).endswith("only the dealer has the shoe (3.9.1)")
+    assert refusal_of(table, "offer_shoe", seat=3).endswith("only the dealer has the shoe (3.9.1)")
 
 
 @pytest.mark.parametrize(
@@ -161,8 +170,8 @@ def test_in_method_b_no_player_handles_a_card(name: str, rule: str) -> None:
         table.draw(code)
     why = f"in Method B no Player handles the cards ({rule})"
     for command in ("pass_cards", "refuse_cards", "name_holder", "allow_squeeze", "set_first_hand"):
-        assert refused(table, command, hand="player", reason="r") == why
-    assert refused(table, "expose", hand="player", by="holder") == f"{why}"
+        assert refusal_of(table, command, hand="player", reason="r") == why
+    assert refusal_of(table, "expose", hand="player", by="holder") == f"{why}"
     table.does("expose", hand="player", by="dealer")
 
 
@@ -172,12 +181,12 @@ def test_the_method_in_force_outlives_a_restart() -> None:
     table.restart("b1")
     table.connect()
     table.hello()
-    again = Playing(state=table.now)
-    assert refused(again, "change_method", method="A").endswith("Method A is in force")
+    again = TableHarness(state=table.now)
+    assert refusal_of(again, "change_method", method="A").endswith("Method A is in force")
 
 
 def test_a_round_halted_in_method_a_goes_on_with_its_cards_where_they_are() -> None:
-    table = dealt(("ann", 3, "player", 500))
+    table = dealt_table(("ann", 3, "player", 500))
     table.does("pass_cards", hand="player")
     table.disconnect()
     assert table.asks("expose", hand="player").needs == {"state": "revealing"}

@@ -19,11 +19,10 @@ from shoe_ctl.table.irregularities.players import (
     WRONG_PLAYER,
 )
 from shoe_ctl.table.positions import APART
-from shoe_testing.method_tables import dealt
 from shoe_testing.staff import at
 from shoe_testing.table_corpus import CHOSEN_WITH, spare
-from shoe_testing.tables import SHIFT, Playing, balanced
-from tests.unit.table.methods.test_in_any_order import on
+from shoe_testing.table_situations import on_hand
+from shoe_testing.tables import SHIFT, TableHarness, balanced, dealt_table
 
 Step = tuple[str, dict[str, Any]]
 
@@ -66,10 +65,10 @@ declaring = st.tuples(st.just("declare"), declared)
 steps = st.one_of(guiding, guiding, guiding, declaring, declaring, st.just(("on", {})), rarely)
 
 
-def take(table: Playing, step: tuple[str, Any]) -> None:
+def take(table: TableHarness, step: tuple[str, Any]) -> None:
     match step:
         case "on", _:
-            on(table)
+            on_hand(table)
         case "declare", (key, more):
             table.asks("declare", key=key, reason="r", **_fitting(key, more))
         case "decide", choice:
@@ -86,10 +85,10 @@ def take(table: Playing, step: tuple[str, Any]) -> None:
             getattr(table, what)()
 
 
-def guided(table: Playing, index: int) -> None:
+def guided(table: TableHarness, index: int) -> None:
     """One of the choices that the open step has, or the card that it wants."""
     if table.now.halt is None:
-        on(table)
+        on_hand(table)
     elif isinstance(table.desired, Armed):
         table.draw(spare(table))
     else:
@@ -98,7 +97,7 @@ def guided(table: Playing, index: int) -> None:
         decide(table, choices[index % len(choices)].name)
 
 
-def decide(table: Playing, choice: str) -> None:
+def decide(table: TableHarness, choice: str) -> None:
     said = CHOSEN_WITH.get(choice, {})
     if "cards" in said and table.key == "card_taken":
         said = {"cards": " ".join("9S" for _ in card_taken.missing_cards(at(table)))}
@@ -116,7 +115,7 @@ def _fitting(key: str, more: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in more.items() if name in takes.get(key, ())}
 
 
-def holds(table: Playing) -> None:
+def holds(table: TableHarness) -> None:
     """What must be so after every input."""
     now = table.now
     assert balanced(now), now.shoe
@@ -130,9 +129,9 @@ def holds(table: Playing) -> None:
     assert now.round.shoe_sorted is False or now.armed is None
 
 
-def begun_with(method: str, at: str) -> Playing:
+def begun_with(method: str, at: str) -> TableHarness:
     """Both hands with Players, in Method C the shoe too; or one has left with cards already."""
-    table = dealt(method=method)
+    table = dealt_table(method=method)
     if method == "C":
         table.does("offer_shoe", seat=3)
     for hand, seat in (("player", 3), ("banker", 5)):
@@ -167,5 +166,5 @@ def test_no_exception_no_card_twice_the_same_again_and_a_way_on(
         outcomes = table.told("round.outcome")
         if outcomes and int(outcomes[-1]["round_id"].rpartition("-r")[2]) > rounds:
             return
-        on(table)
+        on_hand(table)
     raise AssertionError(f"no way on from {table.now}")

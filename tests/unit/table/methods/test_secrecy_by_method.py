@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from firmware_proto.commands import Armed, Locked
-from shoe_testing.method_tables import Stake, at, bet
-from shoe_testing.tables import ROUNDS, Playing
+from shoe_testing.tables import ROUNDS, Stake, TableHarness, method_table, place_bets
 
 # Alike from above: both draw, both stand, naturals, pairs.
 ALIKE = ("2D 3C TS TH", "7D 7C TS TH", "9C 2D KD 3H", "2D 8C TS TH", "5C 5D 5H 5S")
@@ -41,10 +40,10 @@ STEPS: dict[str, tuple[Step, ...]] = {
 }
 
 
-def lying(method: str, codes: str) -> tuple[Playing, list[bool]]:
+def lying(method: str, codes: str) -> tuple[TableHarness, list[bool]]:
     """The initial deal lies face down, and all that people do with it before it is opened."""
-    table = at(method)
-    bet(table, *STAKES)
+    table = method_table(method)
+    place_bets(table, *STAKES)
     for command, args in BEFORE[method]:
         table.does(command, **args)
     table.does("no_more_bets")
@@ -53,7 +52,7 @@ def lying(method: str, codes: str) -> tuple[Playing, list[bool]]:
     return table, [table.asks(command, **args).accepted for command, args in STEPS[method]]
 
 
-def in_public(table: Playing) -> list[tuple[Any, ...]]:
+def in_public(table: TableHarness) -> list[tuple[Any, ...]]:
     return [(e.type, e.subject, msgspec.json.encode(e.data)) for e in table.public]
 
 

@@ -19,7 +19,8 @@ from shoe_ctl.table.turn import check_nothing
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
+from shoe_testing.table_situations import declare
+from shoe_testing.tables import TableHarness
 
 IRREGULARITIES = {key: p for key, p in PROCEDURES.items() if not p.pause}
 PAUSES = [pytest.param(p, id=key) for key, p in PROCEDURES.items() if p.pause]
@@ -35,8 +36,8 @@ DECLARABLE = [
 """What may be declared whatever the method, whoever holds what."""
 
 
-def dealt(codes: str = "2D 3C TS") -> Playing:
-    table = Playing(**WAYS[0]).open_shoe()
+def dealt(codes: str = "2D 3C TS") -> TableHarness:
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal(codes)
     return table
@@ -47,10 +48,6 @@ def ways(step: Step) -> list[str]:
     instead = [choice.branch[1] for choice in step.choices if choice.branch is not None]
     heard = [heard.leads_to for heard in step.accepts]
     return [c.leads_to for c in step.choices] + instead + heard + list(step.automatic)
-
-
-def declares(table: Playing, key: str) -> None:
-    table.does("declare", key=key, reason="seen by the dealer")
 
 
 # The literals.
@@ -125,14 +122,14 @@ def test_a_pause_has_one_step_that_nobody_decides_and_events_of_its_own(pause: P
 
 def test_an_irregularity_that_no_rule_speaks_of_is_ruled_on_without_rules_of_its_own() -> None:
     broken = PROCEDURES["other"]._replace(key="broken_chair")
-    table = Playing(**WAYS[0])
+    table = TableHarness(**WAYS[0])
     table.controller = TableController(
         table.game, table.settings, procedures={**PROCEDURES, "broken_chair": broken}
     )
     table.open_shoe()
     table.open_round()
     table.deal("2D 3C TS")
-    declares(table, "broken_chair")
+    declare(table, "broken_chair")
     assert table.told("irregularity.raised")[-1]["rules"] == {}
     table.rules("play_on")
     assert table.now.state == "dealing"
@@ -143,7 +140,7 @@ def test_a_table_halts_by_the_procedures_that_it_is_handed() -> None:
     asks = PROCEDURES["link_lost"]._replace(
         steps=(PROCEDURES["link_lost"].steps[0]._replace(prompt=message("prompt_other")),)
     )
-    table = Playing(**WAYS[0])
+    table = TableHarness(**WAYS[0])
     table.controller = TableController(
         table.game, table.settings, procedures={**PROCEDURES, "link_lost": asks}
     )
@@ -208,10 +205,10 @@ def test_what_cannot_be_declared_is_refused_and_says_why(more: dict[str, str], w
 
 
 def test_what_belongs_to_a_round_is_not_declared_between_rounds_nor_twice() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     refused = table.asks("declare", key="wrong_order", reason="r")
     assert not refused.accepted and "dealing" in refused.needs["state"]
-    declares(table, "other")
+    declare(table, "other")
     assert table.asks("declare", key="other", reason="r").error == "other is open already"
     nested = table.asks("declare", key="wrong_order", reason="r")
     assert nested.error == "wrong_order cannot be declared: the table was idle"
@@ -222,7 +219,7 @@ def test_what_belongs_to_a_round_is_not_declared_between_rounds_nor_twice() -> N
 
 def test_a_choice_names_the_position_it_needs() -> None:
     table = dealt()
-    declares(table, "other")
+    declare(table, "other")
     refused = table.asks("decide", choice="void", reason="r", position="pit_manager")
     assert refused.needs == {"position": "gaming_shift_manager"}
     assert refused.error == "void needs a gaming shift manager"
@@ -236,7 +233,7 @@ def test_one_that_comes_during_another_is_decided_first_and_leads_back(
 ) -> None:
     table = dealt()
     for key in (first, second):
-        table.says(Gap(first=1, last=2)) if key == "gap" else declares(table, key)
+        table.says(Gap(first=1, last=2)) if key == "gap" else declare(table, key)
     assert (table.now.halt.earlier, table.key) == ((first,), second)
     assert from_bytes(to_bytes(table.now)) == table.now
     before = len(table.public)
@@ -255,7 +252,7 @@ def test_three_deep_the_last_is_decided_first() -> None:
     table = dealt()
     keys = ["other", "wrong_order", "order_altered"]
     for key in keys:
-        declares(table, key)
+        declare(table, key)
     for key in reversed(keys):
         assert table.key == key
         table.rules("play_on")
@@ -265,7 +262,7 @@ def test_three_deep_the_last_is_decided_first() -> None:
 def test_a_void_ends_all_that_is_open_under_the_rule_of_the_one_decided() -> None:
     table = dealt()
     for key in ("other", "order_altered"):
-        declares(table, key)
+        declare(table, key)
     table.rules("void")
     assert (table.now.state, table.now.halt) == ("idle", None)
     ended = [(d["key"], d["how"], d["rule"]) for d in table.told("irregularity.resolved")]
@@ -277,20 +274,20 @@ def test_each_decides_on_the_cards_that_came_with_it() -> None:
     table = dealt("2D 3C TS")
     table.fails()
     table.draw("4C")
-    declares(table, "unshuffled")
+    declare(table, "unshuffled")
     table.rules("play_on")
     assert (table.key, len(table.now.held)) == ("other", 1)
-    declares(table, "unshuffled")
+    declare(table, "unshuffled")
     table.draw("5C")
     refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error == "cards were drawn that have no place in the round"
 
 
 def test_a_lost_link_nested_in_another_ends_by_itself_and_leads_back() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D 3C TS")
-    declares(table, "other")
+    declare(table, "other")
     table.disconnect()
     table.restart("b1")
     table.connect()
@@ -301,7 +298,7 @@ def test_a_lost_link_nested_in_another_ends_by_itself_and_leads_back() -> None:
 
 
 def test_lost_power_is_decided_together_with_the_link_that_it_took() -> None:
-    table = Playing(**WAYS[0])
+    table = TableHarness(**WAYS[0])
     table.restart("b1")
     table.open_shoe()
     table.open_round()
@@ -319,7 +316,7 @@ def test_lost_power_is_decided_together_with_the_link_that_it_took() -> None:
 
 def test_who_decided_is_in_the_restricted_stream_alone() -> None:
     table = dealt()
-    declares(table, "unshuffled")
+    declare(table, "unshuffled")
     table.does("decide", choice="play_on", reason="two packs seen", consented_by="lee")
     resolved = next(e for e in table.events if e.type == "irregularity.resolved")
     assert resolved.data == {"key": "unshuffled", "how": "play_on", "rule": None}
@@ -333,7 +330,7 @@ def test_who_decided_is_in_the_restricted_stream_alone() -> None:
 
 def test_a_card_found_face_up_after_the_first_plays_on_by_the_dealers_word() -> None:
     table = dealt()
-    declares(table, "face_up_in_shoe")
+    declare(table, "face_up_in_shoe")
     table.does("decide", choice="play_face_down", position="dealer")
     assert table.now.state == "dealing"
     assert table.told("irregularity.resolved")[-1]["rule"] == "5.6"
@@ -341,10 +338,10 @@ def test_a_card_found_face_up_after_the_first_plays_on_by_the_dealers_word() -> 
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_a_card_found_face_up_before_the_first_is_ruled_on(opened: bool) -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     if opened:
         table.open_round()
-    declares(table, "face_up_in_shoe")
+    declare(table, "face_up_in_shoe")
     refused = table.asks("decide", choice="play_face_down", position="dealer")
     known = "the choice is one of play_on, set_aside"
     why = "no card of the round was dealt before it" if opened else known
@@ -354,8 +351,8 @@ def test_a_card_found_face_up_before_the_first_is_ruled_on(opened: bool) -> None
 
 
 def test_a_card_missing_between_rounds_leaves_earlier_outcomes_as_they_are() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
-    declares(table, "missing_card_in_shoe")
+    table = TableHarness(**WAYS[0]).open_shoe()
+    declare(table, "missing_card_in_shoe")
     offered = [c["choice"] for c in table.told("irregularity.raised")[-1]["choices"]]
     assert offered == ["play_on", "earlier_stand", "set_aside"]
     table.rules("earlier_stand")
@@ -365,7 +362,7 @@ def test_a_card_missing_between_rounds_leaves_earlier_outcomes_as_they_are() -> 
 
 def test_a_card_missing_in_a_round_makes_it_void() -> None:
     table = dealt()
-    declares(table, "missing_card_in_shoe")
+    declare(table, "missing_card_in_shoe")
     refused = table.asks("decide", choice="earlier_stand", reason="r")
     assert refused.error == "the choice is one of play_on, set_aside, void"
     table.rules("void")

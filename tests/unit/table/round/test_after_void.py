@@ -16,29 +16,17 @@ from shoe_ctl.table.shoe import card_set
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import bets, betting
-from tests.unit.table.procedures.test_procedure import declares
-
-FACE_DOWN: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
+from shoe_testing.table_situations import FACE_DOWN, declare, voided_table
+from shoe_testing.tables import TableHarness, betting_table, place_bet
 
 
-def voided(name: str = "tiger", **given: Any) -> Playing:
-    table = Playing(name=name, **(FACE_DOWN | given)).open_shoe()
-    table.open_round()
-    table.deal("2D 3C TS")
-    declares(table, "other")
-    table.rules("void")
-    return table
-
-
-def asked(table: Playing) -> Any:
+def asked(table: TableHarness) -> Any:
     """The question as the status shows it, None where nothing is asked."""
     waiting = status(table.now, table.game, table.settings)["waiting"]
     return waiting[0] if waiting else None
 
 
-def answers(table: Playing) -> list[Any]:
+def answers(table: TableHarness) -> list[Any]:
     """What was told of the question, and of its answer."""
     kinds = ("irregularity.step", "irregularity.resolved")
     told = [e for e in table.public if e.type in kinds]
@@ -46,7 +34,7 @@ def answers(table: Playing) -> list[Any]:
 
 
 def test_the_table_is_idle_and_asks_whether_the_cards_are_replaced() -> None:
-    table = voided()
+    table = voided_table()
     assert table.now.state == "idle"
     assert asked(table)["choices"] == [
         {"choice": "replace_cards", "position": "pit_supervisor"},
@@ -60,13 +48,13 @@ def test_the_table_is_idle_and_asks_whether_the_cards_are_replaced() -> None:
 @pytest.mark.parametrize("name", catalog.shipped())
 def test_replacing_them_leads_to_a_shoe_change_under_each_games_rule(name: str) -> None:
     deck = catalog.load(name).deck
-    table = Playing(name=name, **FACE_DOWN)
+    table = TableHarness(name=name, **FACE_DOWN)
     table.connect()
     table.hello(resumed=False, deck=deck.name)
     table.load()
     table.open_round()
     table.draw(deck.cards[0].code)
-    declares(table, "other")
+    declare(table, "other")
     table.rules("void")
     rule = table.game.rule("after_void", "shoe_replaced")
     ruled = rule == table.game.rule("other", "ruled")
@@ -83,7 +71,7 @@ def test_replacing_them_leads_to_a_shoe_change_under_each_games_rule(name: str) 
 
 
 def test_keeping_them_goes_on_with_the_same_shoe() -> None:
-    table = voided()
+    table = voided_table()
     table.does("decide", choice="keep_cards", position="dealer")
     assert (table.now.state, asked(table)) == ("idle", None)
     assert answers(table)[-1] == {"key": "after_void", "how": "cards_kept", "rule": "5.13"}
@@ -92,43 +80,45 @@ def test_keeping_them_goes_on_with_the_same_shoe() -> None:
 
 
 def test_the_next_round_from_the_same_cards_answers_too() -> None:
-    table = voided()
+    table = voided_table()
     table.does("place_your_bets")
     assert asked(table) is None
     assert answers(table)[-1]["how"] == "cards_kept"
 
 
 def test_changing_the_shoe_or_showing_another_answers_too() -> None:
-    table = voided()
+    table = voided_table()
     table.does("change_shoe")
     assert (table.now.state, answers(table)[-1]["how"]) == ("shoe_change", "cards_replaced")
-    table = voided()
+    table = voided_table()
     table.load("set-2")
     assert (table.now.state, answers(table)[-1]["how"]) == ("idle", "cards_replaced")
 
 
-def implied(table: Playing) -> Playing:
+def implied(table: TableHarness) -> TableHarness:
     """The table where announcements are inferred from the cards."""
-    return Playing(**WAYS[1], state=table.now)
+    return TableHarness(**WAYS[1], state=table.now)
 
 
 @pytest.mark.parametrize(
     "comes",
     [
         lambda table: table.draw("9C"),
-        bets,
+        place_bet,
         lambda table: table.says(CardsDrawn(cards=(card("9C"), card("2D")), order_known=True)),
     ],
     ids=["card", "wager", "pull"],
 )
-def test_what_opens_the_next_round_by_itself_answers_too(comes: Callable[[Playing], Any]) -> None:
-    table = implied(voided())
+def test_what_opens_the_next_round_by_itself_answers_too(
+    comes: Callable[[TableHarness], Any],
+) -> None:
+    table = implied(voided_table())
     comes(table)
     assert table.now.round is not None
     assert answers(table)[0]["how"] == "cards_kept"
 
 
-def to_shoe_change(table: Playing) -> Playing:
+def to_shoe_change(table: TableHarness) -> TableHarness:
     """Another irregularity led to the change, with the question still open."""
     table.does("declare", key="unshuffled", reason="seen by the dealer")
     table.rules("earlier_stand")
@@ -136,10 +126,10 @@ def to_shoe_change(table: Playing) -> Playing:
     return table
 
 
-def to_no_shoe(table: Playing) -> Playing:
+def to_no_shoe(table: TableHarness) -> TableHarness:
     """The table was started again with other cards configured."""
     gone = msgspec.structs.replace(table.now, state="no_shoe", shoe=None)
-    return Playing(**FACE_DOWN, state=gone)
+    return TableHarness(**FACE_DOWN, state=gone)
 
 
 @pytest.mark.parametrize("leaves", [lambda table: table, to_shoe_change, to_no_shoe])
@@ -153,9 +143,9 @@ def to_no_shoe(table: Playing) -> Playing:
     ids=["admitted", "refused", "empty"],
 )
 def test_another_set_or_none_answers_wherever_the_question_is_open(
-    leaves: Callable[[Playing], Playing], comes: Callable[[Playing], Any], state: str
+    leaves: Callable[[TableHarness], TableHarness], comes: Callable[[TableHarness], Any], state: str
 ) -> None:
-    table = leaves(voided())
+    table = leaves(voided_table())
     assert asked(table) is not None
     comes(table)
     assert (table.now.state, asked(table)) == (state, None)
@@ -165,16 +155,18 @@ def test_another_set_or_none_answers_wherever_the_question_is_open(
 
 
 @pytest.mark.parametrize("leaves", [lambda table: table, to_shoe_change])
-def test_a_shoe_that_was_emptied_answers_too(leaves: Callable[[Playing], Playing]) -> None:
-    table = leaves(voided())
+def test_a_shoe_that_was_emptied_answers_too(
+    leaves: Callable[[TableHarness], TableHarness],
+) -> None:
+    table = leaves(voided_table())
     table.hello(set_id=None, decks=0, drawn=0)
     assert (table.now.state, asked(table), table.now.shoe) == ("no_shoe", None, None)
     assert answers(table)[-1]["how"] == "cards_replaced"
 
 
 def test_a_new_shoe_that_is_declared_answers_too() -> None:
-    table = to_shoe_change(voided())
-    table = Playing(**FACE_DOWN, bee_tek=True, state=table.now)
+    table = to_shoe_change(voided_table())
+    table = TableHarness(**FACE_DOWN, bee_tek=True, state=table.now)
     table.disconnect()
     table.connect()
     table.does("declare_new_shoe")
@@ -182,30 +174,30 @@ def test_a_new_shoe_that_is_declared_answers_too() -> None:
 
 
 def test_nothing_is_asked_where_a_change_is_due_already() -> None:
-    table = Playing(**FACE_DOWN).open_shoe()
+    table = TableHarness(**FACE_DOWN).open_shoe()
     table.says(CuttingCard())
     table.open_round()
     table.deal("2D")
-    declares(table, "other")
+    declare(table, "other")
     table.rules("void")
     assert (table.now.state, asked(table)) == ("shoe_change", None)
 
 
 def test_cards_that_shall_be_replaced_are_not_asked_for() -> None:
-    table = Playing(**FACE_DOWN).open_shoe()
+    table = TableHarness(**FACE_DOWN).open_shoe()
     table.open_round()
     table.deal("2D")
     turn = Turn(table.game, table.settings, PROCEDURES)
     turn.now = table.now
     card_set.replace_before_next(turn)
     table._state = turn.now
-    declares(table, "other")
+    declare(table, "other")
     table.rules("void")
     assert (table.now.state, asked(table)) == ("shoe_change", None)
 
 
 def test_no_other_choice_is_known_and_none_where_nothing_is_asked() -> None:
-    table = voided()
+    table = voided_table()
     refused = table.asks("decide", choice="play_on", reason="r")
     assert refused.error == "the choice is one of replace_cards, keep_cards"
     table.does("decide", choice="keep_cards")
@@ -214,7 +206,7 @@ def test_no_other_choice_is_known_and_none_where_nothing_is_asked() -> None:
 
 
 def test_a_halt_between_rounds_leaves_the_question_open() -> None:
-    table = voided()
+    table = voided_table()
     table.fails()
     table.rules("play_on")
     assert asked(table) is not None
@@ -222,13 +214,13 @@ def test_a_halt_between_rounds_leaves_the_question_open() -> None:
 
 
 def test_all_wagers_go_back_decided_ones_too_and_the_cards_stay_used() -> None:
-    table = betting(**FACE_DOWN)
-    bets(table, "player", 500)
-    bets(table, "big_tiger", 100)
+    table = betting_table(**FACE_DOWN)
+    place_bet(table, "player", 500)
+    place_bet(table, "big_tiger", 100)
     table.does("no_more_bets")
     table.deal("9C 2D KD 3H")
     table.turn_over()
-    declares(table, "other")
+    declare(table, "other")
     table.rules("void")
     lines = [(d["wager"], d["result"], d["returned"]) for d in table.told("wager.settled")]
     assert lines == [("player", "returned", 500), ("big_tiger", "returned", 100)]
@@ -236,10 +228,10 @@ def test_all_wagers_go_back_decided_ones_too_and_the_cards_stay_used() -> None:
 
 
 def test_the_player_who_has_the_shoe_keeps_it() -> None:
-    table = Playing(**FACE_DOWN, method="C", area="Paiza Club").open_shoe()
+    table = TableHarness(**FACE_DOWN, method="C", area="Paiza Club").open_shoe()
     table.does("offer_shoe", seat=3)
     table.open_round()
     table.deal("2D")
-    declares(table, "other")
+    declare(table, "other")
     table.rules("void")
     assert table.now.control.holder.seat == 3

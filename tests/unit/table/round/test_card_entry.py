@@ -13,19 +13,25 @@ from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, SHIFT, Playing, balanced, cards
-from tests.unit.table.irregularities.test_double_draw import GAMES, decides, of_deck, pulled, slots
+from shoe_testing.table_situations import (
+    DOUBLE_DRAW_GAMES,
+    decide_double_draw,
+    of_deck,
+    pulled_table,
+    slots_of,
+)
+from shoe_testing.tables import ROUNDS, SHIFT, TableHarness, balanced, cards
 
 BY_THE_PIT = (("order_unknown", "pit_manager"), ("upper_first", "pit_manager"),
               ("close_window", "dealer"), ("reconstruct", "dealer"))  # fmt: skip
 SEEN = (("order_seen", "surveillance"), ("close_window", "dealer"), ("reconstruct", "dealer"))
 
 
-def ordered(**more: Any) -> Playing:
+def ordered(**more: Any) -> TableHarness:
     """Third cards that came as one, 4C and 5D by the shoe, and lie as the pit ordered them."""
-    table = pulled("2D 3C TS TH", "4C 5D", known=False, **more)
+    table = pulled_table("2D 3C TS TH", "4C 5D", known=False, **more)
     for choice, position in BY_THE_PIT:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     if table.settings.method == "A":
         table.does("pass_cards", hand="player", seat=1)
     table.turn_over()
@@ -34,26 +40,26 @@ def ordered(**more: Any) -> Playing:
     return table
 
 
-def enters(table: Playing, code: str, position: str = "pit_supervisor", **more: Any) -> Any:
+def enters(table: TableHarness, code: str, position: str = "pit_supervisor", **more: Any) -> Any:
     named = {"card": of_deck(table, code), "consented_by": "lee", **more}
     return table.asks("decide", choice="enter", position=position, **named)
 
 
-def says_not_unread(table: Playing) -> None:
+def says_not_unread(table: TableHarness) -> None:
     """The record never calls a card unread that was read."""
     for event in table.events:
         assert "could not be read" not in str(event.data) + str(event.restricted_data)
         assert event.data.get("key") != "misread"
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", DOUBLE_DRAW_GAMES)
 def test_a_card_that_is_none_of_those_read_is_not_entered_and_the_table_asks(name: str) -> None:
     table = ordered(name=name)
     assert table.key == "double_draw" and table.now.halt.current.step == "name"
     answer = enters(table, "9S")
     assert (answer.accepted, answer.halted) == (True, "other")
     assert "round.card_entered" not in [e.type for e in table.events]
-    assert slots(table)[4] == ("player", 3, None)
+    assert slots_of(table)[4] == ("player", 3, None)
     table.rules("play_on")
     assert table.key == "double_draw"
     assert enters(table, "5D").accepted
@@ -87,22 +93,22 @@ def test_each_end_of_it_is_told_with_its_rule() -> None:
 
 
 def test_after_a_double_draw_put_in_order_the_cards_are_those_that_the_shoe_read() -> None:
-    table = pulled("2D", "3C TS", known=False)
+    table = pulled_table("2D", "3C TS", known=False)
     for choice, position in SEEN:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     table.deal("TH")
     for hand, code in (("player", "TS"), ("banker", "3C")):
         table.does("expose", hand=hand)
         assert enters(table, "9S").halted == "other"
         table.rules("play_on")
         assert enters(table, code).accepted
-    assert [code for *_, code in slots(table)] == ["2D", "3C", "TS", "TH"]
+    assert [code for *_, code in slots_of(table)] == ["2D", "3C", "TS", "TH"]
     assert balanced(table.now)
     says_not_unread(table)
 
 
 def test_declared_and_ordered_by_the_pit_they_are_held_to_it_too() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.turn_over()
@@ -111,7 +117,7 @@ def test_declared_and_ordered_by_the_pit_they_are_held_to_it_too() -> None:
         table.draw(code)
     table.does("declare", key="double_draw", reason="two in one pull")
     for choice, position in BY_THE_PIT:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     table.does("expose", hand="player")
     assert enters(table, "9S").halted == "other"
     table.rules("play_on")
@@ -120,14 +126,14 @@ def test_declared_and_ordered_by_the_pit_they_are_held_to_it_too() -> None:
 
 
 def test_one_that_the_shoe_could_not_read_may_be_any_card_and_only_one_may() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     pull = (card("4C"), None)
     table.says(CardsDrawn(cards=pull, number=5, order_known=False))
     for choice, position in BY_THE_PIT:
         if choice != "close_window" or table.now.halt.current.window is not None:
-            decides(table, choice, position)
+            decide_double_draw(table, choice, position)
     table.turn_over()
     table.does("announce_totals")
     table.does("expose", hand="player")
@@ -152,9 +158,9 @@ def test_whoever_decides_may_rule_that_the_shoe_was_wrong_and_the_ledger_keeps_b
     assert balanced(table.now) and from_bytes(to_bytes(table.now)) == table.now
 
 
-def seven_of_diamonds_all_out(entered: tuple[str, str], **more: Any) -> Playing:
+def seven_of_diamonds_all_out(entered: tuple[str, str], **more: Any) -> TableHarness:
     """Four decks; the fourth 7D came in a pull, and people say what the cards of it are."""
-    table = Playing(decks=4, **WAYS[0]).open_shoe()
+    table = TableHarness(decks=4, **WAYS[0]).open_shoe()
     table.play("7D 7D TS TH")
     table.play("7D 8C TS TH")
     table.open_round()
@@ -163,7 +169,7 @@ def seven_of_diamonds_all_out(entered: tuple[str, str], **more: Any) -> Playing:
     table.does("announce_totals")
     table.says(CardsDrawn(cards=tuple(cards("7D 5D")), number=13, order_known=False))
     for choice, position in BY_THE_PIT:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     for hand, code in zip(("player", "banker"), entered, strict=True):
         table.does("expose", hand=hand)
         answer = enters(table, code, SHIFT, **more)
@@ -191,7 +197,7 @@ def test_a_fifth_seven_of_diamonds_is_noticed_though_people_entered_something_el
 
 
 def test_an_outcome_that_is_revised_leaves_what_the_shoe_read_in_the_ledger() -> None:
-    table = Playing(decks=4, **WAYS[0]).open_shoe()
+    table = TableHarness(decks=4, **WAYS[0]).open_shoe()
     table.play("7D 7D TS TH")
     table.play("7D 7C TS TH")
     table.play("7D 8C TS TH")
@@ -205,11 +211,11 @@ def test_an_outcome_that_is_revised_leaves_what_the_shoe_read_in_the_ledger() ->
 
 
 def test_entered_while_the_link_was_away_and_read_otherwise_the_reading_is_kept() -> None:
-    table = Playing(decks=4, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
+    table = TableHarness(decks=4, **{**WAYS[1], "face_up_after_ms": 0}).open_shoe()
     table.play("7D 7D TS TH")
     table.deal("7D")
     table.disconnect()
-    decides(table, "enter", "pit_supervisor", card="6H", consented_by="lee")
+    decide_double_draw(table, "enter", "pit_supervisor", card="6H", consented_by="lee")
     table.connect()
     table.hello(drawn=6)
     table.draw("7D", number=6)
@@ -222,11 +228,11 @@ def test_entered_while_the_link_was_away_and_read_otherwise_the_reading_is_kept(
 
 
 def test_a_card_that_was_entered_unheard_is_not_called_unread_and_its_reading_names_it() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D")
     table.disconnect()
-    decides(table, "enter", "pit_supervisor", consented_by="lee")
+    decide_double_draw(table, "enter", "pit_supervisor", consented_by="lee")
     (waiting,) = table.now.pending_irregularities
     assert english(waiting.seen) == "Banker's card 1 was entered, and the shoe never reported it"
     table.connect()
@@ -237,11 +243,11 @@ def test_a_card_that_was_entered_unheard_is_not_called_unread_and_its_reading_na
 
 
 def test_the_shoes_later_record_of_a_card_of_another_deck_is_inspected() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D")
     table.disconnect()
-    decides(table, "enter", "pit_supervisor", consented_by="lee")
+    decide_double_draw(table, "enter", "pit_supervisor", consented_by="lee")
     table.connect()
     table.hello(drawn=2)
     table.says(CardDrawn(card=card("4f"), number=2, armed=True))
@@ -250,11 +256,11 @@ def test_the_shoes_later_record_of_a_card_of_another_deck_is_inspected() -> None
 
 def test_a_slots_reading_that_came_meanwhile_holds_whoever_enters_it() -> None:
     """It lay exposed and unheard of; then the shoe's record of it came."""
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D 3C TS")
     table.disconnect()
-    decides(table, "enter", "pit_supervisor", consented_by="lee")
+    decide_double_draw(table, "enter", "pit_supervisor", consented_by="lee")
     table.connect()
     table.hello(drawn=4)
     if table.now.halt is not None:
@@ -266,20 +272,20 @@ def test_a_slots_reading_that_came_meanwhile_holds_whoever_enters_it() -> None:
         assert enters(table, "9S").halted == "other"
         table.rules("play_on")
         assert enters(table, "TH").accepted
-    assert slots(table)[3] == ("banker", 2, "TH")
+    assert slots_of(table)[3] == ("banker", 2, "TH")
     assert balanced(table.now)
 
 
 # Rounds entered by hand.
 
 
-def by_hand(table: Playing, player: str, banker: str, **more: Any) -> Any:
+def by_hand(table: TableHarness, player: str, banker: str, **more: Any) -> Any:
     said = {"reason": "finished by key", "consented_by": "lee", **more}
     return table.asks("enter_round", player=player, banker=banker, **said)
 
 
-def halted_with_two_drawn() -> Playing:
-    table = Playing(**WAYS[0]).open_shoe()
+def halted_with_two_drawn() -> TableHarness:
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.turn_over()
@@ -308,9 +314,9 @@ def test_whoever_decides_may_enter_it_otherwise() -> None:
 
 @pytest.mark.parametrize("laid", [True, False])
 def test_a_round_by_hand_is_held_to_what_was_read_of_a_pull(laid: bool) -> None:
-    table = pulled("2D 3C TS TH", "4C 5D", known=False)
+    table = pulled_table("2D 3C TS TH", "4C 5D", known=False)
     for choice, position in BY_THE_PIT:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     if laid:
         table.turn_over()
         table.does("announce_totals")
@@ -331,11 +337,13 @@ def test_what_else_lies_face_down_makes_no_difference_to_what_is_told(
     second: str, entered: str
 ) -> None:
     """The open card is 4C at both; what the shoe read of the other is known to nobody."""
-    tables = [pulled("2D 3C TS TH", codes, known=False) for codes in ("4C 6S", f"4C {second}")]
+    tables = [
+        pulled_table("2D 3C TS TH", codes, known=False) for codes in ("4C 6S", f"4C {second}")
+    ]
     told = []
     for table in tables:
         for choice, position in BY_THE_PIT:
-            decides(table, choice, position)
+            decide_double_draw(table, choice, position)
         table.turn_over()
         table.does("announce_totals")
         table.does("expose", hand="player")
@@ -363,9 +371,9 @@ def test_who_named_it_and_what_is_in_the_restricted_stream_alone() -> None:
 
 def test_a_card_of_a_pull_that_is_pushed_back_leaves_no_reading_of_it() -> None:
 
-    table = pulled("2D 3C TS TH", "4C 5D", known=False)
+    table = pulled_table("2D 3C TS TH", "4C 5D", known=False)
     for choice, position in BY_THE_PIT:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     table.says(CardPushedBack(card=None, number=6))
     table.rules("reconstructed")
     assert balanced(table.now)
@@ -377,9 +385,9 @@ def test_a_card_of_a_pull_that_is_pushed_back_leaves_no_reading_of_it() -> None:
 
 
 def test_what_is_left_of_a_pull_stays_in_the_ledger_as_it_was_read() -> None:
-    table = pulled("7D 7C TS TH", "4C 5D", known=False)
+    table = pulled_table("7D 7C TS TH", "4C 5D", known=False)
     for choice, position in BY_THE_PIT:
-        decides(table, choice, position)
+        decide_double_draw(table, choice, position)
     table.turn_over()
     table.does("announce_totals")
     table.rules("set_aside")

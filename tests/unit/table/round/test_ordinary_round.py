@@ -12,7 +12,7 @@ from firmware_proto.events import CardDrawn
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
-from shoe_testing.tables import ROUNDS, Playing, balanced, game
+from shoe_testing.tables import ROUNDS, TableHarness, balanced, game
 
 EXPLICIT: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
 FACE_UP: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 0}
@@ -35,7 +35,7 @@ WAYS = [EXPLICIT, FACE_UP, SEEN_LATER, SAID_AND_SEEN]
 def test_every_branch_of_the_draws_comes_to_its_outcome(
     angel_eye: bool, way: dict[str, Any], codes: str
 ) -> None:
-    table = Playing(angel_eye=angel_eye, **way).open_shoe()
+    table = TableHarness(angel_eye=angel_eye, **way).open_shoe()
     table.play(codes)
     (outcome,) = table.told("round.outcome")
     given = codes.split()
@@ -57,7 +57,7 @@ def thirds(codes: str) -> list[str]:
 
 
 def test_the_explicit_round_tells_its_story_in_order() -> None:
-    table = Playing(**EXPLICIT).open_shoe()
+    table = TableHarness(**EXPLICIT).open_shoe()
     table.play(ROUNDS["both draw"])
     dealt, seen = "round.card_dealt", "round.card_revealed"
     assert table.kinds == [
@@ -75,7 +75,7 @@ def test_the_explicit_round_tells_its_story_in_order() -> None:
 
 
 def test_implied_announcements_are_stamped_inferred() -> None:
-    table = Playing(**FACE_UP).open_shoe()
+    table = TableHarness(**FACE_UP).open_shoe()
     table.play(ROUNDS["both stand"])
     made = {"round.opened", "round.bets_closed", "round.total_announced", "round.outcome"}
     for kind in (*made, "round.settled"):
@@ -84,7 +84,7 @@ def test_implied_announcements_are_stamped_inferred() -> None:
 
 
 def test_an_announcement_that_somebody_made_is_not_inferred() -> None:
-    table = Playing(**FACE_UP).open_shoe()
+    table = TableHarness(**FACE_UP).open_shoe()
     table.does("place_your_bets")
     table.draw("7D")
     assert "inferred" not in table.told("round.opened")[0]
@@ -92,7 +92,7 @@ def test_an_announcement_that_somebody_made_is_not_inferred() -> None:
 
 
 def test_the_shoe_is_armed_draw_by_draw_as_revealed_cards_imply() -> None:
-    table = Playing(**EXPLICIT).open_shoe()
+    table = TableHarness(**EXPLICIT).open_shoe()
     table.play(ROUNDS["both draw"])
     assert table.desires == [
         Armed(1, "player", 1), Armed(2, "banker", 1), Armed(3, "player", 2), Armed(4, "banker", 2),
@@ -105,7 +105,7 @@ def test_the_shoe_is_armed_draw_by_draw_as_revealed_cards_imply() -> None:
 def test_a_third_card_is_armed_when_all_is_seen_and_said_and_never_an_input_earlier(
     way: dict[str, Any], codes: str
 ) -> None:
-    table = Playing(**way).open_shoe()
+    table = TableHarness(**way).open_shoe()
 
     def look() -> None:
         desired, played = table.desired, table.now.round
@@ -121,7 +121,7 @@ def test_a_third_card_is_armed_when_all_is_seen_and_said_and_never_an_input_earl
 
 
 def test_bankers_third_waits_until_players_third_is_exposed() -> None:
-    table = Playing(**EXPLICIT).open_shoe()
+    table = TableHarness(**EXPLICIT).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH 4C")
     assert table.desired == Locked()
@@ -130,7 +130,7 @@ def test_bankers_third_waits_until_players_third_is_exposed() -> None:
 
 
 def test_totals_come_before_players_third_is_due() -> None:
-    table = Playing(**EXPLICIT).open_shoe()
+    table = TableHarness(**EXPLICIT).open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
     table.turn_over()
@@ -142,7 +142,7 @@ def test_totals_come_before_players_third_is_due() -> None:
 
 
 def test_cards_dealt_face_up_are_seen_after_their_time_and_not_before() -> None:
-    table = Playing(**SEEN_LATER).open_shoe()
+    table = TableHarness(**SEEN_LATER).open_shoe()
     (wake,) = (e for e in table.draw("7D") if isinstance(e, WakeAt))
     assert wake.t_us == table.now.t_us + 1_000_000
     table.feed(Tick(t_us=wake.t_us - 1))
@@ -152,7 +152,7 @@ def test_cards_dealt_face_up_are_seen_after_their_time_and_not_before() -> None:
 
 
 def test_the_next_card_reveals_those_whose_time_has_come() -> None:
-    table = Playing(**SEEN_LATER).open_shoe()
+    table = TableHarness(**SEEN_LATER).open_shoe()
     table.draw("7D")
     late = CardDrawn(card=card("7C"), number=2, armed=True)
     table.says(late, t_us=table.now.t_us + 2_000_000)
@@ -160,7 +160,7 @@ def test_the_next_card_reveals_those_whose_time_has_come() -> None:
 
 
 def test_a_hand_or_one_card_of_it_can_be_exposed_once() -> None:
-    table = Playing(**EXPLICIT).open_shoe()
+    table = TableHarness(**EXPLICIT).open_shoe()
     table.open_round()
     table.deal("7D 7C TS TH")
     table.does("expose", hand="player", index=2)
@@ -171,7 +171,7 @@ def test_a_hand_or_one_card_of_it_can_be_exposed_once() -> None:
 
 
 def test_the_restricted_outcome_proves_itself_by_the_inputs_of_its_round() -> None:
-    table = Playing(**EXPLICIT).open_shoe()
+    table = TableHarness(**EXPLICIT).open_shoe()
     table.play(ROUNDS["both stand"])
     (outcome,) = (e for e in table.events if e.type == "round.outcome")
     assert outcome.audience is Audience.PUBLIC
@@ -183,14 +183,14 @@ def test_the_restricted_outcome_proves_itself_by_the_inputs_of_its_round() -> No
 
 
 def test_rounds_and_shoes_are_numbered_at_their_table() -> None:
-    table = Playing(**FACE_UP).open_shoe()
+    table = TableHarness(**FACE_UP).open_shoe()
     table.play(ROUNDS["both stand"])
     table.play(ROUNDS["Player natural"])
     assert [d["round_id"] for d in table.told("round.outcome")] == ["bac-07-s1-r1", "bac-07-s1-r2"]
 
 
 def test_the_outcome_counts_the_wagers_of_the_tables_layout_only() -> None:
-    table = Playing(name="fa_fa_fabulous_4", layout="B", **FACE_UP)
+    table = TableHarness(name="fa_fa_fabulous_4", layout="B", **FACE_UP)
     table.connect()
     table.hello(resumed=False, deck="element65")
     table.load()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,14 +23,14 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import APART
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_testing.round_invariants import Watch
 from shoe_testing.table_corpus import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
-from shoe_testing.tables import SHIFT, Playing
+from shoe_testing.table_situations import told_in_public
+from shoe_testing.tables import SHIFT, TableHarness
 
 CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
 FACES = ("9C", "2D", "KD", "3H", "7S", "8H", "4f")
@@ -125,7 +124,7 @@ tables = st.fixed_dictionaries(
 )
 
 
-def take(table: Playing, step: tuple[str, object]) -> None:  # noqa: C901 - one case a step
+def take(table: TableHarness, step: tuple[str, object]) -> None:  # noqa: C901 - one case a step
     match step:
         case "goes_on", None:
             if spare_is_left(table):
@@ -173,15 +172,15 @@ def said(command: str, word: str) -> dict[str, object]:
             return {"hand": word}
 
 
-def spare_is_left(table: Playing) -> bool:
+def spare_is_left(table: TableHarness) -> bool:
     shoe = table.now.shoe
     return shoe is None or len(shoe.counts) < 52
 
 
-def started(given: dict[str, object], at: state.TableState | None = None) -> Playing:
+def started(given: dict[str, object], at: state.TableState | None = None) -> TableHarness:
     way = given["way"]
     assert isinstance(way, dict)
-    return Playing(angel_eye=bool(given["angel_eye"]), decks=1, state=at, **way)
+    return TableHarness(angel_eye=bool(given["angel_eye"]), decks=1, state=at, **way)
 
 
 @settings(max_examples=250)
@@ -202,7 +201,7 @@ def test_any_inputs_in_any_order(
         saved.append((len(table.inputs), state.to_bytes(table.now)))
     recorded = [inputs.to_bytes(happened) for happened in table.inputs]
     effects = replayed(started(given_table), recorded)
-    assert effects == [told(e) for e in table.effects]
+    assert effects == [told_in_public(e) for e in table.effects]
     fed, snapshot = data.draw(st.sampled_from(saved), label="restored from")
     again = started(given_table, state.from_bytes(snapshot))
     rest = replayed(again, recorded[fed:])
@@ -210,17 +209,12 @@ def test_any_inputs_in_any_order(
     assert again.now == table.now
 
 
-def replayed(table: Playing, recorded: list[bytes]) -> list[bytes]:
+def replayed(table: TableHarness, recorded: list[bytes]) -> list[bytes]:
     for body in recorded:
         happened: Input = inputs.from_bytes(body)
         assert inputs.to_bytes(happened) == body
         table.feed(happened)
-    return [told(e) for e in table.effects]
-
-
-def told(effect: Effect) -> bytes:
-    """An effect's bytes: events as they are journaled, the rest by their fields."""
-    return msgspec.json.encode((type(effect).__name__, effect), order="deterministic")
+    return [told_in_public(e) for e in table.effects]
 
 
 @settings(max_examples=120)

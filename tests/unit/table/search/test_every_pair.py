@@ -14,12 +14,11 @@ from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STA
 from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
 from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
-from shoe_testing.choices import At
 from shoe_testing.for_each import for_each
-from shoe_testing.generators import EVENTS_TRIED, FACTS, inputs
+from shoe_testing.generators import EVENTS_TRIED, FACTS, OfferingTable, inputs
 from shoe_testing.invariants import holds
 from shoe_testing.table_corpus import WAYS, at, goes_on, passed_through
-from shoe_testing.tables import Playing, game, settings
+from shoe_testing.tables import TableHarness, game, settings
 
 OUTSIDE = tuple(sorted(transitions.triggers() - transitions.OWN_TRIGGERS))
 OF_THE_ROUND = {(state, trigger) for state, trigger, *_ in transitions.ROUND}
@@ -39,7 +38,7 @@ def leads(line: Line) -> tuple[str, ...]:
 
 
 def test_the_inputs_tried_cover_every_trigger_from_outside() -> None:
-    tried = {trigger for trigger, _ in inputs(At(TableState(), game(), settings()))}
+    tried = {trigger for trigger, _ in inputs(OfferingTable(TableState(), game(), settings()))}
     assert tried == set(OUTSIDE)
 
 
@@ -195,7 +194,7 @@ def does_what_is_listed(places: list[tuple[str, int, TableState]]) -> set[tuple[
     """The pairs that were tried."""
     tried: set[tuple[str, str]] = set()
     for shoe, way, now in places:
-        for trigger, happened in inputs(At(now, game(), settings(**WAYS[way]))):
+        for trigger, happened in inputs(OfferingTable(now, game(), settings(**WAYS[way]))):
             table = at(shoe, way, now)
             effects = table.feed(happened)
             tried.add((now.state, trigger))
@@ -225,7 +224,7 @@ def distinct() -> list[tuple[str, int, TableState]]:
 )
 def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: str) -> None:
     lowest = COMMANDS[command].position
-    refused = Playing().asks(command, position=lowest, choice="void", reason="r")
+    refused = TableHarness().asks(command, position=lowest, choice="void", reason="r")
     assert not refused.accepted
     takes = refused.needs["state"].split(", ")
     assert takes == list(COMMANDS[command].states)
@@ -244,7 +243,7 @@ def test_from_every_state_a_willing_staff_comes_to_a_new_round_and_its_outcome()
             pytest.fail(f"no way out of {now}")
 
 
-def opened(table: Playing) -> int:
+def opened(table: TableHarness) -> int:
     """The round whose outcome was told last, by its number at the table."""
     outcomes = table.told("round.outcome")
     return int(outcomes[-1]["round_id"].rpartition("-r")[2]) if outcomes else 0

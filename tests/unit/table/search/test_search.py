@@ -11,9 +11,8 @@ import pytest
 from shoe_ctl.table.inputs import TableCommand
 from shoe_testing.invariants import holds
 from shoe_testing.places import Place, of_one_round, places
-from shoe_testing.search import Search, Way
+from shoe_testing.search import Search, Way, assert_choices_ask_what_they_want
 from shoe_testing.staff import at, plays_out
-from tests.unit.table.test_offers import choices_say_what_they_want
 
 DEEPEST = 2
 """An irregularity inside an irregularity."""
@@ -106,4 +105,4 @@ def test_three_deep_every_place_has_a_way_out_of_it() -> None:
 @pytest.mark.exhaustive(cpu_s=65)
 def test_two_deep_every_choice_is_taken_or_says_what_stands_against_it() -> None:
     for place in two_deep().places:
-        choices_say_what_they_want(place)
+        assert_choices_ask_what_they_want(place)

@@ -7,21 +7,21 @@ import pytest
 from firmware_proto.events import CardsDrawn, Error
 from shoe_ctl.table.status import status
 from shoe_testing.table_corpus import WAYS, kind_of
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 
-def at(codes: str = "", shoe: str = "reference") -> Playing:
-    table = Playing(**kind_of(shoe), **WAYS[0]).open_shoe()
+def at(codes: str = "", shoe: str = "reference") -> TableHarness:
+    table = TableHarness(**kind_of(shoe), **WAYS[0]).open_shoe()
     table.open_round()
     table.deal(codes)
     return table
 
 
-def declares(table: Playing, key: str, **more: object) -> None:
+def declares(table: TableHarness, key: str, **more: object) -> None:
     table.does("declare", key=key, reason="seen", **more)
 
 
-def enters_by_hand(table: Playing, player: str, banker: str) -> None:
+def enters_by_hand(table: TableHarness, player: str, banker: str) -> None:
     table.does("enter_round", player=player, banker=banker, reason="by hand", consented_by="lee")
 
 
@@ -51,7 +51,7 @@ def test_a_card_that_the_shoe_objected_to_is_counted_once_in_a_round_finished_by
 
 
 def test_a_missed_card_lies_behind_the_one_that_was_ruled_to_open_the_round() -> None:
-    table = Playing(**WAYS[1]).open_shoe()
+    table = TableHarness(**WAYS[1]).open_shoe()
     table.deal("7D 7C TS TH")
     table.draw("4C")
     table.turn_over()
@@ -121,7 +121,7 @@ def public_name(key: str) -> str:
 
 
 def test_where_a_game_lets_nobody_withdraw_cards_are_ordered_without_asking() -> None:
-    table = Playing(name="dragon_bonus_royal", **WAYS[1]).open_shoe()
+    table = TableHarness(name="dragon_bonus_royal", **WAYS[1]).open_shoe()
     table.deal("2D 3C TS TH")
     table.turn_over()
     table.says(CardsDrawn(cards=(None, None), order_known=False))

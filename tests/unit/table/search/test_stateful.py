@@ -25,16 +25,23 @@ from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.wagers.limits import TableLimits
-from shoe_testing.choices import decisions, declarations, found_on_the_layout, spares
-from shoe_testing.generators import ASKED, EVENTS_TRIED, WAGER_COMMANDS
+from shoe_testing.generators import (
+    ASKED,
+    EVENTS_TRIED,
+    WAGER_COMMANDS,
+    by_hand,
+    decisions,
+    declarations,
+    found_on_the_layout,
+    spares,
+)
 from shoe_testing.invariants import holds
 from shoe_testing.places import LIMITS
-from shoe_testing.possible_inputs import by_hand
 from shoe_testing.round_invariants import Watch
 from shoe_testing.staff import at, follow
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
-from shoe_testing.tables import Playing, game
-from tests.unit.table.search.test_any_order import told
+from shoe_testing.table_situations import told_in_public
+from shoe_testing.tables import TableHarness, game
 
 SHOES = [shoe for shoe, _ in KINDS]
 HLGA = "Paiza Club"
@@ -50,7 +57,7 @@ persons = st.fixed_dictionaries(
 )
 
 
-class Held(Playing):
+class Held(TableHarness):
     """A table that is looked at after every input."""
 
     def feed(self, happened: Input) -> list[Effect]:
@@ -203,10 +210,12 @@ class AnyTable(RuleBasedStateMachine):
         """The journal's inputs, read back from their bytes, give the same bytes again."""
         if not hasattr(self, "table"):
             return
-        again = Playing(**self.given)
+        again = TableHarness(**self.given)
         for happened in self.table.inputs:
             again.feed(inputs.from_bytes(inputs.to_bytes(happened)))
-        assert [told(e) for e in again.effects] == [told(e) for e in self.table.effects]
+        assert [told_in_public(e) for e in again.effects] == [
+            told_in_public(e) for e in self.table.effects
+        ]
         assert state.to_bytes(again.now) == state.to_bytes(self.table.now)
 
 

@@ -10,15 +10,14 @@ from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CuttingCard
 from shoe_ctl.table.inputs import Tick
 from shoe_testing.table_corpus import kind_of
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness, place_bet
 from shoe_testing.twins import Twins
-from shoe_testing.wager_tables import bets
 
 AFTER_US = 1_000_000
 OPEN: dict[str, Any] = {"announcements": "implied", "faces": "face_up"}
 
 
-def seen(table: Playing) -> list[str]:
+def seen(table: TableHarness) -> list[str]:
     return [told["card"] for told in table.told("round.card_revealed")]
 
 
@@ -27,7 +26,7 @@ def shown_apart(twins: Twins) -> bool:
     return twins.parted
 
 
-def passes(table: Playing, us: int) -> None:
+def passes(table: TableHarness, us: int) -> None:
     """So much time, with the ticks that the table asked for."""
     until_us = int(table.now.t_us) + us
     while (wake_us := table.now.wake_us) is not None and table.now.t_us < wake_us <= until_us:
@@ -35,12 +34,12 @@ def passes(table: Playing, us: int) -> None:
     table.feed(Tick(t_us=until_us))
 
 
-def cable_off(table: Playing) -> None:
+def cable_off(table: TableHarness) -> None:
     table.disconnect()
     table.connect()
 
 
-def power_off(table: Playing) -> None:
+def power_off(table: TableHarness) -> None:
     table.restart("b2")
     table.connect()
 
@@ -48,8 +47,8 @@ def power_off(table: Playing) -> None:
 def begun(twins: Twins, cards: str) -> None:
     """These cards lie there and are seen, and the shoe is armed for the next."""
     twins.both(lambda table: table.restart("b1"))
-    twins.both(Playing.connect)
-    twins.both(Playing.hello)
+    twins.both(TableHarness.connect)
+    twins.both(TableHarness.hello)
     for code in cards.split():
         twins.draws((code, code))
         twins.both(lambda table: passes(table, 2 * AFTER_US))
@@ -87,7 +86,7 @@ def test_what_it_decides_counts_among_what_stood_when_the_power_failed() -> None
 
 
 def test_no_withdrawal_is_offered_before_what_lies_open_is_seen() -> None:
-    table = Playing(**OPEN).open_shoe()
+    table = TableHarness(**OPEN).open_shoe()
     table.draw("4D")
     table.does("declare", key="power_failure", reason="dark")
     refused = table.asks("decide", choice="offer_withdrawal")
@@ -99,7 +98,7 @@ def test_no_withdrawal_is_offered_before_what_lies_open_is_seen() -> None:
 def test_the_first_card_heard_after_the_cutting_card_is_seen_in_its_time() -> None:
     twins = Twins(announcements="explicit", faces="face_up", area="Paiza Club")
     twins.both(lambda table: table.does("place_your_bets"))
-    twins.both(lambda table: bets(table, "player", 500))
+    twins.both(lambda table: place_bet(table, "player", 500))
     twins.both(lambda table: table.does("no_more_bets"))
     twins.both(lambda table: table.says(CuttingCard()))
     twins.draws(("KD", "4S"), armed=True)
@@ -111,7 +110,7 @@ def test_the_first_card_heard_after_the_cutting_card_is_seen_in_its_time() -> No
 
 
 def test_a_card_drawn_just_before_the_cable_went_is_seen_while_it_is_away() -> None:
-    table = Playing(**OPEN).open_shoe()
+    table = TableHarness(**OPEN).open_shoe()
     table.draw("4D")
     table.disconnect()
     passes(table, AFTER_US - 100_000)
@@ -140,7 +139,7 @@ def test_a_card_dealt_face_up_that_is_read_after_all_is_seen_in_its_time(shoe: s
 
 @pytest.mark.parametrize("shoe", ["angel_eye"])
 def test_a_card_that_somebody_exposed_is_public_as_soon_as_it_is_read(shoe: str) -> None:
-    table = Playing(**kind_of(shoe), announcements="explicit").open_shoe()
+    table = TableHarness(**kind_of(shoe), announcements="explicit").open_shoe()
     table.open_round()
     table.deal("4D 9C")
     table.draw(None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +15,8 @@ from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing
+from shoe_testing.table_situations import public_bytes
+from shoe_testing.tables import TableHarness
 
 CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 
@@ -24,12 +24,8 @@ CODE = re.compile("|".join(rf"\b{re.escape(code)}\b" for code in CARDS))
 ALIKE = ("7D 7C TS TH", "2D 3C TS TH", "9C 2D KD 3H", "2D 8C TS TH", "5C 5D 5H 5S")
 
 
-def in_public(table: Playing) -> list[tuple[Any, ...]]:
-    return [(e.type, e.subject, msgspec.json.encode(e.data)) for e in table.public]
-
-
-def face_down(codes: str, *, angel_eye: bool = False) -> Playing:
-    table = Playing(angel_eye=angel_eye, **WAYS[0]).open_shoe()
+def face_down(codes: str, *, angel_eye: bool = False) -> TableHarness:
+    table = TableHarness(angel_eye=angel_eye, **WAYS[0]).open_shoe()
     table.open_round()
     table.deal(codes)
     return table
@@ -42,16 +38,16 @@ def test_rounds_that_look_alike_are_alike_in_public_and_at_the_shoe(angel_eye: b
         for table in (tables[0], tables[2], tables[3]):
             table.judges()
     for table in tables:
-        assert in_public(table) == in_public(tables[0])
+        assert public_bytes(table) == public_bytes(tables[0])
         assert table.desires == tables[0].desires
-    assert len(in_public(tables[0])) == (9 if angel_eye else 8)
+    assert len(public_bytes(tables[0])) == (9 if angel_eye else 8)
 
 
 def test_what_was_revealed_is_the_only_difference_until_a_third_card_is_implied() -> None:
     one, other = face_down("2D 3C TS TH"), face_down("2D 7C TS 9H")
     for table in (one, other):
         table.does("expose", hand="player")
-    assert in_public(one) == in_public(other)
+    assert public_bytes(one) == public_bytes(other)
     assert one.desires == other.desires
 
 
@@ -65,7 +61,7 @@ def test_a_card_drawn_early_is_told_alike_whether_it_is_due_or_not(angel_eye: bo
         not_due.says(ErrorCleared(code="overdraw"))
     else:
         not_due.draw("4C")
-    assert in_public(due) == in_public(not_due)
+    assert public_bytes(due) == public_bytes(not_due)
     assert due.told("irregularity.raised")[-1]["key"] == "drawn_early"
     assert due.told("table.halted") == []
     assert due.desires == not_due.desires
@@ -84,7 +80,7 @@ def test_drawn_early_is_an_overdraw_to_those_who_may_know() -> None:
 
 @pytest.mark.parametrize("code", ["4f", "9C"], ids=["foreign", "extra"])
 def test_a_card_that_is_not_the_shoes_is_an_inspection_and_no_more(code: str) -> None:
-    table = Playing(decks=1, **WAYS[0])
+    table = TableHarness(decks=1, **WAYS[0])
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)
@@ -108,7 +104,7 @@ def test_a_shoes_fault_is_told_without_its_code() -> None:
     table.says(ErrorCleared(code="cannot_read"))
     assert table.told("shoe.fault") == [{}]
     assert table.told("shoe.cleared") == [{}]
-    assert not any(b"cannot_read" in data for _, _, data in in_public(table))
+    assert not any(b"cannot_read" in data for _, _, data in public_bytes(table))
     fault = next(e for e in table.events if e.type == "shoe.fault")
     assert fault.restricted_data == {"code": "cannot_read", "in_error_mode": True}
 
@@ -129,14 +125,14 @@ def test_when_a_halted_shoe_counts_a_new_round_is_not_public() -> None:
         table.disconnect()
         table.connect()
         table.draw("4C", hand=hand, index=index)
-    assert in_public(tables[0]) == in_public(tables[1])
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
     assert [t.now.link.aligned for t in tables] == [True, False]
 
 
 def test_what_failed_in_the_controller_is_not_public() -> None:
     table = face_down("2D 3C")
     table.fails()
-    assert not any(b"8S" in data for _, _, data in in_public(table))
+    assert not any(b"8S" in data for _, _, data in public_bytes(table))
     raised = next(e for e in table.events if e.type == "irregularity.raised")
     assert raised.restricted_data is not None
     assert english(raised.restricted_data["seen"]) == "ShoeSaid failed: KeyError: 8S"
@@ -146,7 +142,7 @@ def test_who_ruled_and_why_is_not_public() -> None:
     table = face_down("2D 3C")
     table.fails()
     table.does("decide", choice="void", reason="the 9C lay open")
-    assert not any(b"kim" in data or b"lay open" in data for _, _, data in in_public(table))
+    assert not any(b"kim" in data or b"lay open" in data for _, _, data in public_bytes(table))
     (void,) = (e for e in table.events if e.type == "round.void")
     assert void.restricted_data is not None
     assert (void.restricted_data["person"], void.restricted_data["why"]) == (
@@ -175,7 +171,7 @@ def test_no_public_event_holds_a_card_before_its_own_reveal(codes: str) -> None:
 
 
 def test_a_shoe_that_cannot_be_armed_is_open_between_rounds_and_while_a_card_is_due() -> None:
-    table = Playing(angel_eye=True, **WAYS[0])
+    table = TableHarness(angel_eye=True, **WAYS[0])
     table.feed(
         LinkUp(
             t_us=1, connection=1, profile="angel_eye", arm=False, replay=False, judges=True,

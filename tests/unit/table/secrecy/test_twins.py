@@ -20,11 +20,11 @@ from firmware_proto.cards import CARDS
 from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.status import status
-from shoe_testing.choices import MOST_CARDS, decisions, declarations
+from shoe_testing.generators import MOST_CARDS, decisions, declarations
 from shoe_testing.places import STAKES
 from shoe_testing.staff import at, comes_back
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
-from shoe_testing.tables import Playing, game
+from shoe_testing.tables import TableHarness, game
 from shoe_testing.twins import Faces, Twins
 
 HLGA = "Paiza Club"
@@ -84,7 +84,7 @@ class Bench:
             self.twins.draws(self.card())
             self.twins.judge()
         elif one.now.wake_us is not None:
-            self.twins.both(Playing.tick)
+            self.twins.both(TableHarness.tick)
 
     def early(self) -> None:
         if self.twins.one.now.shoe is not None:
@@ -113,18 +113,18 @@ class Bench:
         self.twins.both(lambda t: t.asks(command, reason="seen", consented_by="lee", **args))
 
 
-def refuses(table: Playing, why: str) -> None:
+def refuses(table: TableHarness, why: str) -> None:
     """The shoe will not give the card that the table waits for."""
     if table.now.armed is not None:
         table.says(Reply(accepted=False, reason=why, number=table.now.armed[0]))
 
 
 HAPPENS = (
-    Playing.disconnect,
-    Playing.connect,
-    Playing.restart,
+    TableHarness.disconnect,
+    TableHarness.connect,
+    TableHarness.restart,
     lambda table: table.restart("b2"),
-    Playing.fails,
+    TableHarness.fails,
     lambda table: table.says(CuttingCard()),
     lambda table: table.says(Gap(first=1, last=2)),
     lambda table: table.says(Lid(open=True)),
@@ -172,7 +172,7 @@ def test_why_a_card_is_inspected_makes_no_difference_to_anyone(
 ) -> None:
     """Of another deck, or one more than the deck holds: which of them is nobody's to know."""
     twins = Twins(**kind_of(shoe), **WAYS[0], decks=1)
-    twins.both(Playing.open_round)
+    twins.both(TableHarness.open_round)
     twins.draws(("9C", "9C"))
     twins.draws(("3H", "KD"))
     for command, args in BEFORE[before]:

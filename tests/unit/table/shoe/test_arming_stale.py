@@ -7,12 +7,12 @@ import pytest
 from firmware_proto.events import Status
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 
-def left_armed(*, way: int, restarted: bool = False) -> Playing:
+def left_armed(*, way: int, restarted: bool = False) -> TableHarness:
     """One card of a round lies there, the shoe is armed for the second; the round is made void."""
-    table = Playing(**WAYS[way]).open_shoe()
+    table = TableHarness(**WAYS[way]).open_shoe()
     table.open_round()
     table.deal("9C")
     if restarted:
@@ -25,7 +25,7 @@ def left_armed(*, way: int, restarted: bool = False) -> Playing:
     return table
 
 
-def returns(table: Playing, *, drawn: int) -> None:
+def returns(table: TableHarness, *, drawn: int) -> None:
     table.connect()
     table.hello(drawn=drawn)
 
@@ -79,7 +79,7 @@ def test_a_link_that_goes_again_before_the_card_came_changes_nothing() -> None:
 
 
 def test_in_the_round_that_it_was_drawn_for_it_takes_its_slot() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     table.deal("9C")
     table.disconnect()
@@ -92,14 +92,14 @@ def test_in_the_round_that_it_was_drawn_for_it_takes_its_slot() -> None:
 # The link stays, and what goes over it is slow.
 
 
-def shows(table: Playing, armed: int | None, drawn: int) -> None:
+def shows(table: TableHarness, armed: int | None, drawn: int) -> None:
     """The shoe shows what it is armed for, and how many cards it counts out."""
     table.says(Status(armed=armed, drawn=drawn, unacknowledged=0, locked_by_key=False))
 
 
-def void_while_free(*, way: int, before_the_halt: tuple[int | None, ...]) -> Playing:
+def void_while_free(*, way: int, before_the_halt: tuple[int | None, ...]) -> TableHarness:
     """One card of a round lies there, and the shoe may be free for the second; void."""
-    table = Playing(**WAYS[way]).open_shoe()
+    table = TableHarness(**WAYS[way]).open_shoe()
     table.open_round()
     shows(table, 1, 0)
     table.deal("9C")
@@ -155,7 +155,7 @@ def test_the_link_that_goes_before_the_shoe_showed_it_leaves_the_card_under_way(
 
 
 def test_the_first_draw_that_a_shoe_is_ever_armed_for_may_be_under_way_too() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.open_round()
     shows(table, 1, 0)
     table.fails()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from firmware_proto.cards import card
 from firmware_proto.commands import Armed
 from firmware_proto.events import CardDrawn
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 
-def closed() -> Playing:
-    table = Playing(announcements="explicit").open_shoe()
+def closed() -> TableHarness:
+    table = TableHarness(announcements="explicit").open_shoe()
     table.open_round()
     assert table.now.state == "closed"
     return table
 
 
-def heard_late(table: Playing) -> None:
+def heard_late(table: TableHarness) -> None:
     """The shoe shows other cards; one of those before them was drawn unheard."""
     table.disconnect()
     table.connect()
@@ -41,7 +41,7 @@ def test_what_halted_the_round_before_its_first_card_does_not_let_it_go_on_with_
     plays_the_new_set_once_the_round_is_void(table)
 
 
-def plays_the_new_set_once_the_round_is_void(table: Playing) -> None:
+def plays_the_new_set_once_the_round_is_void(table: TableHarness) -> None:
     refused = table.asks("decide", choice="play_on", reason="seen")
     assert "another set of cards" in (refused.error or "")
     table.rules("void")

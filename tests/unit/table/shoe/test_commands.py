@@ -31,8 +31,15 @@ from firmware_proto.reference.settings import WITH_KEYS
 from firmware_proto.session import COMMANDS, Capabilities
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.table.status import status
-from shoe_testing.shoe_command_tables import ARGS, TELLS, at_work, restricted, sent, yes
-from shoe_testing.tables import Playing
+from shoe_testing.table_situations import (
+    COMMAND_ARGS,
+    SHOE_COMMANDS,
+    accept,
+    commanded_table,
+    restricted_events,
+    shoe_commands_sent,
+)
+from shoe_testing.tables import TableHarness
 
 # --- who can what -------------------------------------------------------------------------------
 
@@ -58,35 +65,35 @@ from shoe_testing.tables import Playing
 def test_what_a_shoe_cannot_is_refused_in_one_line(
     can: Capabilities, command: str, why: str
 ) -> None:
-    table = at_work(can)
-    assert table.asks(command, **ARGS.get(command, {})).error == why
-    assert sent(table) == [] and table.now.outbox.waiting == ()
+    table = commanded_table(can)
+    assert table.asks(command, **COMMAND_ARGS.get(command, {})).error == why
+    assert shoe_commands_sent(table) == [] and table.now.outbox.waiting == ()
 
 
 def test_nothing_is_told_to_a_vendors_shoe_before_commands_are_allowed() -> None:
-    table = at_work(ANGEL_EYE, commands=False)
+    table = commanded_table(ANGEL_EYE, commands=False)
     assert "commands = true" in str(table.asks("clear_error").error)
     assert "commands = true" in str(table.asks("ask_shoe", what="progress").error)
-    assert sent(table) == []
+    assert shoe_commands_sent(table) == []
 
 
 def test_a_shoe_is_asked_only_what_it_can_tell() -> None:
-    table = at_work(ANGEL_EYE)
+    table = commanded_table(ANGEL_EYE)
     assert table.asks("ask_shoe", what="battery").error == (
         "the angel_eye shoe can be asked progress"
     )
 
 
-@pytest.mark.parametrize("command", TELLS)
+@pytest.mark.parametrize("command", SHOE_COMMANDS)
 def test_nobody_is_told_anything_while_the_link_is_down(command: str) -> None:
-    table = at_work(WITH_KEYS)
+    table = commanded_table(WITH_KEYS)
     table.disconnect()
-    refused = table.asks(command, **ARGS.get(command, {}))
+    refused = table.asks(command, **COMMAND_ARGS.get(command, {}))
     assert not refused.accepted and "link to the shoe is down" in str(refused.error)
 
 
 def test_a_shoe_that_has_not_said_who_it_is_is_told_nothing() -> None:
-    table = at_work()
+    table = commanded_table()
     table.disconnect()
     table.connect(commands=True, obeys=REFERENCE.obeys, tells=REFERENCE.tells)
     assert "has not said yet who it is" in str(table.asks("test_shoe").error)
@@ -94,41 +101,41 @@ def test_a_shoe_that_has_not_said_who_it_is_is_told_nothing() -> None:
 
 def test_every_command_of_the_table_is_one_that_some_shoe_has() -> None:
     have = {*WITH_KEYS.obeys, *ANGEL_EYE.obeys, *BEE_TEK.obeys}
-    assert set(TELLS.values()) <= have <= set(COMMANDS)
+    assert set(SHOE_COMMANDS.values()) <= have <= set(COMMANDS)
     assert set(ANGEL_EYE.tells).isdisjoint(REFERENCE.tells)
     assert Query(1, REFERENCE.tells[0]).what == "clock"
 
 
 def test_a_key_needs_its_number() -> None:
-    assert "which key" in str(at_work(WITH_KEYS).asks("rotate_key").error)
+    assert "which key" in str(commanded_table(WITH_KEYS).asks("rotate_key").error)
 
 
 # --- in a round -----------------------------------------------------------------------------------
 
 
 def test_a_reset_or_a_test_waits_until_no_card_is_awaited() -> None:
-    table = at_work()
+    table = commanded_table()
     table.open_round()
     for command in ("reset_shoe", "test_shoe", "rotate_key"):
-        refused = table.asks(command, **ARGS.get(command, {}))
+        refused = table.asks(command, **COMMAND_ARGS.get(command, {}))
         assert refused.needs["state"]
     table.does("ask_shoe", what="battery")
 
 
 def test_once_bets_are_closed_only_the_procedure_resets_the_shoe() -> None:
-    table = at_work()
+    table = commanded_table()
     table.open_round()
     table.does("declare", key="other", reason="a button was pressed")
     assert "declare device_reset first" in str(table.asks("reset_shoe").error)
-    assert sent(table) == []
+    assert shoe_commands_sent(table) == []
 
 
 def test_the_procedure_tells_the_shoe_and_goes_on_when_it_is_done() -> None:
-    table = at_work()
+    table = commanded_table()
     table.open_round()
     table.does("declare", key="device_reset", reason="drawn too early")
     table.does("decide", choice="close_window")
-    (told,) = sent(table)
+    (told,) = shoe_commands_sent(table)
     table.says(ResetDone())  # by hand: not the one that was asked for
     assert table.now.state == "suspended"
     table.says(ResetDone(command_id=told.number))
@@ -136,14 +143,14 @@ def test_the_procedure_tells_the_shoe_and_goes_on_when_it_is_done() -> None:
 
 
 def test_a_reset_that_failed_can_be_told_anew_in_its_step_and_that_one_counts() -> None:
-    table = at_work()
+    table = commanded_table()
     table.open_round()
     table.does("declare", key="device_reset", reason="drawn too early")
     table.does("decide", choice="close_window")
-    table.says(Reply(accepted=False, reason="busy", command_id=sent(table)[0].number))
+    table.says(Reply(accepted=False, reason="busy", command_id=shoe_commands_sent(table)[0].number))
     assert table.now.state == "suspended"
     table.does("reset_shoe")
-    table.says(ResetDone(command_id=sent(table)[1].number))
+    table.says(ResetDone(command_id=shoe_commands_sent(table)[1].number))
     assert table.now.state == "betting"
 
 
@@ -152,16 +159,16 @@ def test_a_reset_that_failed_can_be_told_anew_in_its_step_and_that_one_counts() 
 
 def streams_with(card_read: bool) -> tuple[list[Any], list[Any]]:
     """The same from the table: an error, and staff who clear it, whatever the shoe says to that."""
-    table = at_work(ANGEL_EYE)
+    table = commanded_table(ANGEL_EYE)
     table.open_round()
     table.says(Error(code="cannot_read" if card_read else "draw_timeout", in_error_mode=True))
     before = len(table.public)
     table.asks("clear_error")
-    (told,) = sent(table)
+    (told,) = shoe_commands_sent(table)
     table.says(Reply(accepted=card_read, reason=None if card_read else "type",
                      command_id=told.number))  # fmt: skip
     public = [(e.type, e.data) for e in table.public[before:]]
-    return public, restricted(table, "shoe.answered")
+    return public, restricted_events(table, "shoe.answered")
 
 
 def test_what_a_shoe_says_to_clearing_its_error_is_not_for_the_room() -> None:
@@ -172,7 +179,7 @@ def test_what_a_shoe_says_to_clearing_its_error_is_not_for_the_room() -> None:
 
 
 def test_a_second_clearing_is_taken_whether_or_not_the_first_was_answered() -> None:
-    table = at_work(ANGEL_EYE)
+    table = commanded_table(ANGEL_EYE)
     assert table.asks("clear_error").accepted
     assert table.asks("clear_error").accepted
     assert len(table.now.outbox.waiting) == 1
@@ -184,35 +191,37 @@ def test_a_second_clearing_is_taken_whether_or_not_the_first_was_answered() -> N
 def test_the_fate_of_an_overdrawn_card_is_told_to_the_shoe_that_objected(
     ruling: str, fate: str | None
 ) -> None:
-    table = at_work(ANGEL_EYE)
+    table = commanded_table(ANGEL_EYE)
     table.open_round()
     table.deal("7D 7C TS TH")  # both stand
     table.says(Error(code="overdraw", in_error_mode=True))
     table.says(CardOutsideGame(card=card("4C"), mode="error"))
-    assert sent(table) == []  # nobody knows yet whether it was due
+    assert shoe_commands_sent(table) == []  # nobody knows yet whether it was due
     table.turn_over()
     table.does("announce_totals")
     assert table.key == "overdraw"
     public = len(table.told("shoe.told"))
     table.rules(ruling)
-    assert [c.of for c in sent(table, "clear_error")] == ([] if fate is None else [fate])
+    assert [c.of for c in shoe_commands_sent(table, "clear_error")] == (
+        [] if fate is None else [fate]
+    )
     assert len(table.told("shoe.told")) == public
 
 
 @pytest.mark.parametrize("text", ["X" * 65, "caf\u00e9", "two\nlines", 7, None])
 def test_a_display_shows_printable_ascii_up_to_its_length(text: object) -> None:
-    table = at_work()
+    table = commanded_table()
     assert not table.asks("show_on_shoe", text=text).accepted
-    assert sent(table) == []
+    assert shoe_commands_sent(table) == []
 
 
 @pytest.mark.parametrize("text", ["", "NEW SHOE", "~" * 64])
 def test_what_is_shown_is_on_its_way_until_the_shoe_says_yes(text: str) -> None:
-    table = at_work()
+    table = commanded_table()
     table.does("show_on_shoe", text=text)
-    (told,) = sent(table)
+    (told,) = shoe_commands_sent(table)
     assert told.of == text
-    table.says(yes(told.number))
+    table.says(accept(told.number))
     assert table.told("shoe.answered") == [{"command": "show", "accepted": True}]
     assert table.now.outbox.waiting == ()
 
@@ -233,21 +242,21 @@ def test_what_is_shown_is_on_its_way_until_the_shoe_says_yes(text: str) -> None:
 def test_the_status_shows_what_the_shoe_was_told_and_what_it_last_answered(
     command: str, args: dict[str, Any], event: ShoeEvent, shown: str
 ) -> None:
-    table = at_work()
+    table = commanded_table()
     before = page(table)
     table.does(command, **args)
-    (told,) = sent(table)
+    (told,) = shoe_commands_sent(table)
     assert f"told        {told.command}: no answer yet" in page(table)
     table.says(replace(event, command_id=told.number))  # type: ignore[call-arg]
     assert [line for line in page(table) if line not in before] == [shown]
 
 
-def page(table: Playing) -> list[str]:
+def page(table: TableHarness) -> list[str]:
     return list(lines(status(table.now, table.game, table.settings)))
 
 
 def test_a_clearing_of_an_error_is_in_no_status() -> None:
-    table = at_work(ANGEL_EYE)
+    table = commanded_table(ANGEL_EYE)
     before = status(table.now, table.game, table.settings)
     table.does("clear_error")
     assert status(table.now, table.game, table.settings) == before
@@ -267,19 +276,19 @@ def test_a_clearing_of_an_error_is_in_no_status() -> None:
 def test_what_is_wrong_with_a_shoe_is_told_between_rounds_too(
     event: ShoeEvent, secret: dict[str, Any]
 ) -> None:
-    table = at_work()
+    table = commanded_table()
     table.says(event)
     assert table.told("shoe.fault") == [{}]
-    assert restricted(table, "shoe.fault") == [secret]
+    assert restricted_events(table, "shoe.fault") == [secret]
     assert table.now.state == "idle"
 
 
 def test_power_that_is_back_clears_its_fault() -> None:
-    table = at_work()
+    table = commanded_table()
     table.says(PowerLow(percent=4))
     table.says(PowerRestored())
     assert table.told("shoe.cleared") == [{}]
-    assert restricted(table, "shoe.cleared") == [{"code": "power_low"}]
+    assert restricted_events(table, "shoe.cleared") == [{"code": "power_low"}]
 
 
 @pytest.mark.parametrize(
@@ -293,17 +302,17 @@ def test_power_that_is_back_clears_its_fault() -> None:
 def test_what_is_only_worth_knowing_is_noted_for_few_and_names_no_card(
     event: ShoeEvent, noted: dict[str, Any]
 ) -> None:
-    table = at_work()
+    table = commanded_table()
     before = len(table.public)
     table.says(event)
-    assert restricted(table, "shoe.noted") == [noted]
+    assert restricted_events(table, "shoe.noted") == [noted]
     assert len(table.public) == before
 
 
 def test_meddling_in_a_round_halts_and_says_what_it_was() -> None:
-    table = at_work()
+    table = commanded_table()
     table.open_round()
     table.deal("2D 3C")
     table.says(Tamper(what="seal"))
     assert table.key == "other"
-    assert restricted(table, "shoe.fault") == [{"code": "tamper", "what": "seal"}]
+    assert restricted_events(table, "shoe.fault") == [{"code": "tamper", "what": "seal"}]

@@ -13,37 +13,39 @@ from shoe_ctl.table.round import reconstruct
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import Playing, balanced
+from shoe_testing.tables import TableHarness, balanced
 
 KEYED = "it is locked by its key: unlock it"
 
 
-def at_the_deal(cards: str = "4D 7C", *, way: int = 0) -> Playing:
-    table = Playing(**{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
+def at_the_deal(cards: str = "4D 7C", *, way: int = 0) -> TableHarness:
+    table = TableHarness(**{**WAYS[way], "face_up_after_ms": 0}).open_shoe()
     table.open_round()
     table.deal(cards)
     return table
 
 
-def refuses(table: Playing, why: str | None = "not the next draw", **more: Any) -> None:
+def refuses(table: TableHarness, why: str | None = "not the next draw", **more: Any) -> None:
     number = {"number": table.now.armed[0]} if table.now.armed is not None else {}
     table.says(Reply(**{"accepted": False, "reason": why, **number, **more}))
 
 
-def shows(table: Playing, drawn: int, *, unacknowledged: int = 0, armed: int | None = None) -> None:
+def shows(
+    table: TableHarness, drawn: int, *, unacknowledged: int = 0, armed: int | None = None
+) -> None:
     table.says(Status(drawn=drawn, unacknowledged=unacknowledged, armed=armed))
 
 
-def stands(table: Playing) -> dict[str, Any]:
+def stands(table: TableHarness) -> dict[str, Any]:
     return status(table.now, table.game, table.settings)
 
 
-def decides(table: Playing, choice: str, **more: Any) -> Any:
+def decides(table: TableHarness, choice: str, **more: Any) -> Any:
     given = {"reason": "counted", "consented_by": "lee", "position": "pit_supervisor", **more}
     return table.asks("decide", choice=choice, **given)
 
 
-def entered_and_never_drawn(*, way: int = 0, card: str | None = None) -> Playing:
+def entered_and_never_drawn(*, way: int = 0, card: str | None = None) -> TableHarness:
     """Two cards are out; while the link was away people entered a third; the shoe is back."""
     table = at_the_deal(way=way)
     table.disconnect()

@@ -12,14 +12,14 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 
 STAND = ROUNDS["both stand"]
 
 
-def shoe(way: int = 1, **given: Any) -> Playing:
+def shoe(way: int = 1, **given: Any) -> TableHarness:
     made = {**WAYS[way], "face_up_after_ms": 0, **given}
-    return Playing(angel_eye=True, **made).open_shoe()
+    return TableHarness(angel_eye=True, **made).open_shoe()
 
 
 def test_it_is_not_aligned_until_players_first_card() -> None:

@@ -11,20 +11,20 @@ from firmware_proto.events import CardDrawn, Discarded, Error, Warned
 from shoe_ctl.records import Audience
 from shoe_ctl.table.status import status
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 
 STAND = ROUNDS["both stand"]
 ILLEGIBLE = Discarded(reason="form")
 
 
-def shoe(way: int = 1, **given: Any) -> Playing:
+def shoe(way: int = 1, **given: Any) -> TableHarness:
     made = {**WAYS[way], "face_up_after_ms": 0, **given}
-    return Playing(bee_tek=True, **made).open_shoe()
+    return TableHarness(bee_tek=True, **made).open_shoe()
 
 
-def fresh(way: int = 1) -> Playing:
+def fresh(way: int = 1) -> TableHarness:
     """Connected, and nobody has said yet where the shoe stands."""
-    table = Playing(bee_tek=True, **WAYS[way])
+    table = TableHarness(bee_tek=True, **WAYS[way])
     table.connect()
     return table
 
@@ -123,7 +123,7 @@ def test_such_a_line_between_rounds_asks_where_the_shoe_stands() -> None:
 
 
 def test_an_angel_eye_frame_that_could_not_be_read_halts_nothing() -> None:
-    table = Playing(angel_eye=True, **WAYS[1]).open_shoe()
+    table = TableHarness(angel_eye=True, **WAYS[1]).open_shoe()
     table.deal("2D 3C")
     table.says(ILLEGIBLE)
     assert (table.now.state, table.now.link.aligned) == ("dealing", True)
@@ -343,7 +343,7 @@ def test_staff_say_that_the_cutting_card_came_and_that_another_set_is_in() -> No
 
 
 def test_a_shoe_that_names_its_set_is_not_changed_by_word_of_mouth() -> None:
-    table = Playing(**WAYS[0]).open_shoe()
+    table = TableHarness(**WAYS[0]).open_shoe()
     table.does("change_shoe")
     refused = table.asks("declare_new_shoe")
     assert refused.error == "the shoe says itself which cards it holds"

@@ -22,16 +22,16 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.tables import DEVICE, Playing
+from shoe_testing.tables import DEVICE, TableHarness
 
 NONCE = "00" * 16
 
 
-def shown(table: Playing) -> dict[str, Any]:
+def shown(table: TableHarness) -> dict[str, Any]:
     return status(table.now, table.game, table.settings)
 
 
-def keyed(table: Playing, connection: int = 1) -> Playing:
+def keyed(table: TableHarness, connection: int = 1) -> TableHarness:
     table.feed(
         LinkUp(
             t_us=table.t_us,
@@ -51,7 +51,7 @@ def challenged() -> Challenged:
     return Challenged(device_id=DEVICE, key_id=1, nonce=NONCE)
 
 
-def proves(table: Playing) -> None:
+def proves(table: TableHarness) -> None:
     table.says(challenged())
     table.says(
         Authenticated(device_id=DEVICE, boot_id=7, key_id=1, host_nonce=NONCE, shoe_nonce=NONCE)
@@ -59,14 +59,14 @@ def proves(table: Playing) -> None:
 
 
 def test_an_open_port_is_no_shoe() -> None:
-    table = Playing()
+    table = TableHarness()
     table.connect()
     assert table.kinds == []
     assert shown(table)["link"] == "unidentified"
 
 
 def test_a_shoe_without_a_key_is_connected_once_it_says_who_it_is() -> None:
-    table = Playing()
+    table = TableHarness()
     table.connect()
     table.hello(set_id="a1", resumed=False)
     assert table.kinds[:2] == ["shoe.connected", "shoe.loaded"]
@@ -78,7 +78,7 @@ def test_a_shoe_without_a_key_is_connected_once_it_says_who_it_is() -> None:
 
 
 def test_a_shoe_with_a_key_is_connected_only_once_it_has_proved_it() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.says(challenged())
     assert table.kinds == []
     assert shown(table)["link"] == "unidentified"
@@ -91,7 +91,7 @@ def test_a_shoe_with_a_key_is_connected_only_once_it_has_proved_it() -> None:
 
 
 def test_a_hello_said_again_is_no_second_connection() -> None:
-    table = Playing()
+    table = TableHarness()
     table.connect()
     table.hello(set_id="a1", resumed=False)
     table.hello(boot=8)
@@ -99,7 +99,7 @@ def test_a_hello_said_again_is_no_second_connection() -> None:
 
 
 def test_what_was_never_connected_is_not_lost() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.disconnect()
     assert table.kinds == []
     table.connect()
@@ -109,7 +109,7 @@ def test_what_was_never_connected_is_not_lost() -> None:
 
 
 def test_a_restart_tells_the_loss_only_of_a_shoe_that_was_connected() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.restart()
     assert "shoe.lost" not in table.kinds
 
@@ -125,7 +125,7 @@ def test_a_restart_tells_the_loss_only_of_a_shoe_that_was_connected() -> None:
     ],
 )
 def test_a_failed_proof_is_told_to_everyone_with_its_code(why: str, code: str) -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.says(AuthenticationFailed(reason=why, device_id="SH-9"))
     [event] = [e for e in table.events if e.type == "shoe.refused"]
     assert event.audience is Audience.PUBLIC
@@ -136,7 +136,7 @@ def test_a_failed_proof_is_told_to_everyone_with_its_code(why: str, code: str) -
 
 
 def test_who_says_hello_and_never_proves_it_is_refused_in_time() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.says(challenged())
     assert table.now.wake_us is not None
     table.tick()
@@ -146,7 +146,7 @@ def test_who_says_hello_and_never_proves_it_is_refused_in_time() -> None:
 
 
 def test_a_shoe_that_proves_itself_after_all_is_connected_and_no_more_refused() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.says(AuthenticationFailed(reason=WRONG_PROOF, device_id="SH-9"))
     proves(table)
     table.hello(set_id="a1", resumed=False)
@@ -155,7 +155,7 @@ def test_a_shoe_that_proves_itself_after_all_is_connected_and_no_more_refused() 
 
 
 def test_a_refusal_is_remembered_until_a_shoe_is_connected() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     table.says(AuthenticationFailed(reason=WRONG_PROOF, device_id="SH-9"))
     table.disconnect()
     assert (shown(table)["link"], shown(table)["link_reason"]) == ("lost", "wrong_key")
@@ -164,7 +164,7 @@ def test_a_refusal_is_remembered_until_a_shoe_is_connected() -> None:
 
 
 def test_between_rounds_next_names_the_refusal_beside_what_the_round_waits_for() -> None:
-    table = Playing().open_shoe()
+    table = TableHarness().open_shoe()
     table.disconnect()
     keyed(table)
     table.says(AuthenticationFailed(reason=WRONG_PROOF, device_id=DEVICE))
@@ -173,7 +173,7 @@ def test_between_rounds_next_names_the_refusal_beside_what_the_round_waits_for()
 
 
 def test_a_stranger_who_speaks_in_a_round_halts_it_and_the_shoe_stays_connected() -> None:
-    table = keyed(Playing())
+    table = keyed(TableHarness())
     proves(table)
     table.hello(set_id="a1", resumed=False)
     table.open_round()
@@ -188,7 +188,7 @@ def test_a_stranger_who_speaks_in_a_round_halts_it_and_the_shoe_stays_connected(
 
 @pytest.mark.parametrize("shoe", ["angel_eye", "bee_tek"])
 def test_a_shoe_that_cannot_say_who_it_is_is_told_as_not_identified(shoe: str) -> None:
-    table = Playing(angel_eye=shoe == "angel_eye", bee_tek=shoe == "bee_tek")
+    table = TableHarness(angel_eye=shoe == "angel_eye", bee_tek=shoe == "bee_tek")
     table.connect()
     assert table.told("shoe.connected") == [
         {"profile": shoe, "authenticated": False, "identified": False}

@@ -11,19 +11,19 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import CardDrawn, Error, Gap, Status
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import ROUNDS, Playing, balanced
+from shoe_testing.tables import ROUNDS, TableHarness, balanced
 
 STAND = ROUNDS["both stand"]
 
 
-def shoe(way: int = 1, **given: Any) -> Playing:
+def shoe(way: int = 1, **given: Any) -> TableHarness:
     made = {**WAYS[way], "face_up_after_ms": 0, **given}
-    table = Playing(**made)
+    table = TableHarness(**made)
     table.restart("b1")
     return table.open_shoe()
 
 
-def halted(**given: Any) -> Playing:
+def halted(**given: Any) -> TableHarness:
     """In mid-round, its link lost and back."""
     table = shoe(**given)
     table.deal("2D 3C TS")
@@ -225,7 +225,7 @@ def test_between_rounds_neither_link_nor_restart_halts() -> None:
 @pytest.mark.parametrize(("code", "key"), [("9C", "extra_card"), ("4f", "foreign_card")])
 @pytest.mark.parametrize("dealt", ["", "9C", "9C 2D KD"])
 def test_a_card_that_cannot_be_the_shoes_halts(code: str, key: str, dealt: str) -> None:
-    table = Playing(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
+    table = TableHarness(decks=1, **{**WAYS[1], "face_up_after_ms": 0})
     table.connect()
     table.hello(resumed=False, decks=1)
     table.load(decks=1)
@@ -259,7 +259,7 @@ def test_a_shoes_fault_in_a_round_halts_and_between_rounds_is_told() -> None:
 
 
 def test_cards_without_a_shoe_are_kept_and_asked_about() -> None:
-    table = Playing(**WAYS[1])
+    table = TableHarness(**WAYS[1])
     table.connect()
     table.draw("9C")
     table.draw("8C")

@@ -11,43 +11,42 @@ from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.ledger_requests import BANKER_WINS, NUMBERS, PLAYER_WINS, STAFFED, TIE
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import IMPLIED, betting, playing, secret
+from shoe_testing.tables import IMPLIED, TableHarness, betting_table, restricted_data, wager_table
 
 LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 1000}
 FIVE_FOUR = {"tiger": "returned", "fa_fa_fabulous_4": "returned"}
 SETTLED = {"immortal_dragon_tiger": "5.14"}
 
 
-def closed(game: str = "tiger", **stakes: int) -> Playing:
+def closed(game: str = "tiger", **stakes: int) -> TableHarness:
     """No more bets; ann at seat 3 has these wagers."""
-    table = betting(LIMITS, name=game)
+    table = betting_table(LIMITS, name=game)
     for wager, amount in stakes.items():
         table.does("place_wager", player="ann", seat=3, wager=wager, amount=amount)
     table.does("no_more_bets")
     return table
 
 
-def declares(table: Playing, key: str, *what: object, **more: Any) -> None:
+def declares(table: TableHarness, key: str, *what: object, **more: Any) -> None:
     """``what`` is the wager, and the amount where one is named; of ann, at seat 3."""
     names: dict[str, Any] = dict(zip(("wager", "amount"), what, strict=False))
     table.does("declare", key=key, reason="seen", player="ann", seat=3, **names, **more)
 
 
-def resolved(table: Playing) -> dict[str, Any]:
+def resolved(table: TableHarness) -> dict[str, Any]:
     found = [d for d in table.told("irregularity.resolved") if d["key"] in RECORDED]
     return {d["key"]: (d["how"], d["rule"]) for d in found}
 
 
-def finishes(table: Playing, rounds: dict[str, str]) -> list[dict[str, Any]]:
+def finishes(table: TableHarness, rounds: dict[str, str]) -> list[dict[str, Any]]:
     """The rest of the round; the lines of its settlement."""
-    before = len(secret(table, "wager.settled"))
+    before = len(restricted_data(table, "wager.settled"))
     table.deal(rounds[table.game.deck.name])
     table.finish()
-    return secret(table, "wager.settled")[before:]
+    return restricted_data(table, "wager.settled")[before:]
 
 
-def to_its_outcome(table: Playing, rounds: dict[str, str]) -> None:
+def to_its_outcome(table: TableHarness, rounds: dict[str, str]) -> None:
     table.deal(rounds[table.game.deck.name])
     table.turn_over()
     table.does("announce_totals")
@@ -105,7 +104,7 @@ def test_where_no_wagers_are_recorded_a_late_one_is_recorded_by_its_declaration_
 ) -> None:
     table = closed()
     table.does("declare", key=key, reason="a hand came late", position="dealer")
-    raised = secret(table, "irregularity.raised")[-1]
+    raised = restricted_data(table, "irregularity.raised")[-1]
     assert (english(raised["seen"]), raised["key"]) == ("a hand came late", key)
     assert "hand" not in english(table.told("irregularity.raised")[-1]["seen"])
     assert table.now.wagers.standing == ()
@@ -147,7 +146,7 @@ def test_under_the_minimum_is_settled_once_for_each_player_and_later_ones_go_bac
         declares(table, "under_minimum", "player", 40)
     assert resolved(table) == {}
     table.does("settle")
-    assert secret(table, "wager.settled")[-1]["pays"] == 40
+    assert restricted_data(table, "wager.settled")[-1]["pays"] == 40
     assert resolved(table) == {"under_minimum": ("once", rule)}
     for _ in range(2):
         table.open_round()
@@ -187,13 +186,13 @@ def test_a_void_returns_what_was_declared_too() -> None:
     table.fails()
     table.rules("void")
     assert resolved(table) == {"over_maximum": ("returned", "6.1")}
-    assert secret(table, "wager.settled")[-1]["returned"] == 1500
+    assert restricted_data(table, "wager.settled")[-1]["returned"] == 1500
 
 
 @pytest.mark.parametrize("game", STAFFED)
 @pytest.mark.parametrize(("key", "amount"), [("under_minimum", 40), ("over_maximum", 1500)])
 def test_what_an_earlier_round_settled_stays_settled(game: str, key: str, amount: int) -> None:
-    table = playing(LIMITS, name=game)
+    table = wager_table(LIMITS, name=game)
     declares(table, key, "player", amount, earlier=True)
     rule = SETTLED.get(game, "5.16")
     assert resolved(table) == {key: ("earlier_settled", rule)}
@@ -232,7 +231,7 @@ def test_late_chips_go_back_and_the_rest_plays_in_whichever_order_it_is_declared
         table.does("settle")
     else:
         finishes(table, PLAYER_WINS if wins else BANKER_WINS)
-    (line,) = secret(table, "wager.settled")
+    (line,) = restricted_data(table, "wager.settled")
     assert line["applied"] == [{"key": "late_wager", "end": late, "rule": "5.4"}]
     assert line["stake"] == 1200
     assert (line["pays"] > 0, line["collected"]) == ((True, 0) if wins else (False, 900))
@@ -287,7 +286,7 @@ def test_what_is_not_so_without_the_late_chips_is_not_recorded(
 
 def test_among_equals_found_chips_that_were_late_leave_the_order_as_it_was() -> None:
     """In Method A the cards go to whoever had as much first (3.10.4)."""
-    table = betting(LIMITS, method="A")
+    table = betting_table(LIMITS, method="A")
     for player, seat in (("ann", 3), ("bob", 5)):
         table.does("place_wager", player=player, seat=seat, wager="player", amount=900)
     table.does("no_more_bets")
@@ -303,9 +302,9 @@ def test_whose_wager_was_found_is_not_public() -> None:
     declares(table, "under_minimum", "player", 40)
     finishes(table, PLAYER_WINS)
     assert "ann" not in repr([e.data for e in table.public])
-    told = secret(table, "irregularity.resolved")[-1]
+    told = restricted_data(table, "irregularity.resolved")[-1]
     assert told["player"] == "ann"
-    assert secret(table, "wager.accepted")[-1]["act"] == "found"
+    assert restricted_data(table, "wager.accepted")[-1]["act"] == "found"
 
 
 # What cannot be declared.
@@ -344,7 +343,7 @@ def test_what_does_not_hold_is_not_recorded(asked: dict[str, Any], why: str) -> 
 @pytest.mark.parametrize("key", sorted(RECORDED))
 def test_nothing_is_declared_of_wagers_while_they_may_still_be_changed(key: str) -> None:
     stake: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "tie", "amount": 5}
-    table = playing(LIMITS)
+    table = wager_table(LIMITS)
     between = table.asks("declare", key=key, reason="r", **stake)
     assert (between.error or "").startswith("no round is open")
     table.does("place_your_bets")
@@ -364,7 +363,7 @@ ROYAL: dict[str, Any] = {**IMPLIED, "name": "dragon_bonus_royal", "method": None
 
 
 def test_the_royal_game_clears_all_bets_until_the_deal() -> None:
-    table = playing(**ROYAL)
+    table = wager_table(**ROYAL)
     for wager in ("player", "tie"):
         table.does("place_wager", player="ann", seat=1, wager=wager, amount=50)
     takes = [t["command"] for t in status(table.now, table.game, table.settings)["takes"]]
@@ -384,7 +383,7 @@ def test_the_royal_game_clears_all_bets_until_the_deal() -> None:
 
 @pytest.mark.parametrize("game", STAFFED)
 def test_a_game_whose_file_does_not_say_so_clears_no_bets(game: str) -> None:
-    table = betting(name=game)
+    table = betting_table(name=game)
     answer = table.asks("clear_bets")
     assert answer.error == f"in {game} wagers are withdrawn one by one"
     takes = [t["command"] for t in status(table.now, table.game, table.settings)["takes"]]

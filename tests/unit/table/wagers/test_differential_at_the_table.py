@@ -11,32 +11,23 @@ from firmware_proto.commands import Locked
 from firmware_proto.events import CardsDrawn
 from shoe_ctl.table.status import status
 from shoe_testing.ledger_requests import NUMBERS, PLAYER_WINS, STAFFED
-from shoe_testing.tables import SHIFT, Playing
-from shoe_testing.wager_tables import IMPLIED, betting, playing, secret
-
-LIMITS: dict[str, Any] = {"minimum": 100, "maximum": 2000, "differential": 500}
-UNEVEN = (("ann", 1, "player", 1000), ("ben", 2, "player", 600), ("cho", 3, "banker", 300))
-
-
-def exceeded(game: str = "tiger", method: str = "B") -> Playing:
-    """No more bets: Player 1600 against Banker 300, where 500 is allowed."""
-    table = betting(LIMITS, name=game, method=method)
-    for player, seat, wager, amount in UNEVEN:
-        table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
-    table.does("place_wager", player="dan", seat=4, wager="tie", amount=900)
-    table.does("no_more_bets")
-    return table
-
-
-def decides(table: Playing, choice: str, who: str = "", *amount: int, **more: Any) -> None:
-    wager = next((w for w in UNEVEN if w[0] == who), None)
-    if wager is not None:
-        more |= {"player": who, "seat": wager[1], "wager": wager[2]}
-    more |= {"amount": amount[0]} if amount else {}
-    table.does("decide", choice=choice, **{"position": "dealer", **more})
+from shoe_testing.table_situations import (
+    DIFFERENTIAL_LIMITS,
+    UNEVEN_STAKES,
+    decide_differential,
+    exceeded_table,
+)
+from shoe_testing.tables import (
+    IMPLIED,
+    SHIFT,
+    TableHarness,
+    betting_table,
+    restricted_data,
+    wager_table,
+)
 
 
-def ended(table: Playing) -> list[tuple[str, str]]:
+def ended(table: TableHarness) -> list[tuple[str, str]]:
     return [(d["how"], d["rule"]) for d in table.told("irregularity.resolved")]
 
 
@@ -45,9 +36,9 @@ def ended(table: Playing) -> list[tuple[str, str]]:
 EVEN = (("ann", 1, "player", 1900), ("ben", 2, "banker", 1600))
 
 
-def even(codes: str = "", game: str = "tiger", **given: Any) -> Playing:
+def even(codes: str = "", game: str = "tiger", **given: Any) -> TableHarness:
     """No more bets: Player 1900 against Banker 1600, and these cards."""
-    table = betting(LIMITS, name=game, **given)
+    table = betting_table(DIFFERENTIAL_LIMITS, name=game, **given)
     for player, seat, wager, amount in EVEN:
         table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
     table.does("no_more_bets")
@@ -55,13 +46,13 @@ def even(codes: str = "", game: str = "tiger", **given: Any) -> Playing:
     return table
 
 
-def declares(table: Playing, key: str, amount: int) -> None:
+def declares(table: TableHarness, key: str, amount: int) -> None:
     """Of ann's wager on Player."""
     of = {"player": "ann", "seat": 1, "wager": "player", "amount": amount}
     table.does("declare", key=key, reason="seen", **of)
 
 
-def leaves(table: Playing, who: str, key: str) -> None:
+def leaves(table: TableHarness, who: str, key: str) -> None:
     """In the window that this opens this Player withdraws all."""
     table.does("declare", key=key, reason="seen")
     if key == "power_failure":
@@ -100,7 +91,7 @@ def test_with_power_lost_before_the_first_card_it_is_looked_at_after_the_window(
 RULED = ("play_on", "void")
 
 
-def is_for_the_shift_manager(table: Playing) -> bool:
+def is_for_the_shift_manager(table: TableHarness) -> bool:
     """It is the differential, and under 6.1."""
     assert table.now.halt is not None, table.now.state
     halt = status(table.now, table.game, table.settings)["halt"]
@@ -201,7 +192,7 @@ def test_found_while_the_table_is_halted_it_waits_for_what_halts_it() -> None:
 
 @pytest.mark.parametrize("game", STAFFED)
 def test_no_more_bets_asks_the_higher_hand_to_decrease_and_frees_no_card(game: str) -> None:
-    table = exceeded(game)
+    table = exceeded_table(game)
     assert (table.now.state, table.key) == ("suspended", "table_differential")
     assert table.kinds[-3:] == ["round.bets_closed", "irregularity.raised", "table.halted"]
     assert isinstance(table.desired, Locked)
@@ -220,11 +211,11 @@ def test_no_more_bets_asks_the_higher_hand_to_decrease_and_frees_no_card(game: s
 
 @pytest.mark.parametrize("game", STAFFED)
 def test_it_ends_by_itself_with_the_change_that_meets_it(game: str) -> None:
-    table = exceeded(game)
-    decides(table, "decrease", "ann", 700)
+    table = exceeded_table(game)
+    decide_differential(table, "decrease", "ann", 700)
     assert table.key == "table_differential"
     assert table.told("irregularity.step")[-1]["differential"]["excess"] == 100
-    decides(table, "increase", "cho", 100)
+    decide_differential(table, "increase", "cho", 100)
     assert ended(table) == [("increased", NUMBERS[game]["increased"])]
     assert (table.now.state, table.kinds[-1]) == ("closed", "table.resumed")
     assert not isinstance(table.desired, Locked)
@@ -232,22 +223,22 @@ def test_it_ends_by_itself_with_the_change_that_meets_it(game: str) -> None:
     assert acts == [("decreased", -700), ("increased", 100)]
     table.deal(PLAYER_WINS[table.game.deck.name])
     table.finish()
-    assert {ln["player"]: ln["stake"] for ln in secret(table, "wager.settled")} == {
+    assert {ln["player"]: ln["stake"] for ln in restricted_data(table, "wager.settled")} == {
         "ann": 300, "ben": 600, "cho": 400, "dan": 900,
     }  # fmt: skip
 
 
 def test_a_decrease_that_meets_it_alone_ends_it_under_its_own_rule() -> None:
-    table = exceeded()
-    decides(table, "decrease", "ann", 800)
+    table = exceeded_table()
+    decide_differential(table, "decrease", "ann", 800)
     assert ended(table) == [("decreased", "5.18.1")]
 
 
 @pytest.mark.parametrize("game", STAFFED)
 def test_where_that_is_not_enough_the_pit_manager_names_what_is_removed(game: str) -> None:
-    table = exceeded(game)
-    decides(table, "decrease", "ann", 100)
-    decides(table, "insufficient")
+    table = exceeded_table(game)
+    decide_differential(table, "decrease", "ann", 100)
+    decide_differential(table, "insufficient")
     step = table.told("irregularity.step")[-1]
     assert [c["choice"] for c in step["choices"]] == ["remove", "set_aside"]
     assert step["differential"]["remove"] == [
@@ -259,20 +250,20 @@ def test_where_that_is_not_enough_the_pit_manager_names_what_is_removed(game: st
         wager="player",
     )  # fmt: skip
     assert low.needs == {"position": "pit_manager"}
-    decides(table, "remove", "ann", position="pit_manager", reason="the highest")
+    decide_differential(table, "remove", "ann", position="pit_manager", reason="the highest")
     assert ended(table) == [("removed", NUMBERS[game]["removed"])]
     assert table.now.state == "closed"
     assert table.told("wager.accepted")[-1]["act"] == "removed"
 
 
 def test_the_pit_manager_removes_on_until_neither_hand_exceeds_it() -> None:
-    table = betting(LIMITS)
+    table = betting_table(DIFFERENTIAL_LIMITS)
     for player, seat, wager, amount in (
         ("ann", 1, "player", 2000), ("cho", 3, "banker", 900), ("ben", 2, "player", 100),
     ):  # fmt: skip
         table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
     table.does("no_more_bets")
-    decides(table, "insufficient")
+    decide_differential(table, "insufficient")
     for player, seat, wager in (("ann", 1, "player"), ("cho", 3, "banker")):
         assert table.key == "table_differential"
         table.does(
@@ -305,7 +296,7 @@ def test_the_pit_manager_removes_on_until_neither_hand_exceeds_it() -> None:
 def test_what_does_not_bring_it_nearer_within_the_limits_is_refused(
     asked: dict[str, Any], why: str
 ) -> None:
-    table = exceeded()
+    table = exceeded_table()
     before = table.now.wagers
     answer = table.asks("decide", reason="r", **asked)
     assert answer.error == f"{why}"
@@ -313,7 +304,7 @@ def test_what_does_not_bring_it_nearer_within_the_limits_is_refused(
 
 
 def test_a_placement_is_never_refused_for_it() -> None:
-    table = betting(LIMITS)
+    table = betting_table(DIFFERENTIAL_LIMITS)
     table.does("place_wager", player="ann", seat=1, wager="player", amount=2000)
     assert table.now.halt is None
     table.does("place_wager", player="cho", seat=3, wager="banker", amount=1500)
@@ -322,38 +313,38 @@ def test_a_placement_is_never_refused_for_it() -> None:
 
 
 def test_in_method_a_the_cards_go_to_whoever_has_most_once_it_is_met() -> None:
-    table = exceeded(method="A")
-    decides(table, "decrease", "ann", 800)
+    table = exceeded_table(method="A")
+    decide_differential(table, "decrease", "ann", 800)
     for code in ["7D", "7C", "TS", "TH"]:
         table.draw(code)
     table.does("pass_cards", hand="player")
-    told = secret(table, "cards.passed")[-1]
+    told = restricted_data(table, "cards.passed")[-1]
     assert (told["player"], told["seat"]) == ("ben", 2)
 
 
 def test_a_card_drawn_before_it_is_met_has_no_place_until_it_is_laid_aside() -> None:
-    table = exceeded()
+    table = exceeded_table()
     table.draw("9C")
     asked: dict[str, Any] = {"player": "ann", "seat": 1, "wager": "player", "amount": 800}
     answer = table.asks("decide", choice="decrease", **asked)
     assert answer.error == "cards were drawn that have no place in the round"
-    decides(table, "set_aside", position=SHIFT, reason="it lay on the felt")
-    decides(table, "decrease", "ann", 800)
+    decide_differential(table, "set_aside", position=SHIFT, reason="it lay on the felt")
+    decide_differential(table, "decrease", "ann", 800)
     assert (table.now.state, table.now.shoe.drawn) == ("closed", 1)
 
 
 def test_what_comes_meanwhile_is_decided_first_and_leads_back_to_it() -> None:
-    table = exceeded()
+    table = exceeded_table()
     table.fails()
     table.rules("play_on")
     assert table.key == "table_differential"
     assert isinstance(table.desired, Locked)
-    decides(table, "decrease", "ann", 800)
+    decide_differential(table, "decrease", "ann", 800)
     assert table.now.state == "closed"
 
 
 def test_a_void_meanwhile_returns_all_wagers() -> None:
-    table = exceeded()
+    table = exceeded_table()
     table.fails()
     table.rules("void")
     assert (table.now.state, table.now.halt) == ("idle", None)
@@ -366,7 +357,7 @@ def test_a_void_meanwhile_returns_all_wagers() -> None:
 def test_where_no_wagers_are_recorded_staff_declare_it_and_say_how_it_was_met() -> None:
     for choices, rule in ((["decreased"], "5.18.1"), (["increased"], "5.18.2"),
                           (["insufficient", "removed"], "5.18.3")):  # fmt: skip
-        table = playing()
+        table = wager_table()
         table.open_round()
         table.does("declare", key="table_differential", reason="counted", position="dealer")
         assert isinstance(table.desired, Locked)
@@ -380,7 +371,7 @@ def test_where_no_wagers_are_recorded_staff_declare_it_and_say_how_it_was_met() 
 @pytest.mark.parametrize("game", STAFFED)
 @pytest.mark.parametrize("choice", ["play_on", "void"])
 def test_found_after_a_card_the_shift_manager_rules(game: str, choice: str) -> None:
-    table = playing(name=game)
+    table = wager_table(name=game)
     table.open_round()
     table.draw(PLAYER_WINS[table.game.deck.name].split()[0])
     table.does("declare", key="table_differential", reason="counted")
@@ -394,7 +385,7 @@ def test_found_after_a_card_the_shift_manager_rules(game: str, choice: str) -> N
 
 
 def test_where_the_first_card_closes_the_bets_it_is_found_after_a_card() -> None:
-    table = playing(LIMITS, **IMPLIED)
+    table = wager_table(DIFFERENTIAL_LIMITS, **IMPLIED)
     table.does("place_wager", player="ann", seat=1, wager="player", amount=2000)
     table.draw("9C")
     assert (table.key, table.now.halt.current.step) == ("table_differential", "ruling")
@@ -403,7 +394,7 @@ def test_where_the_first_card_closes_the_bets_it_is_found_after_a_card() -> None
 
 
 def test_the_status_shows_the_totals_and_what_may_change() -> None:
-    table = exceeded()
+    table = exceeded_table()
     told = status(table.now, table.game, table.settings)
     assert told["halt"]["differential"]["excess"] == 800
     assert told["next"]["command"] == "decide"
@@ -413,15 +404,15 @@ def test_the_status_shows_the_totals_and_what_may_change() -> None:
 
 
 def test_a_wager_is_decreased_by_its_seat_alone() -> None:
-    table = exceeded()
+    table = exceeded_table()
     table.does("decide", choice="decrease", seat=1, wager="player", amount=800, position="dealer")
-    assert secret(table, "wager.accepted")[-1]["player"] == "ann"
+    assert restricted_data(table, "wager.accepted")[-1]["player"] == "ann"
     assert table.now.halt is None
 
 
 def test_at_a_seat_where_several_players_have_the_wager_the_player_is_said() -> None:
-    table = betting(LIMITS)
-    for player, seat, wager, amount in (*UNEVEN, ("eve", 1, "player", 200)):
+    table = betting_table(DIFFERENTIAL_LIMITS)
+    for player, seat, wager, amount in (*UNEVEN_STAKES, ("eve", 1, "player", 200)):
         table.does("place_wager", player=player, seat=seat, wager=wager, amount=amount)
     table.does("no_more_bets")
     asked: dict[str, Any] = {"choice": "decrease", "seat": 1, "wager": "player", "amount": 100}

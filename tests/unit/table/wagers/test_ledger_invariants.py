@@ -24,7 +24,7 @@ from shoe_ctl.table.wagers.types import (
     Wagers,
 )
 from shoe_testing.ledger_requests import GAMES, asked, by, cards, done, rules_of, staked
-from shoe_testing.paid_rounds import PAID
+from shoe_testing.rounds import PAID
 
 PLAYERS = ("ann", "ben", "cho", "dan")
 POSITIONS = ("dealer", "pit_supervisor", "pit_manager", "surveillance")

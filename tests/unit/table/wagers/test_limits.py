@@ -10,7 +10,7 @@ import pytest
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_testing.ledger_requests import GAMES, STAFFED, rules_of
-from shoe_testing.wager_tables import playing
+from shoe_testing.tables import wager_table
 
 
 def test_a_table_without_limits_takes_anything_from_one_minor_unit() -> None:
@@ -111,7 +111,7 @@ def test_a_table_with_fewer_playing_positions_takes_no_wager_beyond_them() -> No
     rules = rules_of("tiger", "E")
     eight = type(rules)(rules.game, "E", rules.limits, positions=8)
     assert (len(rules.seats), eight.seats) == (16, tuple(range(1, 9)))
-    table = playing(layout="E", seats=8)
+    table = wager_table(layout="E", seats=8)
     table.does("place_your_bets")
     wager: dict[str, Any] = {"player": "ann", "wager": "player", "amount": 500}
     assert table.asks("place_wager", seat=9, **wager).error == "the layout has no seat 9 (2.2)"

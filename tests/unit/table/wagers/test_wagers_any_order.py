@@ -14,8 +14,7 @@ from shoe_ctl.table.irregularities.differential import DIFFERENTIAL_KEY
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.table.wagers.differential import assess
 from shoe_ctl.table.wagers.limits import WagerRules
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import IMPLIED, PLAYER_WINS, playing
+from shoe_testing.tables import IMPLIED, PLAYER_WINS, TableHarness, wager_table
 
 values = st.sampled_from(["ann", "ben", "tie", "player", "dragon", 1, 3, 99, 500, -5, None, True])
 arguments = st.dictionaries(
@@ -72,7 +71,7 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
     explicit: bool, order: list[tuple[str, Any]]
 ) -> None:
     way = {} if explicit else IMPLIED
-    table = playing({"minimum": 10, "maximum": 1000, "differential": 400}, **way)
+    table = wager_table({"minimum": 10, "maximum": 1000, "differential": 400}, **way)
     for command, args in order:
         if explicit and table.now.state == "idle":
             table.does("place_your_bets")
@@ -95,14 +94,14 @@ def test_no_minor_unit_is_lost_and_replay_tells_the_same(
     went = sum(ln["collected"] + ln["returned"] for ln in table.told("wager.settled"))
     assert came - went == sum(held.chips for held in table.now.wagers.standing)
     assert state.from_bytes(state.to_bytes(table.now)) == table.now
-    again = Playing(limits=table.settings.limits, **way)
+    again = TableHarness(limits=table.settings.limits, **way)
     for happened in table.inputs:
         again.feed(inputs.from_bytes(inputs.to_bytes(happened)))
     assert plain(again) == plain(table)
     assert again.now == table.now
 
 
-def plays_out(table: Playing, *, explicit: bool) -> None:
+def plays_out(table: TableHarness, *, explicit: bool) -> None:
     if explicit and table.now.state == "betting":
         table.does("no_more_bets")
     meets_the_differential(table)
@@ -114,7 +113,7 @@ def plays_out(table: Playing, *, explicit: bool) -> None:
     table.finish()
 
 
-def meets_the_differential(table: Playing) -> None:
+def meets_the_differential(table: TableHarness) -> None:
     """The pit manager removes what there is on the higher hand, or a ruling lets it stand."""
     if table.key == DIFFERENTIAL_KEY and table.now.halt.current.step == "ruling":
         table.rules("play_on")
@@ -130,7 +129,7 @@ def meets_the_differential(table: Playing) -> None:
         table.does("decide", choice="remove", reason="named", **named)
 
 
-def plain(table: Playing) -> bytes:
+def plain(table: TableHarness) -> bytes:
     return msgspec.json.encode(
         [(e.type, e.audience is Audience.PUBLIC, e.data, e.restricted_data) for e in table.events]
     )

@@ -11,19 +11,19 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.texts.catalogue import text as english
-from shoe_testing.tables import Playing
-from shoe_testing.wager_tables import (
+from shoe_testing.tables import (
     BANKER_WINS,
     IMPLIED,
     PLAYER_WINS,
-    bets,
-    betting,
-    playing,
-    secret,
+    TableHarness,
+    betting_table,
+    place_bet,
+    restricted_data,
+    wager_table,
 )
 
 
-def plays_out(table: Playing, codes: str) -> None:
+def plays_out(table: TableHarness, codes: str) -> None:
     table.does("no_more_bets")
     table.deal(codes)
     table.finish()
@@ -33,16 +33,16 @@ def plays_out(table: Playing, codes: str) -> None:
 
 
 def test_a_round_takes_wagers_and_settles_them_before_it_is_settled() -> None:
-    table = betting()
-    bets(table, amount=500)
+    table = betting_table()
+    place_bet(table, amount=500)
     table.does("increase_wager", player="ann", seat=3, wager="player", amount=100)
-    bets(table, "tie", 50)
-    bets(table, "banker", 1000, player="ben", seat=5)
+    place_bet(table, "tie", 50)
+    place_bet(table, "banker", 1000, player="ben", seat=5)
     table.does("decrease_wager", player="ben", seat=5, wager="banker", amount=200)
-    bets(table, "tiger", 10, player="ben", seat=5)
+    place_bet(table, "tiger", 10, player="ben", seat=5)
     table.does("withdraw_wager", player="ben", seat=5, wager="tiger")
     plays_out(table, BANKER_WINS)
-    lines = secret(table, "wager.settled")
+    lines = restricted_data(table, "wager.settled")
     assert [(ln["player"], ln["wager"], ln["result"], ln["pays"]) for ln in lines] == [
         ("ann", "player", "lose", 0),
         ("ann", "tie", "lose", 0),
@@ -57,8 +57,8 @@ def test_a_round_takes_wagers_and_settles_them_before_it_is_settled() -> None:
 
 
 def test_an_accepted_wager_is_told_with_its_change_and_what_then_stands() -> None:
-    table = betting()
-    bets(table, amount=500, on_behalf=True)
+    table = betting_table()
+    place_bet(table, amount=500, on_behalf=True)
     table.does("increase_wager", player="ann", seat=3, wager="player", amount=100, reason="asked")
     round_id = table.now.round.id
     assert table.told("wager.accepted") == [
@@ -67,14 +67,14 @@ def test_an_accepted_wager_is_told_with_its_change_and_what_then_stands() -> Non
         {"round_id": round_id, "number": 1, "act": "increased", "seat": 3, "wager": "player",
          "change": 100, "amount": 600},
     ]  # fmt: skip
-    first, second = secret(table, "wager.accepted")
+    first, second = restricted_data(table, "wager.accepted")
     assert (first["player"], first["person"], first["on_behalf"]) == ("ann", "kim", True)
     assert (second["why"], second["rule"]) == ("asked", "3.5.1")
 
 
 def test_the_public_never_learns_whose_a_wager_is() -> None:
-    table = betting()
-    bets(table, player="a-very-secret-name")
+    table = betting_table()
+    place_bet(table, player="a-very-secret-name")
     table.asks("place_wager", player="a-very-secret-name", seat=99, wager="tie", amount=5)
     plays_out(table, PLAYER_WINS)
     assert "wager.settled" in table.kinds
@@ -84,9 +84,9 @@ def test_the_public_never_learns_whose_a_wager_is() -> None:
 
 def test_the_outcome_is_what_it_is_without_wagers() -> None:
     def outcome(*, with_wagers: bool) -> dict[str, Any]:
-        table = betting()
+        table = betting_table()
         if with_wagers:
-            bets(table)
+            place_bet(table)
         plays_out(table, PLAYER_WINS)
         return table.told("round.outcome")[0]
 
@@ -94,25 +94,25 @@ def test_the_outcome_is_what_it_is_without_wagers() -> None:
 
 
 def test_nothing_of_a_round_is_left_in_the_next() -> None:
-    table = betting()
-    bets(table)
+    table = betting_table()
+    place_bet(table)
     plays_out(table, PLAYER_WINS)
     table.does("place_your_bets")
     assert table.now.wagers.standing == table.now.wagers.history == ()
-    bets(table)
-    assert secret(table, "wager.accepted")[-1]["number"] == 1
+    place_bet(table)
+    assert restricted_data(table, "wager.accepted")[-1]["number"] == 1
 
 
 # Refusals.
 
 
 def test_a_refused_wager_says_under_which_rule_and_changes_nothing() -> None:
-    table = betting({"minimum": 100})
+    table = betting_table({"minimum": 100})
     before = table.now.wagers
     answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=99)
     assert not answer.accepted
     assert answer.error == "99 on tie is under the minimum of 100 (3.5.1)"
-    (told,) = secret(table, "wager.refused")
+    (told,) = restricted_data(table, "wager.refused")
     assert (told["rule"], english(told["error"])) == (
         "3.5.1",
         "99 on tie is under the minimum of 100",
@@ -138,21 +138,21 @@ def test_a_refused_wager_says_under_which_rule_and_changes_nothing() -> None:
     ],
 )
 def test_wrong_arguments_are_refused_by_name(args: dict[str, Any]) -> None:
-    table = betting()
+    table = betting_table()
     assert not table.asks("place_wager", **args).accepted
     assert table.now.wagers.standing == ()
-    assert len(secret(table, "wager.refused")) == 1
+    assert len(restricted_data(table, "wager.refused")) == 1
 
 
 def test_what_was_asked_is_told_as_far_as_it_is_plain() -> None:
-    table = betting()
+    table = betting_table()
     table.asks("place_wager", player=None, seat={"n": [1]}, wager="tie", amount=2.5)
-    assert secret(table, "wager.refused")[0]["asked"] == {"player": None, "wager": "tie"}
+    assert restricted_data(table, "wager.refused")[0]["asked"] == {"player": None, "wager": "tie"}
 
 
 def test_a_player_may_be_a_number() -> None:
-    table = betting()
-    bets(table, player=17)
+    table = betting_table()
+    place_bet(table, player=17)
     assert table.now.wagers.standing[0].player == "17"
 
 
@@ -169,8 +169,8 @@ def test_after_no_more_bets_a_wager_is_refused_until_the_round_is_over(command: 
     wager, amount, rule = LATE[command]
     args: dict[str, Any] = {"player": "ann", "seat": 3, "wager": wager}
     args |= {} if amount is None else {"amount": amount}
-    table = betting()
-    bets(table)
+    table = betting_table()
+    place_bet(table)
     table.does("no_more_bets")
     held = table.now.wagers
     seen = set()
@@ -201,38 +201,38 @@ def test_after_no_more_bets_a_wager_is_refused_until_the_round_is_over(command: 
 def test_between_rounds_no_wager_is_taken_before_place_your_bets(command: str) -> None:
     wager, amount, _ = LATE[command]
     args: dict[str, Any] = {} if amount is None else {"amount": amount}
-    table = playing()
+    table = wager_table()
     answer = table.asks(command, player="ann", seat=3, wager=wager, **args)
     assert answer.error == "no round is open (3.1)"
-    assert secret(table, "wager.refused")[0]["round_id"] is None
+    assert restricted_data(table, "wager.refused")[0]["round_id"] is None
 
 
 def test_while_an_irregularity_is_open_in_betting_the_state_that_takes_wagers_is_named() -> None:
-    table = betting()
+    table = betting_table()
     table.fails()
     answer = table.asks("withdraw_wager", player="ann", seat=3, wager="tie")
     assert (answer.accepted, answer.needs) == (False, {"state": "betting"})
-    assert secret(table, "wager.refused") == []
+    assert restricted_data(table, "wager.refused") == []
 
 
 def test_a_stale_round_id_is_refused() -> None:
-    table = betting()
+    table = betting_table()
     answer = table.asks(
         "place_wager", player="ann", seat=3, wager="tie", amount=5, round_id="bac-07-s1-r9"
     )
     assert not answer.accepted
-    bets(table, round_id=table.now.round.id)
+    place_bet(table, round_id=table.now.round.id)
 
 
 def test_a_repeated_command_places_nothing_twice() -> None:
-    table = betting()
+    table = betting_table()
     for _ in range(2):
-        bets(table, command_id="c-1")
+        place_bet(table, command_id="c-1")
     assert [held.amount for held in table.now.wagers.standing] == [500]
 
 
 def test_a_position_outside_the_ladder_places_nothing() -> None:
-    table = betting()
+    table = betting_table()
     answer = table.asks(
         "place_wager", position="surveillance", player="ann", seat=3, wager="tie", amount=5
     )
@@ -243,27 +243,27 @@ def test_a_position_outside_the_ladder_places_nothing() -> None:
 
 
 def test_the_first_wager_opens_the_round_where_announcements_are_implied() -> None:
-    table = playing(**IMPLIED)
-    bets(table)
+    table = wager_table(**IMPLIED)
+    place_bet(table)
     assert table.kinds[-2:] == ["round.opened", "wager.accepted"]
     assert table.told("round.opened")[0]["inferred"] is True
     assert table.now.state == "betting"
-    bets(table, "tie", 5)
+    place_bet(table, "tie", 5)
     table.play(PLAYER_WINS)
     assert [line["result"] for line in table.told("wager.settled")] == ["win", "lose"]
     assert table.now.state == "idle"
 
 
 def test_a_refused_first_wager_opens_no_round() -> None:
-    table = playing({"minimum": 100}, **IMPLIED)
+    table = wager_table({"minimum": 100}, **IMPLIED)
     answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=5)
     assert answer.error is not None and "under the minimum" in answer.error
     assert (table.now.state, table.now.round, table.now.rounds) == ("idle", None, 0)
-    assert len(secret(table, "wager.refused")) == 1
+    assert len(restricted_data(table, "wager.refused")) == 1
 
 
 def test_a_round_opened_by_its_first_card_takes_no_wager_any_more() -> None:
-    table = playing(**IMPLIED)
+    table = wager_table(**IMPLIED)
     table.draw("9C")
     answer = table.asks("place_wager", player="ann", seat=3, wager="tie", amount=5)
     assert answer.error is not None and "(5.4)" in answer.error
@@ -273,9 +273,9 @@ def test_a_round_opened_by_its_first_card_takes_no_wager_any_more() -> None:
 
 
 def test_a_void_round_returns_every_wager_decided_ones_too() -> None:
-    table = betting()
-    bets(table)
-    bets(table, "tie", 50)
+    table = betting_table()
+    place_bet(table)
+    place_bet(table, "tie", 50)
     table.does("no_more_bets")
     table.deal("9C 2D KD 3H")
     table.fails()
@@ -291,8 +291,8 @@ def test_a_void_round_returns_every_wager_decided_ones_too() -> None:
 
 
 def test_a_void_while_bets_are_open_returns_them_too() -> None:
-    table = betting()
-    bets(table)
+    table = betting_table()
+    place_bet(table)
     table.fails()
     table.rules("void")
     assert [line["returned"] for line in table.told("wager.settled")] == [500]
@@ -303,8 +303,8 @@ def test_a_void_while_bets_are_open_returns_them_too() -> None:
 
 
 def test_payouts_are_rounded_and_under_minimum_is_remembered_at_the_table() -> None:
-    table = betting({"minimum": 10, "currency": {"unit": 10, "rounding": "down"}})
-    bets(table, "banker", 330)
+    table = betting_table({"minimum": 10, "currency": {"unit": 10, "rounding": "down"}})
+    place_bet(table, "banker", 330)
     plays_out(table, BANKER_WINS)
     (line,) = table.told("wager.settled")
     assert (line["pays"], line["commission"], line["odds"]) == (310, 20, "19/20")
@@ -312,7 +312,7 @@ def test_payouts_are_rounded_and_under_minimum_is_remembered_at_the_table() -> N
 
 def test_the_royal_game_caps_a_win_and_takes_one_player() -> None:
     royal = {**IMPLIED, "name": "dragon_bonus_royal", "method": None}
-    table = playing({"payout_cap": 300}, **royal)
+    table = wager_table({"payout_cap": 300}, **royal)
     table.does("place_wager", player="ann", seat=1, wager="player", amount=500)
     answer = table.asks("place_wager", player="ben", seat=1, wager="tie", amount=5)
     assert answer.error == "dragon_bonus_royal takes 1 Player at once"
@@ -324,21 +324,21 @@ def test_the_royal_game_caps_a_win_and_takes_one_player() -> None:
 
 def test_limits_that_the_game_has_no_place_for_make_no_table() -> None:
     with pytest.raises(InputRefused, match="payout_cap: tiger knows no highest payout"):
-        playing({"payout_cap": 300})
+        wager_table({"payout_cap": 300})
 
 
 def test_a_pit_manager_restricts_the_wagers_of_an_area_from_the_next_round() -> None:
-    table = betting()
+    table = betting_table()
     low = table.asks("restrict_wagers", position="pit_supervisor", number=1)
     assert low.needs == {"position": "pit_manager"}
     table.does("restrict_wagers", position="pit_manager", number=1)
     assert table.told("wagers.restricted") == [{"number": 1, "from": "next_round", "rule": "3.7.1"}]
-    assert secret(table, "wagers.restricted")[0]["person"] == "kim"
-    bets(table)
-    bets(table, player="ben")
+    assert restricted_data(table, "wagers.restricted")[0]["person"] == "kim"
+    place_bet(table)
+    place_bet(table, player="ben")
     plays_out(table, PLAYER_WINS)
     table.does("place_your_bets")
-    bets(table)
+    place_bet(table)
     answer = table.asks("place_wager", player="ben", seat=3, wager="player", amount=5)
     assert answer.error == "seat 3 takes 1 wager on player (3.7.1)"
 
@@ -347,7 +347,7 @@ def test_a_game_may_leave_the_restriction_to_a_higher_position(tmp_path: Path) -
     rules = catalog.load("tiger").source.decode()
     variant = tmp_path / "variant.toml"
     variant.write_text(rules.replace('lowered_by = "pit', 'lowered_by = "gaming_shift'))
-    table = betting(name=str(variant))
+    table = betting_table(name=str(variant))
     answer = table.asks("restrict_wagers", position="pit_manager", number=1)
     assert answer.needs == {"position": "gaming_shift_manager"}
     table.does("restrict_wagers", position="gaming_shift_manager", number=1)
@@ -355,7 +355,7 @@ def test_a_game_may_leave_the_restriction_to_a_higher_position(tmp_path: Path) -
 
 @pytest.mark.parametrize("args", [{}, {"number": 3}, {"number": 0}, {"number": "1"}, {"n": 1}])
 def test_a_restriction_that_is_none_is_refused(args: dict[str, Any]) -> None:
-    table = betting()
+    table = betting_table()
     assert not table.asks("restrict_wagers", **args).accepted
     assert table.now.wagers.restriction_next is None
     assert table.told("wagers.restricted") == []

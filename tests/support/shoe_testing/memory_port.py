@@ -6,11 +6,14 @@ Must not know: descriptors, real time, what the host does with what it heard.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from firmware_proto.session import HostSession, ReceivedEvent
 from simulators.faults import CleanLine, Line
 from simulators.shoe.device import Device
+from simulators.table.client import Answer
 from simulators.table.dealer import Dealer
 
 _TOO_MANY_TURNS = 100_000
@@ -121,3 +124,18 @@ class MemoryPort:
             self.unplug()
             return True
         return False
+
+
+class CallClient:
+    """The same for a table in this process: ``call`` takes the line's bytes, gives the answer's."""
+
+    def __init__(self, call: Callable[[bytes], bytes]) -> None:
+        self._call = call
+
+    async def ask(self, asked: Mapping[str, Any]) -> Answer:
+        """As ``Client.ask``."""
+        answer: Answer = json.loads(self._call(json.dumps(asked).encode()))
+        return answer
+
+    async def close(self) -> None:
+        """Nothing is held."""
