@@ -56,9 +56,9 @@ PLAYED = """
 from shoe_ctl.cli.table_pages import PAGES
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.texts.catalogue import text
-from shoe_testing.tables import Playing
+from shoe_testing.tables import TableHarness
 
-table = Playing().open_shoe()
+table = TableHarness().open_shoe()
 if "announce_break" in COMMANDS:
     assert PAGES["announce_break"].summary == "Announce a break."
     low = table.asks("announce_break", minutes=5, position="dealer")
