@@ -7,10 +7,9 @@ Must not know: what such a shoe says of it, who deals, bytes, ports.
 from __future__ import annotations
 
 from firmware_proto.cards import FRENCH52, Card, Deck
-
-from .device import Device, Lamp
-from .judge import Judge, points
-from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, Stacked
+from simulators.shoe.device import Device, Lamp
+from simulators.shoe.judge import Judge, points
+from simulators.shoe.model import AS_SHUFFLED, CARDS_BEHIND_CUT, Stacked
 
 TEN = 10
 """What a ten or a court card counts when it says how many cards are burned."""
