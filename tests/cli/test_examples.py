@@ -19,7 +19,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from shoe_ctl.api.requests import Command, RedeliverRequest, StatusRequest, read_request
+from shoe_ctl.api.requests import (
+    Command,
+    RedeliverRequest,
+    ResendRequest,
+    StatusRequest,
+    read_request,
+)
 from shoe_ctl.cli import table_pages
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.games import catalog
@@ -178,6 +184,9 @@ def answer(line: bytes) -> dict[str, object]:
             return {"user": "kim", "position": "gaming_shift_manager", "tables": [held]}
         case RedeliverRequest():
             return {"redelivered": []}
+        case ResendRequest() as asked:
+            went = {"sink": asked.sink, "after": asked.after, "events": 2, "taken": 2}
+            return {"resent": {**went, "refused": 0, "waiting": 0}}
         case Command() as command:
             args = dict(command.args)
             if command.command == "declare":
