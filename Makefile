@@ -54,11 +54,11 @@ test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" h
 test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
 	@$(PYTEST) -m "not soak and not deb" $(ARGS)
 
-test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/table" hands options on
+test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/unit/table" hands options on
 	@for python in $$(bash requirements/pythons.sh); do \
 		echo "== $$python"; $(MAKE) --no-print-directory quick PYTHON="$$python" || exit 1; done
 
-quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/table" hands options on
+quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/unit/table" hands options on
 	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
 
 check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
@@ -101,7 +101,7 @@ deb: wheel man  ## build the Debian package into dist/; it installs daemon, unit
 	@$(BIN)/python debian/build.py $(ARGS)
 
 test-deb: $(OURS) $(TEST) deb  ## install, upgrade and purge the package in a Debian root of its own; wants root and debootstrap
-	@$(BIN)/python -m pytest -q -n 0 -m deb tests/deployment $(ARGS)
+	@$(BIN)/python -m pytest -q -n 0 -m deb tests/packaging $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
@@ -147,11 +147,11 @@ $(RELEASE): | $(MADE)
 	$(call install,requirements/release.txt,release)
 
 # The locked requirements as wheels, and an environment that holds them and nothing else. cobs is compiled
-# here: without the folder's name and debug information in it, its bytes are the same wherever it was built.
+# here: without debug information and the build's folders in it, its bytes are the same wherever it was built.
 $(PARTS): | $(MADE)
 	@echo "setting up: build/parts"
 	@rm -rf build/parts build/wheels
-	@CFLAGS="-g0 -O2" $(PIP) wheel --require-hashes --no-deps --no-build-isolation --no-cache-dir \
+	@CC=cc LDSHARED="cc -shared" CFLAGS="-g0 -O2" $(PIP) wheel --require-hashes --no-deps --no-build-isolation --no-cache-dir \
 		-w build/wheels -r requirements/run.txt
 	@sed -nE 's/^([a-z0-9-]+==[^ ]+) .*/\1/p' requirements/run.txt > build/wheels/requirements.txt
 	@$(BIN)/python -m venv --without-pip build/parts

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench import _bulk
 from bench._shoe import NEVER_MS, simulated_shoe
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import of_plain
@@ -37,6 +36,7 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
+from shoe_testing import bulk_journal
 
 SHORT_ROUNDS = 10_000
 VERIFIED_A_S = 300_000
@@ -71,7 +71,7 @@ class Figure:
         return self.value <= self.promised if self.at_most else self.value >= self.promised
 
 
-def verifying(made: _bulk.Made, passes: int) -> list[Figure]:
+def verifying(made: bulk_journal.Made, passes: int) -> list[Figure]:
     """The best of a few passes: a shared machine only ever makes one slower."""
     trusted = frozenset({made.signer.public_key})
     rates, worked = [], []
@@ -106,11 +106,11 @@ async def restarted(path: Path, port: str) -> float:
             "journal": {"path": str(path)},
             "table": [
                 {
-                    "id": _bulk.TABLE,
+                    "id": bulk_journal.TABLE,
                     "game": "tiger",
                     "announcements": "implied",
                     "method_b": {"faces": "face_up", "face_up_after_ms": 0},
-                    "shoe": {"profile": _bulk.PROFILE, "port": port},
+                    "shoe": {"profile": bulk_journal.PROFILE, "port": port},
                 }
             ],
         },
@@ -124,7 +124,7 @@ async def restarted(path: Path, port: str) -> float:
         waiting = asyncio.create_task(ready.wait())
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         took_ms = (time.perf_counter() - began) * 1000
-        known = daemon.runners[_bulk.TABLE].controller.state if daemon.runners else None
+        known = daemon.runners[bulk_journal.TABLE].controller.state if daemon.runners else None
         for task in (serving, waiting):
             task.cancel()
         await asyncio.wait({serving, waiting})
@@ -136,7 +136,7 @@ async def restarted(path: Path, port: str) -> float:
 def restarting(path: Path) -> list[Figure]:
     """A few restarts, the first of which imports what is imported late."""
     took = []
-    with simulated_shoe(_bulk.PROFILE, NEVER_MS) as port:
+    with simulated_shoe(bulk_journal.PROFILE, NEVER_MS) as port:
         for _ in range(RESTARTS):
             forget(path)
             took.append(asyncio.run(restarted(path, port)))
@@ -240,8 +240,8 @@ def deal_on(folder: str, rounds: int) -> float:
     """
     path = Path(folder, "dealt.db")
     key, warm = open_signer(path, None), None
-    with _bulk.opened(path) as table:
-        for _ in _bulk.heard_by(table, key):
+    with bulk_journal.opened(path) as table:
+        for _ in bulk_journal.heard_by(table, key):
             dealt = table.controller.state.rounds
             if warm is None and dealt >= rounds / 3:
                 warm = resident_mb()
@@ -257,12 +257,14 @@ def remembering(folder: Path, rounds: int) -> list[Figure]:
     return [Figure(f"memory added, {rounds * 2 // 3:,} rounds", added, "MB", ADDED_MB)]
 
 
-def measure(folder: Path, rounds: int, dealt: int, passes: int) -> tuple[_bulk.Made, list[Figure]]:
+def measure(
+    folder: Path, rounds: int, dealt: int, passes: int
+) -> tuple[bulk_journal.Made, list[Figure]]:
     """Everything, on journals made in this folder."""
     began = time.perf_counter()
-    long = _bulk.make(folder / "long.db", rounds)
+    long = bulk_journal.make(folder / "long.db", rounds)
     took_s = time.perf_counter() - began
-    short = _bulk.make(folder / "short.db", SHORT_ROUNDS)
+    short = bulk_journal.make(folder / "short.db", SHORT_ROUNDS)
     figures = [Figure("made", long.records / took_s, "records/s")]
     figures += verifying(long, passes)
     figures += restarting(long.path)
@@ -296,7 +298,7 @@ def main() -> int:
     return 0 if all(figure.held for figure in figures) else 1
 
 
-def report(made: _bulk.Made, figures: list[Figure], *, as_json: bool) -> None:
+def report(made: bulk_journal.Made, figures: list[Figure], *, as_json: bool) -> None:
     """One JSON object, or a table."""
     if as_json:
         rows = [

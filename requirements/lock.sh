@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Pins every requirement with the hashes of all its files, for each Python that is supported.
 # In: pyproject.toml and build.in. Out: the .txt files beside this one. Arguments go to pip-compile.
-# No index, path or option of this machine may get into them: tests/house holds that.
+# No index, path or option of this machine may get into them: tests/packaging holds that.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -163,8 +163,8 @@ def seed(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture(scope="session")
 def commands() -> Iterator[object]:
-    """What ``tests.command_server.run_command`` needs: one process that has loaded all commands."""
-    from tests.command_server import shared_server
+    """What ``run_command`` of ``shoe_testing`` needs: one process that has loaded all commands."""
+    from shoe_testing.command_server import shared_server
 
     with shared_server() as server:
         yield server

@@ -1,7 +1,7 @@
 """Runs all tests several times, demos, and a program that opens terminals quickly, side by side.
 
     python -m tests.side_by_side                      # 3 times make test, ten demos
-    python -m tests.side_by_side --tests 3 'nice .venv/bin/python -m pytest -q -n0 tests/link'
+    python -m tests.side_by_side --tests 3 'nice .venv/bin/python -m pytest -q -n0 tests/unit/link'
 
 In: how many of each. Out: what failed, how many terminals were opened; exit code 1 if anything
 failed, or if anybody wrote into a terminal that is not his or set it otherwise. The kernel gives

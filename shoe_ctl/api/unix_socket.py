@@ -197,9 +197,12 @@ class _Talk:
             if not self._stopping:  # else this is how it ends
                 raise
         except TimeoutError:
-            log.warning("socket: user %d left an answer unread and was cut off", uid)
+            log.warning(
+                "socket: client disconnected: uid=%d reason=write_timeout (%g s)",
+                *(uid, self._patience_s),
+            )
         except OSError as error:
-            log.debug("socket: user %d is gone: %s", uid, error)
+            log.debug('socket: client disconnected: uid=%d reason="%s"', uid, error)
         finally:
             self._talks.discard(task)
             self._open -= Counter({uid: 1})
@@ -241,7 +244,8 @@ class _Talk:
         if caller is None:
             first = uid not in self._turned_away
             self._turned_away.add(uid)
-            log.log(logging.WARNING if first else logging.DEBUG, "socket: user %d refused", uid)
+            level = logging.WARNING if first else logging.DEBUG
+            log.log(level, "socket: client refused: uid=%d reason=not_configured", uid)
             return f"user id {uid} has no position at this daemon's tables"
         if self._open[uid] > MOST_CONNECTIONS:
             return f"user {caller.user} has {MOST_CONNECTIONS} connections open already"
@@ -255,7 +259,7 @@ class _Talk:
         except ShoeCtlError as error:
             return _refused(str(error))
         except Exception:
-            log.exception("socket: a request could not be answered")
+            log.exception("socket: request failed: user=%s", caller.user)
             return _refused("this could not be answered; the daemon's log says why")
 
     async def _say(self, writer: asyncio.StreamWriter, answer: Mapping[str, Any]) -> None:

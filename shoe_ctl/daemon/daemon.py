@@ -187,11 +187,11 @@ class Daemon:
         self.outage = self._marker.found()
         if self.outage is not None:
             log.warning(
-                "an earlier daemon ended while nothing could be stored: %s", self.outage.what
+                'storage: an earlier daemon ended during a fault: reason="%s"', self.outage.what
             )
         replaced = was_replaced(self._path)
         if replaced:
-            log.warning("journal %s was copied or put back: all of it is verified", self._path)
+            log.warning("journal: copied or restored: path=%s. All of it is verified.", self._path)
         try:
             if self.outage is not None or replaced:
                 store = await self._reopening.at_once()
@@ -259,14 +259,16 @@ class Daemon:
         gone_on = LossRuling(
             epoch=self._environment.epoch(),
             t_us=now_us,
-            lost=tuple(doubt.what for doubt in doubtful.doubts),
+            lost=tuple(doubt.what for doubt in doubtful.evidence),
             ruling=ruling,
         )
         with self._environment.thread("journal-again") as opener:
             store = await asyncio.get_running_loop().run_in_executor(
-                opener, self._open_verified, AcceptedLoss(doubtful.doubts, gone_on)
+                opener, self._open_verified, AcceptedLoss(doubtful.evidence, gone_on)
             )
-        log.warning("journal %s goes on under epoch %s; %s", self._path, gone_on.epoch, why)
+        log.warning(
+            'journal: loss accepted: path=%s epoch=%s ruling="%s"', self._path, gone_on.epoch, why
+        )
         return store
 
     def _open_verified(self, accepted: AcceptedLoss | None) -> Store:
@@ -427,8 +429,8 @@ class Daemon:
         await sleep(self._clock, COMPARED_WITHIN_S)
         if runner.doubt is None and runner.table in gate.waiting:
             log.warning(
-                "%s: its shoe was not heard of in %g s: events go out without being compared with "
-                "what it has",
+                "%s: shoe not compared: waited_s=%g. Events are published without comparing them "
+                "with the shoe's own record.",
                 runner.table, COMPARED_WITHIN_S,
             )  # fmt: skip
             gate.open(runner.table)
@@ -442,8 +444,8 @@ class Daemon:
         load = partial(signing.open_signer, *key, new_key=self._new_key)
         if store.last_n == 0 and signing.key_path(store.path).exists():
             log.warning(
-                "journal %s is begun anew beside an old key: events are numbered from 1 again, "
-                "under another source",
+                "journal: created beside an old key: path=%s. Events are numbered from 1 again, "
+                "under another source.",
                 store.path,
             )
         every_s = self._config.journal.checkpoint_every_s
@@ -459,9 +461,7 @@ class Daemon:
         """Run the table's link, where the storage had failed once a person said *resume*."""
         if runner.held:
             where = self._resume_hint
-            log.warning(
-                "%s: storage failed: waits until a person says resume%s", runner.table, where
-            )
+            log.warning("%s: waiting for resume: reason=storage_fault%s", runner.table, where)
             readiness.reached(runner.table)
             await runner.released()
             must_open = False
@@ -631,7 +631,7 @@ async def flush(runners: Sequence[TableRunner], checkpointer: Checkpointer | Non
         if checkpointer is not None:
             await checkpointer.sign()
     except JournalError as error:
-        log.error("%s: the last records are not stored", error)  # noqa: TRY400 - one line
+        log.error('journal: last records not stored: reason="%s"', error)  # noqa: TRY400 - one line
 
 
 def root_cause(errors: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -171,7 +171,7 @@ async def place_new_sinks(
             starts = [current_shoe_start(reader, table) for table in tables]
             n = min([n, *(start - 1 for start in starts if start is not None)])
         await journal.move_cursor(named.name, n)
-        log.info("sink %s begins behind record %d", named.name, n)
+        log.info("sink %s: new: after_record=%d", named.name, n)
 
 
 @asynccontextmanager
@@ -226,7 +226,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 pump.stop()
             for ended in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(ended, Exception) and store.failure is None:
-                    log.error("a sink stopped: %s", ended)
+                    log.error('sinks: one stopped: reason="%s"', ended)
 
 
 async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
@@ -280,7 +280,7 @@ class _SinkAlarm:
         """The sink does not take this event, record ``n``: its table is told."""
         envelope = _envelope.decode(event)
         if (table := await self._alarm.table_of(envelope)) is None:
-            log.error("sink %s will not take event %s: %s", self._sink, envelope.id, why)
+            log.error('sink %s: event rejected: id=%s reason="%s"', self._sink, envelope.id, why)
         else:
             await table.parked(self._sink, self._sees, n, envelope, why)
 

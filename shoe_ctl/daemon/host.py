@@ -121,7 +121,7 @@ class ServiceManager:
         except OSError as error:
             if not self._failed_once:
                 self._failed_once = True
-                log.warning("the service manager cannot be told: %s", error)
+                log.warning('service manager: not reachable: reason="%s"', error)
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def service_manager(environment: Mapping[str, str], pid: int) -> Iterator[Servic
     """
     address = environment.get("NOTIFY_SOCKET")
     if address is not None and not address.startswith(("/", "@")):
-        log.warning("NOTIFY_SOCKET names no local socket: %s", address)
+        log.warning("service manager: NOTIFY_SOCKET ignored: value=%s is no local socket", address)
         address = None
     manager = ServiceManager(address, _watchdog_s(environment, pid))
     try:
@@ -146,6 +146,6 @@ def _watchdog_s(environment: Mapping[str, str], pid: int) -> float | None:
     if wanted is None or (whose is not None and whose != str(pid)):
         return None
     if not (wanted.isascii() and wanted.isdigit()) or int(wanted) == 0:
-        log.warning("WATCHDOG_USEC is no time: %s", wanted)
+        log.warning("service manager: WATCHDOG_USEC ignored: value=%s is no duration", wanted)
         return None
     return int(wanted) / 1_000_000

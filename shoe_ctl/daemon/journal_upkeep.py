@@ -94,11 +94,13 @@ class Retention:
         try:
             steps = await loop.run_in_executor(self._executor, self._exported, now_us)
         except JournalError as error:
-            log.error("journal: nothing is taken out: %s", error)  # noqa: TRY400 - one clear line
+            log.error(  # noqa: TRY400 - one clear line
+                'journal: export failed: reason="%s". No records are removed.', error
+            )
             return
         for begins in steps:
-            await self._journal.take_out(begins, signer, now_us)
-            log.info("journal: begins at record %d now", begins.n)
+            await self._journal.truncate_before(begins, signer, now_us)
+            log.info("journal: old records removed: first_record=%d", begins.n)
 
     def _exported(self, now_us: int) -> list[AnchorRecord]:
         with closing(self._open_reader()) as reader:
@@ -158,7 +160,7 @@ def _file(reader: Reader, path: Path, kept: export.Selection) -> None:
     except OSError as error:
         raise JournalError(f"{path.parent} cannot be made: {error.strerror}") from None
     export.write_export(reader, kept, path)
-    log.info("journal: exported %s", path)
+    log.info("journal: exported: path=%s", path)
 
 
 def _steps(reader: Reader, begins: Anchor, upto: int) -> Iterator[AnchorRecord]:
@@ -239,7 +241,7 @@ class Checkpointer:
         n = await self._journal.checkpoint(self._signer, self._clock.wall_us())
         if n is not None:
             key = self._signer.public_key.hex()
-            log.info("journal: records up to %d are signed with %s", n - 1, key)
+            log.info("journal: signed: last_record=%d public_key=%s", n - 1, key)
         return self._signer
 
     async def _loaded(self) -> Signer:

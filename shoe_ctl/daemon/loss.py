@@ -142,7 +142,8 @@ class AwaitedRuling:
         except RulingRefused as error:
             return _refusal(asked, error)
         log.warning(
-            "%s by %s as %s through user %s, with %s: %s",
+            'journal: ruling given: command=%s person="%s" position=%s user=%s consented_by="%s" '
+            'reason="%s"',
             COMMAND, given.person, given.position, caller.user, given.consented_by, given.reason,
         )  # fmt: skip
         if not self._ruling.done():
@@ -306,7 +307,7 @@ class LossRulings:
                 runner.begin_epoch(group, epoch)
             await self._commit(others, group)
             self._open.epoch = epoch
-            log.warning("the other tables go on under epoch %s", epoch)
+            log.warning("journal: other tables go on: epoch=%s", epoch)
 
     async def rule(self, at: str, command: TableCommand, highest: str | None) -> Answer | None:
         """Take a ruling that was given at table ``at``; None where nothing is left to rule on.
@@ -355,7 +356,7 @@ class LossRulings:
             runner.begin_epoch(group, gone_on.epoch)
             runner.restore(group, what, command if runner.table == at else None)
         await self._commit(runners, group)
-        log.warning("every table goes on under epoch %s; %s", gone_on.epoch, why)
+        log.warning('journal: loss accepted: epoch=%s ruling="%s"', gone_on.epoch, why)
         self._gate.open_all()
         self._open.end()
 

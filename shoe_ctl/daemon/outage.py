@@ -89,7 +89,7 @@ class JournalReopener:
     def failed(self, error: JournalError) -> None:
         """Log why the storage does not work."""
         level = logging.DEBUG if str(error) == self._logged else logging.WARNING
-        log.log(level, "storage fails: %s; trying again", error)
+        log.log(level, 'storage: fault: reason="%s". Retrying.', error)
         self._logged = str(error)
 
     def _attempt(self) -> _Attempt:
@@ -172,7 +172,7 @@ class _Attempt:
         except BaseException:
             store.close()
             raise
-        log.info("journal %s: opened again, %d records verified", self._path, found.records)
+        log.info("journal: reopened: path=%s records_verified=%d", self._path, found.records)
         return store
 
     def _refuse_damaged(self, found: Verification) -> None:
@@ -213,8 +213,8 @@ class OutageMarker:
         noted = [place for place in self.places if _write_note(place, outage)]
         if not noted:
             log.error(
-                "that nothing can be stored could not be noted anywhere: if this daemon ends now, "
-                "the next one asks nobody to resume"
+                "storage: fault not marked in any place. If this daemon ends now, the next one "
+                "asks nobody to resume."
             )
 
     def clear(self) -> None:
@@ -224,7 +224,8 @@ class OutageMarker:
                 place.unlink(missing_ok=True)
             except OSError as error:
                 log.warning(
-                    "%s cannot be removed (%s): the next start asks people to resume once more",
+                    'storage: mark not removed: path=%s reason="%s". The next start asks people to '
+                    "resume once more.",
                     place, error.strerror,
                 )  # fmt: skip
 
@@ -245,13 +246,13 @@ def _write_note(place: Path, outage: Outage) -> bool:
     try:
         fd = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        log.warning("%s cannot be made: %s", place, error.strerror)
+        log.warning('storage: mark not created: path=%s reason="%s"', place, error.strerror)
         return False
     try:
         os.write(fd, msgspec.json.encode(outage) + b"\n")
         os.fsync(fd)
     except OSError as error:
-        log.warning("%s is empty or may not last: %s", place, error.strerror)
+        log.warning('storage: mark may not last: path=%s reason="%s"', place, error.strerror)
     finally:
         os.close(fd)
     return True
@@ -265,7 +266,7 @@ def _read_note(place: Path) -> Outage | None:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:  # nor can the journal be there: it says so itself
             return None
-        log.warning("%s cannot be looked at: %s", place, error.strerror)
+        log.warning('storage: mark not readable: path=%s reason="%s"', place, error.strerror)
         return None
     try:
         return msgspec.json.decode(place.read_bytes(), type=Outage)

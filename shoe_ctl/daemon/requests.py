@@ -247,7 +247,7 @@ class RequestHandler:
             )
         resend = await sink.resend(after)
         log.info(
-            "sink %s: %d events behind %s are offered again: user %s",
+            "sink %s: resend started: events=%d after=%s user=%s",
             asked.sink, resend.events, after, caller.user,
         )  # fmt: skip
         await asyncio.wait([resend.done], timeout=OFFERED_WITHIN_S)
@@ -278,7 +278,7 @@ class RequestHandler:
             for sink, records in parked.items()
             for n in sorted(records)
         }
-        log.info("%d parked events are offered again: user %s", len(offers), caller.user)
+        log.info("sinks: redelivery started: events=%d user=%s", len(offers), caller.user)
         if offers:
             await asyncio.wait(offers.values(), timeout=OFFERED_WITHIN_S)
         went = {sink: Counter(taken=0, refused=0, waiting=0) for sink in parked}
@@ -300,9 +300,10 @@ class RequestHandler:
         answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
-            "%s: %s by %s as %s through user %s: %s",
-            asked.table, asked.command, asked.person, asked.position, caller.user,
-            "done" if answer.error is None else text(answer.error),
+            '%s: command %s: command=%s person="%s" position=%s user=%s%s',
+            asked.table, "accepted" if answer.error is None else "refused",
+            asked.command, asked.person, asked.position, caller.user,
+            "" if answer.error is None else f' reason="{text(answer.error)}"',
         )  # fmt: skip
         if answer.error is not None:
             alone = "consent" in answer.needs and not self._people.others(caller)
@@ -368,7 +369,7 @@ def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message 
     ):
         return None
     log.warning(
-        "%s: %s as %s refused: user %s acts up to %s",
+        "%s: command refused: command=%s position=%s user=%s highest_position=%s",
         asked.table, asked.command, asked.position, caller.user, caller.position,
     )  # fmt: skip
     return message(

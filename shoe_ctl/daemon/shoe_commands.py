@@ -73,7 +73,7 @@ class ShoeCommandSender:
         if self._keys is None or device_id is None:
             return asked  # the table says what is wrong with that
         try:
-            await self._run(self._keys.read_again)
+            await self._run(self._keys.reload)
             key_id = self._chosen(self._keys, device_id, named)
         except ConfigError as error:
             raise InputRefused(f"rotate_key: {error}") from None
@@ -137,8 +137,13 @@ class ShoeCommandSender:
         self._proved[proof.device_id] = proof.key_id
         try:
             if await self._run(keys.retire_before, proof.device_id, proof.key_id):
-                log.info("%s: key %d is proved, older ones are retired",
-                         proof.device_id, proof.key_id)  # fmt: skip
+                log.info(
+                    "keys: older keys retired: shoe=%s proved_key_id=%d",
+                    proof.device_id, proof.key_id,
+                )  # fmt: skip
         except ConfigError as error:
-            log.warning("%s: older keys than %d are retired until the next start only: %s",
-                        proof.device_id, proof.key_id, error)  # fmt: skip
+            log.warning(
+                'keys: key_file not changed: shoe=%s proved_key_id=%d reason="%s". Older keys are '
+                "retired until the next start only.",
+                proof.device_id, proof.key_id, error,
+            )  # fmt: skip

@@ -448,7 +448,10 @@ class TableRunner:
                     )
                     compare.expected = False
                 lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
-                log.warning("%s: %s; it is met anew", self.table, lost)
+                log.warning(
+                    "%s: events lost: shoe=%s first=%d last=%d. The connection is opened again.",
+                    self.table, said.device_id, stored + 1, said.seq,
+                )  # fmt: skip
                 self._unknown_device = said.device_id
                 self._connection.drop(lost)
                 return False
@@ -548,7 +551,7 @@ class TableRunner:
         try:
             return happened, self.controller.handle(happened)
         except Exception as error:
-            log.exception("%s: an input could not be handled", self.table)
+            log.exception("%s: input failed: type=%s", self.table, type(happened).__name__)
             what = f"{type(error).__name__}: {error}"
             fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
             return fault, self.controller.handle(fault)

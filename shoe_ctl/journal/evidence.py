@@ -53,15 +53,15 @@ class PossibleLoss(JournalError):
     The line says what shows it and what to do.
     """
 
-    def __init__(self, path: Path, doubts: Sequence[Evidence]) -> None:
+    def __init__(self, path: Path, evidence: Sequence[Evidence]) -> None:
         self.path = path
-        self.doubts = tuple(doubts)
+        self.evidence = tuple(evidence)
         super().__init__(f"{self.what}; {WHAT_TO_DO}")
 
     @property
     def what(self) -> str:
         """The evidence in one line."""
-        shown = "; ".join(doubt.what for doubt in self.doubts)
+        shown = "; ".join(doubt.what for doubt in self.evidence)
         return f"journal {self.path} may have lost its newest records: {shown}"
 
 

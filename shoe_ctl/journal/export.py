@@ -138,7 +138,7 @@ def _wrong(path: Path, kept: Selection) -> str | None:
         last = kept.upto if kept.ends is None else kept.ends
     bad = found.first_bad
     if bad is not None:
-        return f"record {bad.n}, {bad.why}"
+        return f"record {bad.n}, {bad.text}"
     if upto is None or (upto.n, upto.hash, found.last_n) != (kept.upto, kept.hash, last):
         return f"it does not hold table {kept.table} up to record {kept.upto}"
     return None

@@ -42,6 +42,9 @@ def head_path(journal: Path) -> Path:
     return journal.with_name(journal.name + "-head")
 
 
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_GZIP_MAGIC = b"\x1f\x8b"  # of an export, which is refused as such
+
 FileIds = list[tuple[int, int] | None]
 """Device and inode of a journal's file and of its log; None for one that is not there."""
 
@@ -69,6 +72,23 @@ def refuse_if_moved(journal: Path, opened: FileIds) -> None:
         raise JournalError(
             f"journal {journal} was moved, deleted or replaced while it was being written. Restore "
             f"{journal.name} and {log_path(journal).name} to continue."
+        )
+
+
+def refuse_if_foreign(journal: Path) -> None:
+    """Refuse a file that is no SQLite file, before anything is made beside it.
+
+    Raises:
+        JournalError: it has content, and that begins otherwise.
+        OSError: it cannot be read.
+    """
+    if not journal.exists():
+        return
+    with journal.open("rb") as file:
+        begins = file.read(len(_SQLITE_MAGIC))
+    if begins not in {b"", _SQLITE_MAGIC} and not begins.startswith(_GZIP_MAGIC):
+        raise JournalError(
+            f"journal {journal} is not a journal of shoe-ctl: it is not an SQLite file"
         )
 
 

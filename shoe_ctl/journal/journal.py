@@ -127,7 +127,7 @@ class Journal:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, self._store.checkpoint, signer, t_us)
 
-    async def take_out(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
+    async def truncate_before(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
         """Call ``Store.truncate_before`` in the writer's thread.
 
         Raises:

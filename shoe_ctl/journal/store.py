@@ -141,7 +141,7 @@ class Store:
         ``head_needed``: a journal with records whose head file is missing is doubtful, too.
 
         Raises:
-            DoubtfulJournal: it may have lost its newest part; nothing was written to it.
+            PossibleLoss: it may have lost its newest part; nothing was written to it.
             JournalError: in use by another process, no such directory, not writable, disk full,
                 not a journal, another version, damaged, or gone. Nothing is left half made.
         """
@@ -153,6 +153,7 @@ class Store:
                 raise JournalError(f"journal {path} is a link that leads to itself") from None
             if path.is_dir():
                 raise JournalError(f"journal {path} is a directory")
+            files.refuse_if_foreign(path)
         lock = WriterLock(path)
         try:
             with schema.translate_errors(path):

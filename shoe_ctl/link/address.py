@@ -1,6 +1,6 @@
-"""What a port string of the configuration names.
+"""Addresses of ports, as the configuration writes them.
 
-In: the string. Out: SerialPort, TcpPort or UsbPort.
+In: a string. Out: SerialAddress, TcpAddress or UsbAddress.
 Must not know: how ports are opened.
 """
 
@@ -24,7 +24,7 @@ _LONGEST_SERIAL = 126
 
 @dataclass(frozen=True, slots=True)
 class SerialAddress:
-    """A serial port by its path; a link made by udev is followed anew at each open."""
+    """A serial port by its path. A link made by udev is followed again at each open."""
 
     path: str
 
@@ -34,7 +34,7 @@ class SerialAddress:
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A serial device server, or any other end that speaks raw bytes; looked up at each open."""
+    """A serial device server, or any other end of raw bytes. Its name is looked up at each open."""
 
     host: str
     port: int
@@ -46,7 +46,7 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class UsbAddress:
-    """A USB device by the serial number in its descriptor, looked for at each open."""
+    """A USB device by the serial number in its descriptor. It is searched for at each open."""
 
     serial: str
 
@@ -58,10 +58,10 @@ Address = SerialAddress | TcpAddress | UsbAddress
 
 
 def parse_address(text: str) -> Address:
-    """The port that this string names.
+    """Return the address that this string names.
 
     Raises:
-        ConfigError: not a path, or no port of a kind that is known.
+        ConfigError: not a path, or an unknown kind of port.
     """
     if not text.isprintable() or not text.strip():
         raise ConfigError(f"port: got {text!r} ({_SUPPORTED})")

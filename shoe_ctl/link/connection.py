@@ -1,6 +1,6 @@
-"""One connection to a shoe: one transport and one fresh session, used once and thrown away.
+"""One connection to a shoe: one transport and one new session, used once.
 
-In: bytes of the transport, time. Out: Receptions, each taken before more is read; bytes to send.
+In: bytes of the transport, time. Out: Receptions, each handled before more is read; bytes to send.
 Must not know: how the port was opened or is opened again, the journal, the round.
 """
 
@@ -32,30 +32,28 @@ from shoe_ctl.link.transport import Transport, TransportLost
 
 log = logging.getLogger(__name__)
 
-
 PORTION = 1024
-"""Bytes that are decoded in one go: other tables have their turn in between."""
+"""Bytes decoded at once. Other tables have their turn in between."""
 
 
 class Ended:
-    """What a session is told last: nothing more comes."""
+    """The last call of a session: nothing more is received."""
 
 
 Call = DesiredShoeState | AnyCommand | float | Ended
-"""What a session was told besides bytes: the desired state, a command, the time of a tick, or that
-the connection ended."""
+"""A call of the session besides bytes: a desired state, a command, a tick (its time) or the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reception:
-    """What came in one go, and what it says.
+    """One received chunk and the events in it.
 
-    ``offset`` is the place of the chunk's first byte in this connection's stream, from 0.
-    ``chunk`` is empty where time passing, not bytes, gave the events. ``t_us`` is microseconds
-    since 1970 UTC. ``fault`` says why the bytes could not be decoded; the connection then ends.
-    ``calls`` are what the session was told before, since the last reception, where what it gives
-    depends on them (``Capabilities.timed``); the tick that gave the events is the last of them.
-    ``acknowledged`` is the last event that the shoe says was acknowledged, where it says so.
+    ``offset`` is the position of the chunk's first byte in this connection's stream, from 0.
+    ``chunk`` is empty where a deadline, not bytes, gave the events. ``t_us`` is microseconds since
+    1970 UTC. ``fault`` is why the bytes could not be decoded; the connection then ends. ``calls``
+    are the calls of the session since the last reception, where its events depend on them
+    (``Capabilities.timed``); the tick that gave the events is the last of them. ``acknowledged`` is
+    the last acknowledged event by the shoe's own account, where it reports that.
     """
 
     connection: int
@@ -70,9 +68,9 @@ class Reception:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Bytes handed to the transport; whether they arrived, only the shoe knows.
+    """Bytes handed to the transport. Only the shoe knows whether they arrived.
 
-    ``offset`` is the place of the first in what went to the shoe on this connection, from 0.
+    ``offset`` is the position of the first byte in this connection's stream to the shoe, from 0.
     ``t_us`` is microseconds since 1970 UTC.
     """
 
@@ -85,17 +83,17 @@ _OF_CONNECTING = (
     *(Hello, Challenged, Authenticated, AuthenticationFailed, UnknownFirmware),
     *(Started, Status, Reply, Discarded),
 )
-"""What a shoe says because it was connected or switched on."""
+"""Events that a shoe sends because it was connected or switched on."""
 
 OnReception = Callable[[Reception], Awaitable[None]]
-"""Takes a reception: stores it, then calls ``stored`` and ``set_desired_state``. Until it returns,
-nothing is read or sent."""
+"""Stores a reception, then calls ``stored`` and ``set_desired_state``. Until it returns, nothing is
+read or sent."""
 
 
 class Connection:
     """A connection with its number, which rises over all connections of a table."""
 
-    def __init__(  # noqa: PLR0913 - both ends, what is said between them, and whose it is
+    def __init__(  # noqa: PLR0913 - both ends, and what the connection needs from its owner
         self,
         *,
         name: str,
@@ -104,7 +102,7 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
-        allowance: LineBudget | None = None,
+        budget: LineBudget | None = None,
     ) -> None:
         self.number = number
         self._name = name
@@ -124,30 +122,30 @@ class Connection:
         self._fell_silent = False
         self._dropped: str | None = None
         self._wake = asyncio.Event()
-        self._allowance = allowance or LineBudget()
-        self._allowance.begin_connection()
+        self._budget = budget or LineBudget()
+        self._budget.begin_connection()
         self._read_at = clock.monotonic()
         self._over_budget = False
         self._played = False
 
     @property
     def over_budget(self) -> bool:
-        """Whether it ended because more garbage came than is kept; its transport is still open."""
+        """True if it ended because its garbage exceeded the budget; its transport is still open."""
         return self._over_budget
 
     @property
     def played(self) -> bool:
-        """Whether the shoe said more than who it is and how it is."""
+        """True if the shoe sent more than its identity and status."""
         return self._played
 
     @property
     def spoke(self) -> bool:
-        """Whether anything came from the other end, and all of it could be decoded."""
+        """True if anything was received, and all of it could be decoded."""
         return self._received > 0 and not self._faulty
 
     @property
     def fell_silent(self) -> bool:
-        """Whether it ended because nothing was heard for longer than a live shoe is silent."""
+        """True if it ended because the shoe was silent for longer than a live shoe is."""
         return self._fell_silent
 
     @property
@@ -157,45 +155,45 @@ class Connection:
 
     @property
     def discarded(self) -> int:
-        """How often bytes did not fit and were discarded; each was handed on, with its reason."""
+        """How often bytes were discarded. Each time was handed on as an event, with its reason."""
         return self._discarded
 
     def stored(self, seq: int | str) -> None:
-        """The event with this number, and all before it, is stored durably: acknowledge it."""
+        """Acknowledge the event with this number, and all before it: they are stored."""
         self._session.stored(seq)
         self._wake.set()
 
     def set_desired_state(self, state: DesiredShoeState) -> None:
-        """What the shoe should be from now on."""
+        """Set the state that the shoe should be in from now on."""
         self._note_call(state)
         self._session.set_desired_state(state)
         self._wake.set()
 
     def drop(self, why: str) -> None:
-        """Ends the connection once the reception that is handed on was taken."""
+        """End the connection once the current reception is handled."""
         self._dropped = why
         self._wake.set()
 
     def take_sent(self) -> list[Sent]:
-        """What was sent since this was last asked, in order."""
+        """Return what was sent since the last call, in order."""
         sent, self._sent = self._sent, []
         return sent
 
     def command(self, command: AnyCommand) -> None:
-        """Tells the shoe this; see ``HostSession``.
+        """Send the shoe a command; see ``HostSession``.
 
         Raises:
-            ValueError: such a shoe has no such command, or it cannot be sent now.
+            ValueError: the profile has no such command, or it cannot be sent now.
         """
         self._session.command(command)
         self._note_call(command)
         self._wake.set()
 
     async def run(self) -> str:
-        """Serves the connection until it ends, closes its transport, and says why it ended.
+        """Serve the connection until it ends, close its transport, and return why it ended.
 
-        Whatever ``on_reception`` raises ends the connection and is raised. The transport of one
-        that is ``over_budget`` stays open: its owner counts what is not kept.
+        What ``on_reception`` raises ends the connection and is raised. If it is ``over_budget``,
+        its transport stays open: its owner counts the bytes that are dropped.
         """
         try:
             reason = await self._serve()
@@ -214,23 +212,23 @@ class Connection:
             while not self._faulty:
                 if self._dropped is not None:
                     return self._dropped
-                self._wake.clear()  # what woke us up to here, this round takes care of
+                self._wake.clear()  # this round handles what set it
                 self._write(self._session.outgoing())
-                await self._readable()
-                chunk = b"" if self._gathers else self._transport.read()
-                if not chunk and self._silent:
+                await self._wait()
+                chunk = b"" if self._is_gathering else self._transport.read()
+                if not chunk and self._is_silent:
                     self._fell_silent = True
-                    return f"nothing heard for {self.capabilities.silence_s:g} s"
-                size = max(len(chunk), 1) if self._allowance.noisy else PORTION
+                    return f"nothing received for {self.capabilities.silence_s:g} s"
+                size = max(len(chunk), 1) if self._budget.is_noisy else PORTION
                 for at in range(0, max(len(chunk), 1), size):
                     if not self._faulty:
                         await self._take(chunk[at : at + size])
-                if self._allowance.is_spent:
+                if self._budget.is_spent:
                     self._over_budget = True
-                    return "the line brought more garbage than is kept"
+                    return "too much garbage on the line"
         except TransportLost as lost:
             return str(lost)
-        return "what the shoe said could not be decoded"
+        return "decoding failed"
 
     def _write(self, data: bytes) -> None:
         if data:
@@ -239,26 +237,28 @@ class Connection:
             self._transport.write(data)
 
     @property
-    def _silent_at(self) -> float | None:
-        """When silence means that nobody is there."""
+    def _silence_deadline(self) -> float | None:
+        """The time from which silence means that the shoe is lost."""
         limit_s = self.capabilities.silence_s
         return None if limit_s is None else self._heard_at + limit_s
 
     @property
-    def _silent(self) -> bool:
-        return self._silent_at is not None and self._clock.monotonic() >= self._silent_at
+    def _is_silent(self) -> bool:
+        return (
+            self._silence_deadline is not None and self._clock.monotonic() >= self._silence_deadline
+        )
 
-    async def _readable(self) -> None:
-        """Waits for bytes, for the session's deadline, for silence, or for something to send."""
-        gathers = self._gathers
-        read_at = self._read_at if gathers else None
-        deadlines = (self._session.next_deadline, self._silent_at, read_at)
+    async def _wait(self) -> None:
+        """Wait for bytes, the session's deadline, silence, or something to send."""
+        gathering = self._is_gathering
+        read_at = self._read_at if gathering else None
+        deadlines = (self._session.next_deadline, self._silence_deadline, read_at)
         deadline = min((d for d in deadlines if d is not None), default=None)
         timer = None
         if deadline is not None:
             delay_s = max(0.0, deadline - self._clock.monotonic())
             timer = self._clock.call_later(delay_s, self._wake.set)
-        if not gathers:
+        if not gathering:
             self._transport.when_readable(self._wake.set)
         try:
             await self._wake.wait()
@@ -268,12 +268,12 @@ class Connection:
                 timer.cancel()
 
     @property
-    def _gathers(self) -> bool:
-        """The line is noisy: its bytes are left where they are for a while."""
+    def _is_gathering(self) -> bool:
+        """True while the bytes of a noisy line are left to gather."""
         return self._clock.monotonic() < self._read_at
 
     async def _take(self, chunk: bytes) -> None:
-        """Hands on what the chunk says, then what the passing of time says."""
+        """Decode the chunk, then let the session act on its deadline."""
         t, t_us = self._clock.monotonic(), self._clock.wall_us()
         if chunk:
             self._heard_at = t
@@ -316,14 +316,14 @@ class Connection:
             )
 
     def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], began: float) -> None:
-        """What the chunk cost, and how long the line is not read for it."""
+        """Charge the chunk to the line's budget, and set when the line is read again."""
         useful = [one for one in heard if _is_useful(one.event)]
         self._played = self._played or any(_is_played(one.event) for one in useful)
         if not chunk:
             return
         repeated = [one for one in heard if isinstance(one.event, Repeated)]
         now = self._clock.monotonic()
-        pause_s = self._allowance.spend(
+        pause_s = self._budget.spend(
             received=len(chunk),
             useful=sum(one.last - one.first for one in useful),
             pieces=1 if len(useful) + len(repeated) < len(heard) else 0,
@@ -335,32 +335,32 @@ class Connection:
 
     def _note_call(self, call: Call) -> None:
         can = self.capabilities
-        is_told = can.arm or can.commands or not isinstance(call, Armed | Locked)
-        if can.timed and is_told:
+        matters = can.arm or can.commands or not isinstance(call, Armed | Locked)
+        if can.timed and matters:
             self._calls.append(call)
 
     def _note_discarded(self, heard: tuple[ReceivedEvent, ...]) -> None:
-        """Tells the first, the tenth, the hundredth: a noisy line must not fill the log."""
+        """Log the first, the tenth, the hundredth: a noisy line must not fill the log."""
         for event in (h.event for h in heard if isinstance(h.event, Discarded)):
-            if event.history:  # nothing is wrong: so begins whoever meets a shoe that was at work
+            if event.history:  # nothing is wrong: the shoe had been at work before the connection
                 self._history += 1
-                level, what, times = logging.INFO, "kept, not played", self._history
+                level, what, times = logging.INFO, "history kept, not played", self._history
             else:
                 self._discarded += 1
-                level, what, times = logging.WARNING, "discarded bytes", self._discarded
+                level, what, times = logging.WARNING, "bytes discarded", self._discarded
             if str(times).strip("0") == "1":
                 log.log(
                     level,
-                    "%s: connection %d: %s (%s), %d times by now",
-                    *(self._name, self.number, what, event.reason, times),
+                    '%s: %s: connection=%d count=%d reason="%s"',
+                    *(self._name, what, self.number, times, event.reason),
                 )
 
 
 def _is_useful(event: ShoeEvent) -> bool:
-    """Neither garbage nor what was heard before; history is kept for what it is."""
+    """Return whether it is neither garbage nor a repeat. History is useful."""
     return not isinstance(event, Repeated | Discarded) or bool(getattr(event, "history", False))
 
 
 def _is_played(event: ShoeEvent) -> bool:
-    """Something happened at the shoe; a connection alone brings none of these."""
+    """Return whether something happened at the shoe: a connection alone brings no such event."""
     return not isinstance(event, _OF_CONNECTING)

@@ -1,7 +1,10 @@
-"""What is plugged in: serial ports and USB devices that may be shoes, and who may open them.
+"""List serial ports and USB devices that may be shoes, and who may open them.
 
-In: /dev and what the kernel says of devices in /sys; a backend of pyusb. Out: what is there.
-Must not know: what is spoken on any of it; nothing is opened but USB devices for their names.
+In: /dev, the kernel's descriptions of devices in /sys, a pyusb backend. Out: ports and devices.
+Must not know: what is sent there. Only USB devices are opened, to read their names.
+
+``serial.tools.list_ports`` is not used: on newer kernels it lists built-in ports without a chip, it
+knows only some adapters by name, and a device that is unplugged meanwhile makes it raise TypeError.
 """
 
 from __future__ import annotations
@@ -17,16 +20,17 @@ from typing import Any
 from shoe_ctl.link.usb_discovery import UsbDevice, find_usb_devices, usb_location
 
 NO_UART = "0"
-"""The type of a built-in port that the kernel keeps a name for and has found no chip behind."""
+"""The type of a built-in port that has a name in the kernel and no chip."""
 
-_BETWEEN = ("port", "ctrl")
+_SERIAL_CORE = ("port", "ctrl")
+"""Drivers that newer kernels put between a built-in port and its own driver."""
 
 _ADAPTERS = ("ttyUSB*", "ttyACM*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """Where this host's devices are to be seen."""
+    """Where this host shows its devices."""
 
     dev: Path = Path("/dev")
     sys: Path = Path("/sys")
@@ -36,7 +40,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whether this user may open it. ``group``: that may, and that the user is not in."""
+    """Whether this user may open it. ``group`` is one that may, and that the user is not in."""
 
     may: bool
     group: str | None = None
@@ -44,7 +48,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a USB device, or the adapter behind a port, says of itself; ids in hexadecimal."""
+    """The descriptor of a USB device, or of the adapter behind a port; ids in hexadecimal."""
 
     vendor_id: str | None = None
     product_id: str | None = None
@@ -55,7 +59,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialFound:
-    """A serial port, and the steady names that udev gives it."""
+    """A serial port, and the stable names that udev gives it."""
 
     path: str
     by_id: str | None
@@ -67,7 +71,7 @@ class SerialFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsbFound:
-    """A USB device with a vendor's own interface, as shoes have that need no serial port."""
+    """A USB device with a vendor-specific interface: a shoe without a serial port may be one."""
 
     node: str
     identity: Identity
@@ -76,7 +80,7 @@ class UsbFound:
 
 
 def access_to(path: str | Path) -> Access:
-    """Whether this user may read and write it, and else which group may."""
+    """Return whether this user may read and write it, and if not, which group may."""
     if os.access(path, os.R_OK | os.W_OK, effective_ids=True):
         return Access(may=True)
     with suppress(OSError):
@@ -87,7 +91,7 @@ def access_to(path: str | Path) -> Access:
 
 
 def group_name(gid: int) -> str:
-    """The group's name, or its number where it has none."""
+    """Return the group's name, or its number where it has none."""
     try:
         return grp.getgrgid(gid).gr_name
     except KeyError:
@@ -95,12 +99,12 @@ def group_name(gid: int) -> str:
 
 
 def find_serial_ports(system: System) -> list[SerialFound]:
-    """Every serial port with a driver behind it, and all that udev made a link to."""
+    """List every serial port with a driver, and every port that udev made a link to."""
     by_id = _links(system.dev / "serial" / "by-id")
     shoes = _links(system.dev / "card-shoe")
     known = dict(_driven_ttys(system))
     nodes = {str(system.dev / name): name for name in known}
-    for pattern in _ADAPTERS:  # where /sys is not to be seen
+    for pattern in _ADAPTERS:  # where /sys is not mounted
         nodes |= {str(path): path.name for path in sorted(system.dev.glob(pattern))}
     nodes |= {node: Path(node).name for node in (*by_id, *shoes) if node not in nodes}
     return [
@@ -117,10 +121,10 @@ def find_serial_ports(system: System) -> list[SerialFound]:
 
 
 def find_usb_candidates(system: System, backend: Any) -> list[UsbFound]:
-    """Every USB device that could be a shoe by itself.
+    """List every USB device that could be a shoe.
 
     Raises:
-        PortError: the bus cannot be looked at.
+        PortError: the bus cannot be read.
     """
     found = []
     for device in find_usb_devices(backend):
@@ -132,7 +136,7 @@ def find_usb_candidates(system: System, backend: Any) -> list[UsbFound]:
 
 
 def left_alone_by_modem_manager(path: str, system: System) -> bool | None:
-    """Whether udev marked it so; None where udev says nothing of it."""
+    """Return whether udev excludes the port from ModemManager; None if udev does not know it."""
     try:
         number = Path(path).stat().st_rdev
         known = system.udev / f"c{os.major(number)}:{os.minor(number)}"
@@ -143,14 +147,14 @@ def left_alone_by_modem_manager(path: str, system: System) -> bool | None:
 
 
 def _links(folder: Path) -> dict[str, str]:
-    """The links of a folder by the node that they lead to; those that lead nowhere are left out."""
+    """Return the links of a folder by their target. Those to a missing target are left out."""
     with suppress(OSError):
         return {os.path.realpath(e): str(e) for e in sorted(folder.iterdir()) if e.exists()}
     return {}
 
 
 def _driven_ttys(system: System) -> Iterator[tuple[str, Path]]:
-    """Names of ttys, each with its device in /sys, as far as a driver has found one."""
+    """Yield the names of ttys that have a driver, each with its device in /sys."""
     with suppress(OSError):
         for entry in sorted((system.sys / "class" / "tty").iterdir()):
             if (entry / "device" / "driver").exists() and _text(entry / "type") != NO_UART:
@@ -158,7 +162,7 @@ def _driven_ttys(system: System) -> Iterator[tuple[str, Path]]:
 
 
 def _usb_above(device: Path) -> Path | None:
-    """The USB device that this is a part of."""
+    """Return the USB device that this device is part of."""
     return next((p for p in (device, *device.parents) if (p / "idVendor").is_file()), None)
 
 
@@ -175,16 +179,16 @@ def _identity(usb: Path | None) -> Identity:
 
 
 def _driver(device: Path) -> str | None:
-    """The driver that one knows by its name: newer kernels set their own between it and a port."""
+    """Return the name of the port's own driver."""
     for part in (device, *device.parents):
         link = part / "driver"
-        if link.exists() and (name := link.resolve().name) not in _BETWEEN:
+        if link.exists() and (name := link.resolve().name) not in _SERIAL_CORE:
             return name
     return None
 
 
 def _usb_found(system: System, found: UsbDevice) -> UsbFound:
-    """Its names from /sys: a device that may not be opened has them, too."""
+    """Describe a USB device from /sys: that works for one that may not be opened, too."""
     device = found.device
     folder = system.sys / "bus" / "usb" / "devices"
     place = usb_location(device)
@@ -204,7 +208,7 @@ def _usb_found(system: System, found: UsbDevice) -> UsbFound:
 
 
 def _text(path: Path) -> str | None:
-    """What a device says of itself, safe to be shown; None where it says nothing."""
+    """Return a line of a device's description, safe to print; None if it has none."""
     try:
         text = path.read_text("utf-8", "replace").strip()
     except OSError:

@@ -1,7 +1,7 @@
-"""The keys of a table's shoes, in a file that nobody else may read.
+"""The keys of a table's shoes, in a file that only its owner may read.
 
-In: a path, a maker of keys. Out: keys by device id and key id; new ones stored, old ones retired.
-Must not know: what is proved with them, when they are changed.
+In: a path, a source of new keys. Out: keys by device id and key id; new ones stored, old retired.
+Must not know: how a key authenticates a shoe, when keys are changed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from firmware_proto.events import (
     CANNOT_AUTHENTICATE,
@@ -25,8 +25,9 @@ from firmware_proto.reference.mac import parse_keys
 from shoe_ctl.errors import ConfigError
 
 LONGEST_BYTES = 1 << 20
+
 RETIRED = "# retired "
-"""Begins a line that a newer key has made a comment: for auditors, who check what it proved."""
+"""Begins the line of an older key, which is a comment now. Auditors check old proofs with it."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -34,9 +35,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 class KeyRing:
     """The keys of a table's shoes. ``keys`` stays the same mapping when the file changes.
 
-    ``make`` gives 32 bytes that no one can guess. Whatever is written is whole or not there, and
-    one writer waits for another; all of it blocks. A shoe's keys are replaced, never changed: they
-    may be looked at meanwhile.
+    ``make`` returns 32 unpredictable bytes. Writes are atomic, and writers wait for one another;
+    all of it blocks. A shoe's mapping of keys is replaced, never changed, so that others may read
+    it meanwhile.
 
     Raises:
         ConfigError: as ``read_keys``.
@@ -48,15 +49,15 @@ class KeyRing:
         self.keys = read_keys(path)
 
     def key(self, device_id: str | None, key_id: int) -> bytes | None:
-        """This shoe's key of this id."""
+        """Return this shoe's key of this id."""
         return None if device_id is None else self.keys.get(device_id, {}).get(key_id)
 
     def newest(self, device_id: str) -> int:
-        """The highest key id of this shoe; 0 where it has none."""
+        """Return the highest key id of this shoe; 0 where it has none."""
         return max(self.keys.get(device_id, {}), default=0)
 
-    def read_again(self) -> None:
-        """Takes over what was put into the file; what it held before, connections may be using.
+    def reload(self) -> None:
+        """Add what was put into the file. Keys that left it stay: connections may be using them.
 
         Raises:
             ConfigError: as ``read_keys``; the keys are then as before.
@@ -65,23 +66,23 @@ class KeyRing:
             self.keys[device_id] = {**self.keys.get(device_id, {}), **keys}
 
     def check_writable(self) -> None:
-        """Whether ``add`` could store a key.
+        """Check that ``add`` could store a key.
 
         Raises:
-            ConfigError: the file's folder is not to be written in.
+            ConfigError: this user may not write to the file's folder.
         """
         if not os.access(self._folder, os.W_OK | os.X_OK):
-            raise ConfigError(f"key_file: {self._path}: its folder is not to be written in")
+            raise ConfigError(f"key_file: {self._path}: cannot write to its folder: check its mode")
 
     def add(self, device_id: str, key_id: int) -> bytes:
-        """The shoe's key of this id: the one in the file, or one that is made and stored there.
+        """Return the shoe's key of this id: the one in the file, or a new one, stored there.
 
-        It is known to ``keys`` only when it is stored.
+        ``keys`` has it only once it is stored.
 
         Raises:
             ConfigError: as ``read_keys``, or it cannot be stored.
         """
-        with self._changing() as text:
+        with self._locked_text() as text:
             held = _parse_keys(self._path, text).get(device_id, {})
             key = held.get(key_id)
             if key is None:
@@ -92,18 +93,18 @@ class KeyRing:
         return key
 
     def retire_before(self, device_id: str, key_id: int) -> bool:
-        """Keys of this shoe older than this one count no more, here and in the file.
+        """Retire this shoe's keys older than this one, here and in the file.
 
         Returns whether there were any.
 
         Raises:
-            ConfigError: the file cannot be changed; here they count no more all the same.
+            ConfigError: the file cannot be changed; here they are retired all the same.
         """
         held = self.keys.get(device_id, {})
         if not any(known < key_id for known in held):
             return False
         self.keys[device_id] = {known: key for known, key in held.items() if known >= key_id}
-        with self._changing() as text:
+        with self._locked_text() as text:
             lines = [
                 RETIRED + line if _is_older(line, device_id, key_id) else line
                 for line in text.splitlines(keepends=True)
@@ -116,15 +117,15 @@ class KeyRing:
         return self._path.resolve().parent
 
     @contextmanager
-    def _changing(self) -> Iterator[str]:
-        """The file's text, while no one else who asks so changes it."""
+    def _locked_text(self) -> Iterator[str]:
+        """Yield the file's text, under a lock against other writers."""
         try:
             folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise ConfigError(f"key_file: {self._path}: {error.strerror}") from None
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            yield _key_text(self._path)
+            yield _read_text(self._path)
             os.fsync(folder)
         except OSError as error:
             raise ConfigError(f"key_file: {self._path}: {error.strerror}") from None
@@ -132,7 +133,7 @@ class KeyRing:
             os.close(folder)
 
     def _write(self, text: str) -> None:
-        """In the place of the file, with its owner's rights alone: before, or after, never half."""
+        """Replace the file atomically, for its owner alone."""
         path = self._path.resolve()
         new = path.with_name(path.name + "-new")
         new.unlink(missing_ok=True)
@@ -158,15 +159,15 @@ def _is_older(line: str, device_id: str, key_id: int) -> bool:
 
 
 def read_keys(path: Path) -> dict[str, dict[int, bytes]]:
-    """The keys in this file; what it says of them is never repeated in a message.
+    """Return the keys in this file. No error repeats what stands in a line.
 
     Raises:
         ConfigError: it cannot be read, others may read or write it, or a line is wrong.
     """
-    return _parse_keys(path, _key_text(path))
+    return _parse_keys(path, _read_text(path))
 
 
-def _key_text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -174,13 +175,13 @@ def _key_text(path: Path) -> str:
                 raise ConfigError(f"key_file: {path} is not a file")
             if mode & _OTHERS:
                 raise ConfigError(
-                    f"key_file: {path} may be used by others: take that away with chmod 600"
+                    f"key_file: {path} is accessible to other users: run chmod 600 {path}"
                 )
             read = file.read(LONGEST_BYTES + 1)
     except OSError as error:
         raise ConfigError(f"key_file: {path}: {error.strerror}") from None
     if len(read) > LONGEST_BYTES:
-        raise ConfigError(f"key_file: {path} has more than {LONGEST_BYTES:,} bytes")
+        raise ConfigError(f"key_file: {path} is larger than {LONGEST_BYTES:,} bytes")
     try:
         return read.decode()
     except UnicodeDecodeError:
@@ -193,20 +194,42 @@ def _parse_keys(path: Path, text: str) -> dict[str, dict[int, bytes]]:
     except ValueError as error:
         raise ConfigError(f"key_file: {path}: {error}") from None
     if not keys:
-        raise ConfigError(f"key_file: {path} has no key in it")
+        raise ConfigError(f"key_file: {path} contains no key")
     return keys
 
 
 RefusalCause = Literal["no_key", "unauthenticated", "wrong_key"]
 
 
-def troubleshooting_hint(failed: AuthenticationFailed) -> tuple[RefusalCause, str]:
-    """The cause, and what to do."""
-    who = failed.device_id
-    causes: dict[str, tuple[RefusalCause, str]] = {
-        HOST_WITHOUT_KEY: ("no_key", "name a key_file with its key"),
-        NO_KEY: ("no_key", f"add a key of {who} to the key_file, or is it the wrong shoe?"),
-        CANNOT_AUTHENTICATE: ("unauthenticated", "give the shoe a key, or take key_file away"),
-        WRONG_PROOF: ("wrong_key", "put the key that the shoe has into the key_file"),
-    }
-    return causes.get(failed.reason, ("wrong_key", "put a key that the shoe has into the key_file"))
+class TroubleshootingHint(NamedTuple):
+    """What to do about a failed authentication.
+
+    ``cause`` is for programs, ``reason`` the same for the log, with more where there is more to
+    say. ``step`` is what to do; ``ignored_until`` what ends the trouble.
+    """
+
+    cause: RefusalCause
+    reason: str
+    step: str
+    ignored_until: str
+
+
+def troubleshooting_hint(failed: AuthenticationFailed) -> TroubleshootingHint:
+    """Return the cause of this failure, and what to do."""
+    who, reason = failed.device_id, failed.reason
+    if reason == HOST_WITHOUT_KEY:
+        step = f"configure a key_file with a key for {who}"
+        until = f"a key_file with a key for {who} is configured"
+        return TroubleshootingHint("no_key", "no_key", step, until)
+    if reason == NO_KEY:
+        step = f"add a key for {who} to key_file, or connect the right shoe"
+        until = f"a key for {who} is added to key_file"
+        return TroubleshootingHint("no_key", "no_key", step, until)
+    if reason == CANNOT_AUTHENTICATE:
+        step = "give the shoe a key, or remove key_file from the configuration"
+        until = f"{who} has a key, or key_file is removed from the configuration"
+        return TroubleshootingHint("unauthenticated", "unauthenticated", step, until)
+    step = f"put a key that {who} has into key_file"
+    until = f"key_file has a key that {who} has"
+    detail = "" if reason == WRONG_PROOF else f" ({reason})"
+    return TroubleshootingHint("wrong_key", f"wrong_key{detail}", step, until)

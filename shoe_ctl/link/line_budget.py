@@ -1,7 +1,8 @@
-"""What a line may cost: garbage is read in large portions, within a budget, or not at all.
+"""Limit what garbage on a line may cost: it is read in large portions, within a budget.
 
-In: what each portion brought, what decoding it took, the time. Out: how long the line is not read,
-and whether it is over its budget. Must not know: ports, sessions, what a budget's end leads to.
+In: what each portion brought, the time spent decoding it, the clock. Out: how long the line is not
+read, and whether its budget is spent.
+Must not know: ports, sessions, what happens to a line over its budget.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ plugged in, or speaks at the wrong rate for a moment, brings less."""
 FORGIVEN_A_SECOND = 64
 """A cable that brings a stray byte now and then is not noisy."""
 
-OF_A_PIECE = 100
-"""What a record of garbage counts for, however short: single bytes cost the most."""
+PER_PIECE = 100
+"""Bytes that a record of garbage counts for, however short: single bytes cost the most."""
 
 SHARE = 10
-"""Garbage gets one part in so many of the processor's time: 6 s a minute."""
+"""Garbage gets one tenth of the processor's time: 6 s a minute."""
 
-OF_A_SECOND = KEPT_A_MINUTE * SHARE / 60
-"""What a second of the processor's time counts for, in bytes: either budget ends the line."""
+PER_SECOND = KEPT_A_MINUTE * SHARE / 60
+"""Bytes that a second of processor time counts for: either budget ends the connection."""
 
 
 class LineBudget:
-    """One line's, over all its connections. Times are monotonic seconds."""
+    """The budget of one line, over all its connections. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._left = float(KEPT_A_MINUTE)
@@ -45,25 +46,25 @@ class LineBudget:
         self._at: float | None = None
 
     def begin_connection(self) -> None:
-        """Forget how noisy the line was, but for the least: another shoe may be there by now.
+        """Forget most of the line's noise: another shoe may be connected now.
 
-        The budget goes on.
+        What is left of the budget stays.
         """
         self._noise = min(self._noise, NOISY)
         self._repeats = min(self._repeats, NOISY)
         self._gathers_s = SHORTEST_S
 
     @property
-    def noisy(self) -> bool:
-        """Whether it brings so much garbage that its bytes are left to gather."""
+    def is_noisy(self) -> bool:
+        """True if it brings so much garbage that its bytes are left to gather."""
         return self._noise > NOISY or self._repeats > NOISY
 
     @property
     def is_spent(self) -> bool:
-        """Whether more garbage came than is kept, or it took more time than it may."""
+        """True if the garbage exceeded the budget, in bytes or in processor time."""
         return self._left <= 0
 
-    def spend(  # noqa: PLR0913 - what a portion brought, each by name
+    def spend(  # noqa: PLR0913 - one argument for each figure
         self,
         received: int,
         useful: int,
@@ -73,7 +74,7 @@ class LineBudget:
         *,
         repeated: int = 0,
     ) -> float:
-        """Seconds for which the line is not to be read after this portion.
+        """Return the seconds for which the line is not to be read after this portion.
 
         ``useful`` of the bytes ``received`` belong to frames, ``repeated`` to frames that were sent
         again; either may be more than came now, where a frame began earlier. ``pieces`` of garbage
@@ -85,10 +86,10 @@ class LineBudget:
         self._pass_time(now)
         garbage = received - useful
         cost_s *= min(max(0.0, garbage / received), 1.0)
-        self._left = min(self._left - garbage - cost_s * OF_A_SECOND, KEPT_A_MINUTE)
-        noise = garbage - repeated + OF_A_PIECE * pieces
+        self._left = min(self._left - garbage - cost_s * PER_SECOND, KEPT_A_MINUTE)
+        noise = garbage - repeated + PER_PIECE * pieces
         self._noise = min(max(0.0, self._noise + noise), 2 * NOISY)
-        repeats = repeated + (OF_A_PIECE if repeated else 0)
+        repeats = repeated + (PER_PIECE if repeated else 0)
         self._repeats = min(self._repeats + repeats, 2 * NOISY)
         if self._noise <= NOISY:
             self._gathers_s = SHORTEST_S
@@ -108,7 +109,7 @@ class LineBudget:
 
 
 class Suspensions:
-    """How long a line that went over its budget is left alone: longer each time, up to a minute."""
+    """How long a line over its budget is left alone: longer each time, up to a minute."""
 
     FIRST_S, LAST_S = 5.0, 60.0
 
@@ -117,7 +118,7 @@ class Suspensions:
         self._until = float("-inf")
 
     def next(self, now: float) -> float:
-        """Seconds for which it is suspended at ``now``; after a quiet minute the first again."""
+        """Return the seconds of a suspension at ``now``; after a quiet minute ``FIRST_S`` again."""
         if now > self._until + self.LAST_S:
             self._next_s = self.FIRST_S
         wait_s, self._next_s = self._next_s, min(2 * self._next_s, self.LAST_S)

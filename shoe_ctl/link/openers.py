@@ -1,8 +1,4 @@
-"""Opens whatever kind of port a table is configured with.
-
-In: a port, the profile's serial settings, where to block. Out: its Opener.
-Must not know: how any of them does it, frames, reconnecting.
-"""
+"""The Opener of any kind of port: serial, TCP or USB."""
 
 from __future__ import annotations
 
@@ -24,11 +20,11 @@ def opener(
     usb: Backends,
     node: DeviceNode | None = None,
 ) -> Opener:
-    """Opens this port anew each time it is called.
+    """Return what opens this port, each time it is called.
 
-    A device server sets its serial line by itself, and a USB device has none: ``settings`` are for
-    serial ports. ``usb`` gives what finds USB devices. What can block runs in ``executor``.
-    ``node`` is what other openers of the same serial port know of it.
+    ``settings`` are for serial ports: a device server sets its line by itself, and a USB device has
+    none. ``usb`` returns the backend that finds USB devices. What can block runs in ``executor``.
+    ``node`` is shared by all openers of the same serial port.
     """
     match port:
         case SerialAddress():

@@ -1,7 +1,7 @@
-"""Which processes have a port open, or a connection to a device server.
+"""Find the processes that use a port, or are connected to a device server: fuser for shoes.
 
-In: a path or an address; what the kernel lists under /proc. Out: holders, with their names.
-Must not know: how ports are opened, what is spoken there.
+In: a path or an address; the kernel's lists under /proc. Out: processes with their names.
+Must not know: how ports are opened, what is sent there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ESTABLISHED = "01"
 
 @dataclass(frozen=True, slots=True)
 class PortUser:
-    """A process. ``pid`` is None where the system does not tell whose it is.
+    """A process that uses a port. ``pid`` is None where the system does not show it.
 
     ``daemon``: it is a ``shoectl run``.
     """
@@ -37,43 +37,45 @@ class PortUser:
 
 
 def find_port_users(path: str, proc: Path = PROC) -> Iterator[PortUser]:
-    """Who has this port, or holds a lock on it, as far as this user may know.
+    """Yield the processes that have this port open or locked, as far as this user may know.
 
-    Locks come first: they cost one look, all descriptors of all processes many.
+    Locks come first: one file lists them all, while descriptors are listed process by process.
     """
     real = os.path.realpath(path)
     seen: set[int] = set()
-    for pid in chain(_lockers(real, proc), _openers({real}.__contains__, proc)):
+    for pid in chain(_find_lockers(real, proc), _find_openers({real}.__contains__, proc)):
         if pid not in seen:
             seen.add(pid)
-            yield _holder(pid, proc)
+            yield _port_user(pid, proc)
 
 
 def terminal_owner(path: str, proc: Path = PROC) -> PortUser | None:
-    """Whose terminal this is: of the leader of the session there, or who else runs in it."""
+    """Return the process whose terminal this is: the session's leader, or another one in it."""
     with suppress(OSError, ValueError):
         info = Path(path).stat()
         if stat.S_ISCHR(info.st_mode):
-            found = dict(_in_terminal(info.st_rdev, proc))
+            found = dict(_find_in_terminal(info.st_rdev, proc))
             leaders = [pid for pid, session in found.items() if pid == session]
             for pid in (*leaders, *found):
-                return _holder(pid, proc)
+                return _port_user(pid, proc)
     return None
 
 
 def find_connected(addresses: Iterable[tuple[str, int]], proc: Path = PROC) -> list[PortUser]:
-    """Who on this host is connected to one of these numeric addresses."""
-    inodes = set(_connections(set(addresses), proc))
+    """List the processes on this host that are connected to one of these numeric addresses."""
+    inodes = set(_find_sockets(set(addresses), proc))
     if not inodes:
         return []
-    pids = _openers(inodes.__contains__, proc)
-    found = [_holder(pid, proc) for pid in dict.fromkeys(pids)]
+    pids = _find_openers(inodes.__contains__, proc)
+    found = [_port_user(pid, proc) for pid in dict.fromkeys(pids)]
     return found or [PortUser(None, "a program of another user")]
 
 
 def find_modem_manager(proc: Path = PROC) -> PortUser | None:
-    """ModemManager, where it runs."""
-    return next((h for pid in _pids(proc) if (h := _holder(pid, proc)).name == MODEM_MANAGER), None)
+    """Return ModemManager's process, if it runs."""
+    return next(
+        (h for pid in _pids(proc) if (h := _port_user(pid, proc)).name == MODEM_MANAGER), None
+    )
 
 
 def _pids(proc: Path) -> list[int]:
@@ -82,19 +84,19 @@ def _pids(proc: Path) -> list[int]:
     return []
 
 
-def _openers(wanted: Callable[[str], bool], proc: Path) -> Iterator[int]:
-    """Processes with a descriptor that leads to what is wanted; those of others do not show."""
+def _find_openers(wanted: Callable[[str], bool], proc: Path) -> Iterator[int]:
+    """Yield processes with a wanted descriptor. Those of other users are not visible."""
     for pid in _pids(proc):
         with suppress(OSError):
             for descriptor in (proc / str(pid) / "fd").iterdir():
-                with suppress(OSError):  # closed while it was looked at
+                with suppress(OSError):  # closed meanwhile
                     if wanted(str(descriptor.readlink())):
                         yield pid
                         break
 
 
-def _in_terminal(device: int, proc: Path) -> Iterator[tuple[int, int]]:
-    """The processes with this controlling terminal, each with its session (proc_pid_stat(5))."""
+def _find_in_terminal(device: int, proc: Path) -> Iterator[tuple[int, int]]:
+    """Yield the processes with this controlling terminal and their session (proc_pid_stat(5))."""
     for pid in _pids(proc):
         with suppress(OSError, ValueError, IndexError):
             text = (proc / str(pid) / "stat").read_text("utf-8", "replace")
@@ -105,8 +107,8 @@ def _in_terminal(device: int, proc: Path) -> Iterator[tuple[int, int]]:
                 yield pid, int(words[3])
 
 
-def _lockers(path: str, proc: Path) -> Iterator[int]:
-    """Processes with a lock, whosever they are."""
+def _find_lockers(path: str, proc: Path) -> Iterator[int]:
+    """Yield the processes with a lock on the file, of any user."""
     with suppress(OSError):
         info = Path(path).stat()
         file = f"{os.major(info.st_dev):02x}:{os.minor(info.st_dev):02x}:{info.st_ino}"
@@ -116,7 +118,7 @@ def _lockers(path: str, proc: Path) -> Iterator[int]:
                 yield int(pid)
 
 
-def _holder(pid: int, proc: Path) -> PortUser:
+def _port_user(pid: int, proc: Path) -> PortUser:
     try:
         name = (proc / str(pid) / "comm").read_text("utf-8", "replace").strip()
         words = (proc / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
@@ -129,18 +131,18 @@ def _holder(pid: int, proc: Path) -> PortUser:
     return PortUser(pid, "shoectl run" if daemon else name, daemon)
 
 
-def _connections(addresses: set[tuple[str, int]], proc: Path) -> Iterator[str]:
-    """The sockets, as descriptors lead to them, that are connected to one of the addresses."""
+def _find_sockets(addresses: set[tuple[str, int]], proc: Path) -> Iterator[str]:
+    """Yield the sockets connected to one of the addresses, as descriptors name them."""
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
             for line in (proc / "net" / table).read_text().splitlines()[1:]:
                 words = line.split()
-                if words[3] == _ESTABLISHED and _address(words[2]) in addresses:
+                if words[3] == _ESTABLISHED and _parse_address(words[2]) in addresses:
                     yield f"socket:[{words[9]}]"
 
 
-def _address(text: str) -> tuple[str, int]:
-    """``0100007F:0FA1`` as address and port; the kernel prints words as its machine stores them."""
+def _parse_address(text: str) -> tuple[str, int]:
+    """Parse ``0100007F:0FA1``. The kernel prints words as the machine stores them."""
     words, _, port = text.partition(":")
     raw = b"".join(
         int(words[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(words), 8)

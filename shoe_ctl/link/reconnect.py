@@ -1,6 +1,6 @@
-"""Keeps a table connected to its shoe: opens the port, and opens it again when it is lost.
+"""Keep a table connected to its shoe: open the port, and open it again after each loss.
 
-In: an opener, the shoe's profile, what the host durably knows. Out: connections and receptions.
+In: an opener, the shoe's profile, what the host has stored. Out: connections and receptions.
 Must not know: kinds of ports, frames, the journal, the round.
 """
 
@@ -25,131 +25,27 @@ from shoe_ctl.link.keyring import troubleshooting_hint
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE, LineBudget, Suspensions
 from shoe_ctl.link.transport import Opener, Transport, TransportLost
 
-FIRST_S = 0.05
-"""An adapter that only re-enumerates is back within a tenth of a second."""
-
-QUICK_CAP_S = 0.25
-"""A shoe that is plugged in again resumes within a second: one delay, opening, its hello."""
-
-QUICK_PERIOD_S = 60.0
-"""Whoever pulled a cable by mistake has found it within a minute."""
-
-SLOW_CAP_S = 5.0
-"""Later nobody waits at the table for it; five seconds still feel like *by itself*."""
-
-
-class Backoff:
-    """Delays that grow from ``FIRST_S``; slowly at first, up to ``SLOW_CAP_S`` after a minute."""
-
-    def __init__(self) -> None:
-        self._since: float | None = None
-        self._delay_s = 0.0
-        self._died = False
-
-    @property
-    def failing(self) -> bool:
-        """Whether anything failed since the shoe last spoke."""
-        return self._since is not None
-
-    def failed(self, now: float) -> float:
-        """Seconds to wait after a failure at ``now`` (monotonic seconds)."""
-        if self._since is None:
-            self._since = now
-        quick = now - self._since < QUICK_PERIOD_S and not self._died
-        cap_s = QUICK_CAP_S if quick else SLOW_CAP_S
-        self._delay_s = min(max(FIRST_S, 2 * self._delay_s), cap_s)
-        return self._delay_s
-
-    def died(self) -> None:
-        """The shoe spoke and was gone at once: from now on the delays grow to the longest.
-
-        Nobody pulled a cable, so that no minute of quick attempts is due.
-        """
-        self._died = True
-
-    def arrived(self, now: float) -> None:
-        """Something arrived where the port is: from now on it is as likely as after a loss."""
-        self._since, self._delay_s, self._died = now, 0.0, False
-
-    def spoke(self) -> None:
-        """The shoe spoke: the next failure is a first one."""
-        self._since, self._delay_s, self._died = None, 0.0, False
-
-
 log = logging.getLogger(__name__)
 
-
-class ShoeLog:
-    """The log of one table's shoe; ``known`` is whom the table spoke with last."""
-
-    def __init__(self, name: str, known: str | None) -> None:
-        self._name = name
-        self._known = known
-
-    def heard(self, heard: Iterable[ReceivedEvent]) -> None:
-        """Tells what is worth it; sessions give a shoe that says the same again as a repeat."""
-        for each in heard:
-            self._note(each.event)
-
-    def _note(self, event: ShoeEvent) -> None:
-        match event:
-            case Hello():
-                self._hello(event)
-            case AuthenticationFailed(device_id=who, reason=why):
-                log.warning(
-                    "%s: nothing that %s says counts, for %s: %s",
-                    *(self._name, who, why, troubleshooting_hint(event)[1]),
-                )
-            case UnknownFirmware(firmware=firmware, refused=refused):
-                log.warning(
-                    "%s: the shoe's firmware %s is not on the list%s: update it, or add its digest "
-                    "to shoe.firmware",
-                    *(self._name, firmware, ", so it is not armed" if refused else ""),
-                )
-            case Gap(first=first, last=last):
-                log.warning(
-                    "%s: the shoe's events %d to %d are lost: staff decide, or enter the cards",
-                    *(self._name, first, last),
-                )
-
-    def _hello(self, hello: Hello) -> None:
-        who, known = hello.device_id, self._known
-        self._known = who
-        if known not in (None, who):
-            log.warning(
-                "%s: %s speaks where %s did: if nobody changed the shoe, look where the cables go",
-                *(self._name, who, known),
-            )
-        elif known is not None and not hello.resumed:
-            log.warning(
-                "%s: %s speaks, and has forgotten its numbers: was its memory replaced?",
-                *(self._name, who),
-            )
-        else:
-            log.info("%s: %s speaks, firmware %s", self._name, who, hello.firmware)
-
-
-SILENT = ": is the shoe switched on, and is its cable whole?"
-
 STEADY_S = 5.0
-"""A connection that lasts so long is no failure, whatever came."""
+"""A connection that lasts this long is no failure, whatever was received."""
 
-COUNTED_EVERY_S = 0.25
-"""How often a suspended line is emptied."""
+DRAIN_EVERY_S = 0.25
+"""How often a suspended line is read and its bytes dropped."""
 
-COUNTED_READS = 64
-"""So often at once at most: the sender is held back, and no other table waits."""
+DRAIN_READS = 64
+"""Reads of a suspended line in a row, so that no other table waits. The sender is held back."""
 
 QUIET_S = 2.5
-"""A suspended line is opened again once it brought less than its budget allows for this long."""
+"""A suspended line is opened again once it stayed within its budget for this long."""
 
 
 class LinkState(Enum):
-    """What the link is doing.
+    """The state of a link.
 
-    ``LISTENING``: the port is open again after its shoe was silent, and nothing was heard yet.
-    ``WAITING``: the pause before the port is tried again. ``SUSPENDED``: the line brought more
-    garbage than is kept; what comes is counted, and nothing is made of it.
+    ``LISTENING``: the port is open again after its shoe was silent, and nothing was received yet.
+    ``WAITING``: the pause before the next attempt. ``SUSPENDED``: the line exceeded its budget of
+    garbage; its bytes are counted and dropped.
     """
 
     STOPPED = "stopped"
@@ -162,10 +58,10 @@ class LinkState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspension:
-    """A line went over its budget of garbage on this connection, which ended for ``reason``.
+    """A line exceeded its budget of garbage on this connection, which ended for ``reason``.
 
-    It is looked at again in ``wait_s``. ``unkept`` bytes came since it was suspended; ``again``:
-    it was looked at, and brings as much as before.
+    It is checked again in ``wait_s``. ``unkept`` bytes were dropped since it was suspended;
+    ``again``: it was checked, and brings as much as before.
     """
 
     connection: int
@@ -175,28 +71,29 @@ class Suspension:
     again: bool = False
 
 
-async def _nobody(_: object) -> None:
-    """Nobody wants to know."""
+async def _ignore(_: object) -> None:
+    """Do nothing."""
 
 
 class Supervisor:
-    """The link of one table. All is called in one event loop.
+    """The link of one table. Everything is called in one event loop.
 
-    ``on_up`` is given each connection before anything that it brings, ``on_lost`` the reason of
-    its end, ``on_reception`` what came in between; they are awaited one at a time, in order, and
-    what they raise ends ``run``. A port opens although its shoe is off: after a connection on which
-    a shoe that always answers was silent, the next is told only once something is heard on it.
-    ``on_suspended`` is told instead of ``on_lost`` where garbage ended the connection, and again
-    each time that the line brings as much as before; ``on_resumed``, with how many bytes were not
-    kept, before it is opened again.
-    ``resume`` is asked at each connect. ``first_connection`` is the number of the first one.
-    ``arrivals`` tells of the port's return; what it misses, the next attempt finds.
+    * ``on_up`` gets each connection before anything that it brings, ``on_reception`` what it
+      brings, ``on_lost`` the reason of its end. They are awaited one at a time, in order; what
+      they raise ends ``run``.
+    * A port opens although its shoe is off. After a connection on which a shoe that always answers
+      was silent, ``on_up`` gets the next one only once something is received on it.
+    * ``on_suspended`` replaces ``on_lost`` where garbage ended the connection, and is called again
+      each time that the line brings as much as before. ``on_resumed`` gets the number of dropped
+      bytes before the port is opened again.
+    * ``resume`` is called at each connect. ``first_connection`` is the number of the first one.
+    * ``arrivals`` notices the port's return; what it misses, the next attempt finds.
 
     Raises:
         ValueError: settings that the profile does not take.
     """
 
-    def __init__(  # noqa: PLR0913 - all that a link needs from outside meets here
+    def __init__(  # noqa: PLR0913 - all that a link needs from outside
         self,
         *,
         name: str,
@@ -210,8 +107,8 @@ class Supervisor:
         on_reception: OnReception,
         first_connection: int,
         arrivals: Arrivals = nothing_arrives,
-        on_suspended: Callable[[Suspension], Awaitable[None]] = _nobody,
-        on_resumed: Callable[[int], Awaitable[None]] = _nobody,
+        on_suspended: Callable[[Suspension], Awaitable[None]] = _ignore,
+        on_resumed: Callable[[int], Awaitable[None]] = _ignore,
     ) -> None:
         profile.host_session(resume=None, settings=settings)
         self._name = name
@@ -227,7 +124,7 @@ class Supervisor:
         self._arrivals = arrivals
         self._on_suspended = on_suspended
         self._on_resumed = on_resumed
-        self._allowance = LineBudget()
+        self._budget = LineBudget()
         self._suspensions = Suspensions()
         self._desired: DesiredShoeState | None = None
         self._backoff = Backoff()
@@ -235,11 +132,11 @@ class Supervisor:
         self._connection: Connection | None = None
         self._trouble: str | None = None
         self._doubted = False
-        self._noted = ShoeLog(name, None)
+        self._shoe_log = ShoeLog(name, None)
 
     @property
     def state(self) -> LinkState:
-        """What the link is doing now."""
+        """The state of the link."""
         return self._state
 
     @property
@@ -249,17 +146,17 @@ class Supervisor:
 
     @property
     def trouble(self) -> str | None:
-        """Why the link is not up, one line for people; None while it is up or not yet tried."""
+        """Why the link is down, one line for people; None while it is up or not yet tried."""
         return self._trouble
 
     def set_desired_state(self, state: DesiredShoeState) -> None:
-        """What the shoe should be from now on, told to this connection and to each later one."""
+        """Set the state that the shoe should be in, on this connection and on each later one."""
         self._desired = state
         if self._connection is not None:
             self._connection.set_desired_state(state)
 
     async def run(self, *, must_open_first: bool = False) -> None:
-        """Connects, and connects again after each loss, until cancelled.
+        """Connect, and connect again after each loss, until cancelled.
 
         Raises:
             PortError: with ``must_open_first``, when the very first attempt fails.
@@ -273,7 +170,7 @@ class Supervisor:
             self._state = LinkState.STOPPED
 
     async def _open(self, *, give_up: bool) -> Transport:
-        """Tries until the port opens."""
+        """Try until the port opens."""
         while True:
             self._state = LinkState.CONNECTING
             with self._arrivals() as arrived:
@@ -285,11 +182,11 @@ class Supervisor:
                     await self._wait(str(error), arrived)
 
     async def _serve(self, transport: Transport) -> None:
-        """Serves one connection to its end, and waits a moment after it."""
+        """Serve one connection to its end, and wait a moment after it."""
         with closing(transport):
             resume = self._resume()
             session = self._profile.host_session(resume=resume, settings=self._settings)
-            self._noted = ShoeLog(self._name, None if resume is None else resume.device_id)
+            self._shoe_log = ShoeLog(self._name, None if resume is None else resume.device_id)
             connection = Connection(
                 name=self._name,
                 number=self._next_number,
@@ -297,7 +194,7 @@ class Supervisor:
                 session=session,
                 clock=self._clock,
                 on_reception=self._received,
-                allowance=self._allowance,
+                budget=self._budget,
             )
             began = self._clock.monotonic()
             if self._desired is not None:
@@ -309,7 +206,7 @@ class Supervisor:
                     await self._announce()
                 reason = await connection.run()
             finally:
-                told, self._connection = self._state is LinkState.UP, None
+                was_up, self._connection = self._state is LinkState.UP, None
             if connection.over_budget:
                 await self._suspend(connection, transport, reason)
                 return
@@ -321,10 +218,10 @@ class Supervisor:
         answers = connection.capabilities.silence_s is not None
         self._doubted = answers and (connection.fell_silent or not connection.spoke)
         self._state, self._trouble = LinkState.WAITING, reason
-        hint = SILENT if connection.fell_silent else ""
-        if told:
+        hint = " (check that the shoe is on, and its cable)" if connection.fell_silent else ""
+        if was_up:
             log.info(
-                "%s: connection %d brought %d bytes, %d times some were discarded",
+                "%s: connection ended: connection=%d bytes=%d discarded=%d",
                 *(self._name, connection.number, connection.received, connection.discarded),
             )
             await self._on_lost(reason)
@@ -332,80 +229,183 @@ class Supervisor:
             await self._wait(reason + hint, arrived)
 
     async def _suspend(self, connection: Connection, transport: Transport, reason: str) -> None:
-        """Leaves the line alone until it is quiet; what comes is counted and not kept."""
+        """Leave the line alone until it is quiet; count and drop what it brings."""
         self._state, self._trouble, unkept = LinkState.SUSPENDED, reason, 0
         wait_s = self._suspensions.next(self._clock.monotonic())
         log.warning(
-            "%s: the line is suspended for %g s: it brought more than %d bytes a minute that are "
-            "no frames: look at cable, ground and baud rate, and at what is connected there",
+            "%s: line suspended: wait_s=%g garbage_limit_per_min=%d. Check cable, ground, baud "
+            "rate and what is connected.",
             *(self._name, wait_s, KEPT_A_MINUTE),
         )
-        told = Suspension(connection=connection.number, reason=reason, wait_s=wait_s)
+        suspension = Suspension(connection=connection.number, reason=reason, wait_s=wait_s)
         while True:
-            await self._on_suspended(told)
-            counted, is_quiet = await self._count(transport, wait_s)
-            unkept += counted
+            await self._on_suspended(suspension)
+            count, is_quiet = await self._drain(transport, wait_s)
+            unkept += count
             if is_quiet:
                 break
             wait_s = self._suspensions.next(self._clock.monotonic())
             log.warning(
-                "%s: the line stays suspended for %g s: %d bytes came and were not kept",
+                "%s: line still suspended: wait_s=%g bytes_dropped=%d",
                 *(self._name, wait_s, unkept),
             )
-            told = replace(told, wait_s=wait_s, unkept=unkept, again=True)
-        log.warning(
-            "%s: the line is quiet again and opened anew: %d bytes were not kept",
-            *(self._name, unkept),
-        )
+            suspension = replace(suspension, wait_s=wait_s, unkept=unkept, again=True)
+        log.warning("%s: line resumed: bytes_dropped=%d", self._name, unkept)
         await self._on_resumed(unkept)
 
-    async def _count(self, transport: Transport, wait_s: float) -> tuple[int, bool]:
-        """Counts what comes in this time; whether the end of it was quiet."""
-        counted, late = 0, 0
+    async def _drain(self, transport: Transport, wait_s: float) -> tuple[int, bool]:
+        """Drop what comes in this time; return how many bytes, and whether its end was quiet."""
+        count, late = 0, 0
         end = self._clock.monotonic() + wait_s
         while (now := self._clock.monotonic()) < end:
-            await sleep(self._clock, min(COUNTED_EVERY_S, end - now))
-            came = _emptied(transport)
-            counted += came
-            late += came if self._clock.monotonic() > end - QUIET_S else 0
-        return counted, late <= KEPT_A_MINUTE / 60 * QUIET_S
+            await sleep(self._clock, min(DRAIN_EVERY_S, end - now))
+            dropped = _drop_waiting(transport)
+            count += dropped
+            late += dropped if self._clock.monotonic() > end - QUIET_S else 0
+        return count, late <= KEPT_A_MINUTE / 60 * QUIET_S
 
     async def _received(self, reception: Reception) -> None:
         if self._state is LinkState.LISTENING:
             await self._announce()
-        self._noted.heard(reception.heard)
+        self._shoe_log.log_events(reception.heard)
         await self._on_reception(reception)
 
     async def _announce(self) -> None:
-        """The link is up."""
+        """Report that the link is up."""
         assert self._connection is not None
-        log.info("%s: connection %d is up", self._name, self._connection.number)
+        log.info("%s: link up: connection=%d", self._name, self._connection.number)
         self._state, self._trouble = LinkState.UP, None
         await self._on_up(self._connection)
 
     async def _wait(self, trouble: str, arrived: asyncio.Event) -> None:
-        """Tells the first failure as a warning, those that only repeat it for debugging."""
+        """Log the trouble (its first time as a warning, later at debug level), and wait."""
         log.log(
             logging.DEBUG if self._backoff.failing else logging.WARNING,
-            "%s: %s; trying again",
+            "%s: link down: %s; retrying",
             self._name,
             trouble,
         )
         self._state, self._trouble = LinkState.WAITING, trouble
         delay_s = self._backoff.failed(self._clock.monotonic())
         if not await sleep(self._clock, delay_s, unless=arrived):
-            log.debug("%s: something arrived where its port is", self._name)
+            log.debug("%s: device arrived: retrying now", self._name)
             self._backoff.arrived(self._clock.monotonic())
 
 
-def _emptied(transport: Transport) -> int:
-    """How many bytes waited there, as far as one look takes them."""
-    counted = 0
+def _drop_waiting(transport: Transport) -> int:
+    """Read and drop what waits there, ``DRAIN_READS`` times at most; return how many bytes."""
+    count = 0
     try:
-        for _ in range(COUNTED_READS):
+        for _ in range(DRAIN_READS):
             if not (data := transport.read()):
                 break
-            counted += len(data)
+            count += len(data)
     except TransportLost:
-        pass  # it is opened anew when its time comes
-    return counted
+        pass  # the port is opened again when the suspension ends
+    return count
+
+
+FIRST_S = 0.05
+"""An adapter that only re-enumerates is back within a tenth of a second."""
+
+QUICK_CAP_S = 0.25
+"""A shoe that is plugged in again resumes within a second: one delay, opening, its hello."""
+
+QUICK_PERIOD_S = 60.0
+"""Within a minute, whoever pulled a cable by mistake has found it."""
+
+SLOW_CAP_S = 5.0
+"""Later nobody waits at the table for it; after five seconds it still seems to return by itself."""
+
+
+class Backoff:
+    """Growing delays from ``FIRST_S``: to ``QUICK_CAP_S`` for a minute, then to ``SLOW_CAP_S``."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._delay_s = 0.0
+        self._died = False
+
+    @property
+    def failing(self) -> bool:
+        """True if anything failed since the shoe last sent something."""
+        return self._since is not None
+
+    def failed(self, now: float) -> float:
+        """Return the seconds to wait after a failure at ``now`` (monotonic seconds)."""
+        if self._since is None:
+            self._since = now
+        quick = now - self._since < QUICK_PERIOD_S and not self._died
+        cap_s = QUICK_CAP_S if quick else SLOW_CAP_S
+        self._delay_s = min(max(FIRST_S, 2 * self._delay_s), cap_s)
+        return self._delay_s
+
+    def died(self) -> None:
+        """Note that the shoe sent something and was lost at once: the delays grow to the longest.
+
+        Nobody pulled a cable, so there is no minute of quick attempts.
+        """
+        self._died = True
+
+    def arrived(self, now: float) -> None:
+        """Note that a device arrived where the port is: the delays begin anew."""
+        self._since, self._delay_s, self._died = now, 0.0, False
+
+    def spoke(self) -> None:
+        """Note that the shoe sent something: the next failure is a first one."""
+        self._since, self._delay_s, self._died = None, 0.0, False
+
+
+class ShoeLog:
+    """Logs what staff or integrators should know of a table's shoe.
+
+    ``known`` is the device id of the shoe that the table was connected to last.
+    """
+
+    def __init__(self, name: str, known: str | None) -> None:
+        self._name = name
+        self._known = known
+
+    def log_events(self, received: Iterable[ReceivedEvent]) -> None:
+        """Log the events worth it. Sessions give an event that repeats an earlier one as such."""
+        for each in received:
+            self._log(each.event)
+
+    def _log(self, event: ShoeEvent) -> None:
+        match event:
+            case Hello():
+                self._log_hello(event)
+            case AuthenticationFailed():
+                hint = troubleshooting_hint(event)
+                log.warning(
+                    "%s: authentication failed: shoe=%s reason=%s. Events are ignored until %s.",
+                    *(self._name, event.device_id, hint.reason, hint.ignored_until),
+                )
+            case UnknownFirmware(firmware=firmware, refused=refused):
+                log.warning(
+                    "%s: unknown firmware: firmware=%s arming=%s. Update it, or add its digest to "
+                    "shoe.firmware.",
+                    *(self._name, firmware, "refused" if refused else "allowed"),
+                )
+            case Gap(first=first, last=last):
+                log.warning(
+                    "%s: events lost: first=%d last=%d. Staff rule on them, or enter the cards.",
+                    *(self._name, first, last),
+                )
+
+    def _log_hello(self, hello: Hello) -> None:
+        found, expected = hello.device_id, self._known
+        self._known = found
+        if expected not in (None, found):
+            log.warning(
+                "%s: shoe changed: expected=%s found=%s. If the shoe was not replaced, check the "
+                "cabling.",
+                *(self._name, expected, found),
+            )
+        elif expected is not None and not hello.resumed:
+            log.warning(
+                "%s: event numbers restarted: shoe=%s. Check whether its memory was replaced.",
+                *(self._name, found),
+            )
+        else:
+            log.info("%s: shoe identified: shoe=%s firmware=%s", self._name, found, hello.firmware)

@@ -1,7 +1,7 @@
-"""Listens at a shoe's port and never says a word: bytes with times, through losses.
+"""Record the bytes at a port with their times, through losses. Nothing is sent.
 
 In: an opener, a clock. Out: entries of a capture, as they come.
-Must not know: frames, sessions, where a capture is kept.
+Must not know: frames, sessions, where a capture is stored.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from shoe_ctl.link.reconnect import Backoff
 from shoe_ctl.link.transport import Opener, Transport, TransportLost
 
 
-async def record(opener: Opener, clock: Clock, hears: Callable[[Entry], None]) -> None:
-    """Hands on what comes, until cancelled; a port that is lost is opened again.
+async def record(opener: Opener, clock: Clock, on_entry: Callable[[Entry], None]) -> None:
+    """Pass on each entry until cancelled. A port that is lost is opened again.
 
     Times are microseconds since the port was first opened.
 
@@ -34,14 +34,16 @@ async def record(opener: Opener, clock: Clock, hears: Callable[[Entry], None]) -
 
     while True:
         with closing(transport):
-            hears(Opened(now_us()))
-            why = await _until_lost(transport, lambda data: hears(Chunk(now_us(), SHOE, data)))
-            hears(Lost(now_us(), why))
+            on_entry(Opened(now_us()))
+            why = await _read_until_lost(
+                transport, lambda data: on_entry(Chunk(now_us(), SHOE, data))
+            )
+            on_entry(Lost(now_us(), why))
         backoff.spoke()
-        transport = await _opened_again(opener, clock, backoff)
+        transport = await _reopen(opener, clock, backoff)
 
 
-async def _until_lost(transport: Transport, came: Callable[[bytes], None]) -> str:
+async def _read_until_lost(transport: Transport, on_data: Callable[[bytes], None]) -> str:
     readable = asyncio.Event()
     transport.when_readable(readable.set)
     try:
@@ -49,14 +51,14 @@ async def _until_lost(transport: Transport, came: Callable[[bytes], None]) -> st
             await readable.wait()
             readable.clear()
             while data := transport.read():
-                came(data)
+                on_data(data)
     except TransportLost as lost:
         return str(lost)
     finally:
         transport.when_readable(None)
 
 
-async def _opened_again(opener: Opener, clock: Clock, backoff: Backoff) -> Transport:
+async def _reopen(opener: Opener, clock: Clock, backoff: Backoff) -> Transport:
     while True:
         await sleep(clock, backoff.failed(clock.monotonic()))
         try:

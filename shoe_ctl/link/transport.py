@@ -1,7 +1,7 @@
-"""The one interface of a byte transport, whatever carries the bytes.
+"""The interface of a byte transport, and the transport over a file descriptor.
 
-In: nothing. Out: Transport, Opener, TransportLost.
-Must not know: frames, sessions, what the bytes mean.
+In: an open descriptor. Out: chunks of bytes, or TransportLost.
+Must not know: kinds of ports, frames, sessions.
 """
 
 from __future__ import annotations
@@ -11,66 +11,66 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+READ_SIZE = 4096
+"""Bytes read at once: what a tty holds for its reader, so that one read empties it."""
+
+WRITE_LIMIT = 64 * 1024
+"""Bytes that may wait to be sent. A host sends some dozens of bytes a draw: so much waits only if
+the shoe has read nothing for a long time, and then a new connection helps more."""
+
 
 class TransportLost(Exception):
     """The other end is gone; ``str()`` is the reason, one line for people."""
 
 
 class Transport(Protocol):
-    """An open way to one shoe; used once and thrown away. Nothing here ever blocks.
+    """An open connection to one shoe, used once. No method blocks.
 
-    All is called in the event loop. What ``read`` has not taken waits in a bounded buffer: while
-    nobody reads, the sender is held back.
+    All are called in the event loop. Bytes wait in a bounded buffer for ``read``: while nobody
+    reads, the sender is held back.
     """
 
     @property
     def lost(self) -> str | None:
-        """Why it is gone, one line for people; None while it is there."""
+        """Why it was lost, one line for people; None while it is open."""
 
     @property
     def dropped(self) -> int:
-        """How many bytes to the shoe were taken by ``write`` and did not leave: final once lost."""
+        """How many bytes ``write`` took and did not send. Final once it is lost."""
 
     def read(self) -> bytes:
-        """Takes the bytes that are there now, a bounded chunk of them; empty when none are.
+        """Return a bounded chunk of the bytes received by now; empty if there are none.
 
         Raises:
             TransportLost: the other end is gone.
         """
 
     def when_readable(self, wake: Callable[[], None] | None) -> None:
-        """Calls ``wake`` once there is something to read, or a loss to learn of; None: never.
+        """Call ``wake`` once there is something to read, or a loss to report; None: never.
 
         It may be called more than once until it is replaced by None.
         """
 
     def write(self, data: bytes) -> None:
-        """Queues bytes to be sent, in order.
+        """Queue bytes to be sent, in order.
 
         The queue is bounded: when it overflows, or the other end is gone, the transport is
-        ``lost`` and ``read`` says so.
+        ``lost``, and ``read`` raises.
         """
 
     def close(self) -> None:
-        """Gives the port back; what is still queued is dropped. May be called again."""
+        """Close the port; what is still queued is dropped. May be called again."""
 
 
 Opener = Callable[[], Awaitable[Transport]]
-"""Opens the port. Raises PortError with one clear line; cancelled, it leaves nothing open."""
-
-READ_SIZE = 4096
-"""Bytes taken at once: what a tty holds for its reader, so that one read empties it."""
-
-WRITE_LIMIT = 64 * 1024
-"""Bytes that may wait to be sent. A host says some dozens of bytes a draw: this much waits only
-where the shoe has read nothing for a long while, and then a new connection is the better hope."""
+"""Opens the port. Raises PortError with one clear line; if cancelled, it leaves nothing open."""
 
 
 class DescriptorTransport:
-    """An open descriptor in the running loop (see ``Transport``).
+    """The transport over an open file descriptor, in the running loop (see ``Transport``).
 
-    ``why_lost`` puts an error of the system in words, None being the end of what can be read;
-    ``give_back`` closes what the descriptor belongs to, and is called once.
+    ``why_lost`` words an error of the system, or the end of the stream (None). ``give_back``
+    closes what the descriptor belongs to, and is called once.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class DescriptorTransport:
         if len(self._unsent) == len(data):
             self._send()
         if len(self._unsent) > WRITE_LIMIT:
-            self._lose(takes_nothing(self._name, len(self._unsent)))
+            self._lose(write_queue_full(self._name, len(self._unsent)))
 
     def close(self) -> None:
         if not self._closed:
@@ -141,7 +141,7 @@ class DescriptorTransport:
             self._give_back()
 
     def _send(self) -> None:
-        """Sends what the kernel takes now; the loop calls again while some is left."""
+        """Send what the kernel takes now; the loop calls again while some is left."""
         try:
             while self._unsent:
                 del self._unsent[: os.write(self._fd, self._unsent)]
@@ -153,7 +153,7 @@ class DescriptorTransport:
             self._loop.remove_writer(self._fd)
 
     def _lose(self, why: str) -> None:
-        """A hung-up descriptor is always ready: the loop must let go of it at once."""
+        """Note the loss. The loop must drop a hung-up descriptor at once: it is always ready."""
         if self._lost is None:
             self._lost = why
             self._dropped += len(self._unsent)
@@ -164,6 +164,6 @@ class DescriptorTransport:
                 self._wake()
 
 
-def takes_nothing(name: str, waiting: int) -> str:
-    """The loss of an end that has not read for so long that the queue to it overflowed."""
-    return f"{name} takes nothing: {waiting} bytes wait to be sent"
+def write_queue_full(name: str, waiting: int) -> str:
+    """Word the loss of an end that reads nothing, so that the queue to it overflowed."""
+    return f"write queue full: {name} reads nothing, {waiting} bytes are waiting"

@@ -1,13 +1,12 @@
-"""USB bulk endpoints as a transport: threads wait for the device, the event loop never does.
+"""USB bulk endpoints as a transport: threads wait for the device, the event loop does not.
 
-In: a device's serial number, what finds devices. Out: chunks of bytes, or why it is lost.
+In: a device's serial number, a pyusb backend. Out: chunks of bytes; why it was lost, or PortError.
 Must not know: frames, sessions, reconnecting.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import logging
 import threading
@@ -17,174 +16,50 @@ from contextlib import suppress
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import UsbAddress
-from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost, takes_nothing
+from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost, write_queue_full
 from shoe_ctl.link.usb_discovery import Backends, Claimed, claim_usb_device
 
+log = logging.getLogger(__name__)
+
 HAND_OFF_LIMIT = 64 * 1024
-"""Bytes read ahead of the event loop; beyond it nothing is read, and the device has to wait."""
+"""Bytes read ahead of the event loop. Beyond it nothing is read, and the device has to wait."""
 
 READ_TIMEOUT_MS = 100
-"""How soon a thread sees that it is to end. That nothing came in the meantime is no error."""
+"""How soon a thread notices that it is to end. A timeout is no error."""
 
 WRITE_TIMEOUT_MS = 100
-"""A device that takes nothing for so long is asked again: what waits is bounded elsewhere."""
+"""After this long a write is tried again. ``WRITE_LIMIT`` bounds what waits."""
 
 WRITE_SIZE = 4096
-"""Bytes handed over at once."""
+"""Bytes of one write."""
 
 PACKETS_A_READ = 1
-"""A read of several packets ends with a short one: a device whose last is full would be heard only
-after the time-out. Packet by packet, full speed still brings more than a serial line."""
+"""A read of several packets ends with a short one: if the last packet is full, it would end only by
+its timeout. Packet by packet, full speed is still faster than a serial line."""
+
+RELEASED_WITHIN_S = 2.0
+"""The threads of a closed transport end within a tenth of a second each. A device whose driver
+hangs for longer is not opened a second time."""
 
 _UNPLUGGED = (errno.ENODEV, errno.ENXIO, errno.EIO, errno.ESHUTDOWN, errno.EPROTO)
 
 
-class UsbThreads:
-    """Starts once, ends once; ``released`` is set when the device was given back.
-
-    ``news`` is called in a thread when there is something to take where there was nothing.
-    """
-
-    def __init__(self, device: Claimed, name: str, *, news: Callable[[], None]) -> None:
-        self.released = threading.Event()
-        self._claimed = device
-        self._name = name
-        self._news = news
-        self._changed = threading.Condition()
-        self._read = bytearray()
-        self._unsent = bytearray()
-        self._failure: str | None = None
-        self._stopping = False
-        self._all_read = False
-        self._reader = threading.Thread(target=self._run_reader, name=f"{name} in")
-        self._writer = threading.Thread(target=self._run_writer, name=f"{name} out")
-
-    def start(self) -> None:
-        self._writer.start()
-        self._reader.start()
-
-    # In the event loop: the lock is never held while a device is waited for.
-
-    @property
-    def has_news(self) -> bool:
-        """Whether ``take`` would give something."""
-        with self._changed:
-            return bool(self._read) or self._all_read
-
-    def take(self) -> tuple[bytes, str | None]:
-        """All that was read by now; and why nothing more will be, once nothing more will."""
-        with self._changed:
-            data = bytes(self._read)
-            self._read.clear()
-            self._changed.notify_all()
-            return data, self._failure if self._all_read else None
-
-    def put(self, data: bytes) -> int:
-        """Queues bytes to be sent; how many wait by now."""
-        with self._changed:
-            self._unsent += data
-            self._changed.notify_all()
-            return len(self._unsent)
-
-    def drop(self) -> int:
-        """Forgets what waits to be sent; how many bytes did not surely leave."""
-        with self._changed:
-            waited = len(self._unsent)
-            self._unsent.clear()
-            return waited
-
-    def stop(self) -> int:
-        """Ends the threads, soon; how many bytes were read and not taken."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
-            return len(self._read)
-
-    # In the threads.
-
-    def _run_reader(self) -> None:
-        try:
-            self._work(self._read_some)
-        finally:
-            with self._changed:
-                self._all_read = True
-            self._news()
-            self._writer.join()
-            self._claimed.owner.release()
-            self.released.set()
-
-    def _run_writer(self) -> None:
-        self._work(self._write_some)
-
-    def _work(self, step: Callable[[], None]) -> None:
-        """One step after the other until somebody stops, or one fails: then both threads end."""
-        import usb.core  # type: ignore[import-untyped]
-
-        try:
-            while not self._stopping:
-                with suppress(usb.core.USBTimeoutError):
-                    step()
-        except Exception as error:  # noqa: BLE001 - whatever it was, the device is lost and told so
-            with self._changed:
-                self._failure = self._failure or self._why(error)
-        finally:
-            self.stop()
-
-    def _read_some(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopping or len(self._read) < HAND_OFF_LIMIT)
-        claimed = self._claimed
-        size = PACKETS_A_READ * claimed.packet_size
-        data = claimed.owner.device.read(claimed.endpoint_in, size, READ_TIMEOUT_MS)
-        if data:
-            with self._changed:
-                first = not self._read
-                self._read += data
-            if first:
-                self._news()
-
-    def _write_some(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._stopping or self._unsent)
-            chunk = bytes(self._unsent[:WRITE_SIZE])
-        if chunk:
-            claimed = self._claimed
-            sent = claimed.owner.device.write(claimed.endpoint_out, chunk, WRITE_TIMEOUT_MS)
-            with self._changed:
-                del self._unsent[:sent]
-
-    def _why(self, error: Exception) -> str:
-        number = getattr(error, "errno", None)
-        if number in _UNPLUGGED:
-            return f"unplugged: {self._name}"
-        if number == errno.EPIPE:
-            return f"{self._name} stopped its endpoint"
-        return f"{self._name}: {getattr(error, 'strerror', None) or repr(error)}"
-
-
-log = logging.getLogger(__name__)
-
-RELEASED_WITHIN_S = 2.0
-"""The threads of a closed transport end within a tenth of a second each; a device whose driver
-hangs for longer is not opened a second time beside them."""
-
-
 def usb_opener(port: UsbAddress, executor: Executor, backends: Backends) -> Opener:
-    """Finds and claims this device each time it is called; what can block runs in ``executor``."""
+    """Return what claims this device, each time it is called; it blocks in ``executor`` only."""
     threads: UsbThreads | None = None
 
-    def claimed() -> Claimed:
+    def claim() -> Claimed:
         if threads is not None and not threads.released.wait(RELEASED_WITHIN_S):
-            raise PortError(f"{port} was not given back yet: its driver hangs (unplug it)")
+            raise PortError(f"{port} is not released yet: its driver hangs (unplug the device)")
         return claim_usb_device(port, backends())
 
     async def open_port() -> Transport:
         nonlocal threads
-        claiming = executor.submit(claimed)
+        claiming = executor.submit(claim)
         try:
             device = await asyncio.wrap_future(claiming)
         except asyncio.CancelledError:
-            # The thread cannot be stopped: what it still claims is given back.
+            # The thread cannot be stopped: what it still claims is released.
             claiming.add_done_callback(_release_unwanted)
             raise
         transport = UsbTransport(device, str(port))
@@ -200,7 +75,7 @@ def _release_unwanted(claiming: Future[Claimed]) -> None:
 
 
 class UsbTransport:
-    """A claimed device in the running loop (see ``Transport``)."""
+    """The transport over a claimed device, in the running loop (see ``Transport``)."""
 
     def __init__(self, device: Claimed, name: str) -> None:
         self._name = name
@@ -208,7 +83,7 @@ class UsbTransport:
         self._wake: Callable[[], None] | None = None
         self._lost: str | None = None
         self._dropped = 0
-        self.threads = UsbThreads(device, name, news=self._news_from_thread)
+        self.threads = UsbThreads(device, name, on_news=self._wake_from_thread)
         self.threads.start()
 
     @property
@@ -238,26 +113,149 @@ class UsbTransport:
             return
         waiting = self.threads.put(data)
         if waiting > WRITE_LIMIT:
-            self._lose(takes_nothing(self._name, waiting))
-            if self._wake is not None:
-                self._wake()
+            self._lose(write_queue_full(self._name, waiting))
+            self._wake_reader()
 
     def close(self) -> None:
-        """Gives the device back, in the thread that reads: it may take a tenth of a second."""
+        """Release the device, in the thread that reads: it may take a tenth of a second."""
         if self._lost is None:
             self._lose(f"closed: {self._name}")
         unread = self.threads.stop()
         if unread:
-            log.warning("%s: %d bytes were read and not taken", self._name, unread)
+            log.warning("%s: unread bytes dropped: bytes=%d", self._name, unread)
 
     def _lose(self, why: str) -> None:
         self._lost = why
         self._dropped += self.threads.drop()
 
-    def _news_from_thread(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._news)
+    def _wake_from_thread(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._wake_reader)
 
-    def _news(self) -> None:
+    def _wake_reader(self) -> None:
         if self._wake is not None:
             self._wake()
+
+
+class UsbThreads:
+    """The reader and the writer thread of one claimed device. They start once and end once.
+
+    ``released`` is set when the device was released. ``on_news`` is called in a thread when there
+    is something to take where there was nothing.
+    """
+
+    def __init__(self, device: Claimed, name: str, *, on_news: Callable[[], None]) -> None:
+        self.released = threading.Event()
+        self._claimed = device
+        self._name = name
+        self._on_news = on_news
+        self._changed = threading.Condition()
+        self._read = bytearray()
+        self._unsent = bytearray()
+        self._failure: str | None = None
+        self._stopping = False
+        self._all_read = False
+        self._reader = threading.Thread(target=self._run_reader, name=f"{name} in")
+        self._writer = threading.Thread(target=self._run_writer, name=f"{name} out")
+
+    def start(self) -> None:
+        self._writer.start()
+        self._reader.start()
+
+    # Called in the event loop. The lock is never held while a thread waits for the device.
+
+    @property
+    def has_news(self) -> bool:
+        """True if ``take`` would return something."""
+        with self._changed:
+            return bool(self._read) or self._all_read
+
+    def take(self) -> tuple[bytes, str | None]:
+        """Return all bytes read by now; once nothing more will come, also why."""
+        with self._changed:
+            data = bytes(self._read)
+            self._read.clear()
+            self._changed.notify_all()
+            return data, self._failure if self._all_read else None
+
+    def put(self, data: bytes) -> int:
+        """Queue bytes to be sent; return how many wait."""
+        with self._changed:
+            self._unsent += data
+            self._changed.notify_all()
+            return len(self._unsent)
+
+    def drop(self) -> int:
+        """Drop what waits to be sent; return how many bytes may not have been sent."""
+        with self._changed:
+            waited = len(self._unsent)
+            self._unsent.clear()
+            return waited
+
+    def stop(self) -> int:
+        """Make the threads end soon; return how many bytes were read and not taken."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+            return len(self._read)
+
+    # Called in the threads.
+
+    def _run_reader(self) -> None:
+        try:
+            self._work(self._read_some)
+        finally:
+            with self._changed:
+                self._all_read = True
+            self._on_news()
+            self._writer.join()
+            self._claimed.owner.release()
+            self.released.set()
+
+    def _run_writer(self) -> None:
+        self._work(self._write_some)
+
+    def _work(self, step: Callable[[], None]) -> None:
+        """Repeat the step until ``stop``, or until it fails: then both threads end."""
+        import usb.core  # type: ignore[import-untyped]
+
+        try:
+            while not self._stopping:
+                with suppress(usb.core.USBTimeoutError):
+                    step()
+        except Exception as error:  # noqa: BLE001 - any error means that the device is lost
+            with self._changed:
+                self._failure = self._failure or self._why(error)
+        finally:
+            self.stop()
+
+    def _read_some(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or len(self._read) < HAND_OFF_LIMIT)
+        claimed = self._claimed
+        size = PACKETS_A_READ * claimed.packet_size
+        data = claimed.owner.device.read(claimed.endpoint_in, size, READ_TIMEOUT_MS)
+        if data:
+            with self._changed:
+                first = not self._read
+                self._read += data
+            if first:
+                self._on_news()
+
+    def _write_some(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or self._unsent)
+            chunk = bytes(self._unsent[:WRITE_SIZE])
+        if chunk:
+            claimed = self._claimed
+            sent = claimed.owner.device.write(claimed.endpoint_out, chunk, WRITE_TIMEOUT_MS)
+            with self._changed:
+                del self._unsent[:sent]
+
+    def _why(self, error: Exception) -> str:
+        number = getattr(error, "errno", None)
+        if number in _UNPLUGGED:
+            return f"unplugged: {self._name}"
+        if number == errno.EPIPE:
+            return f"endpoint stalled: {self._name}"
+        return f"{self._name}: {getattr(error, 'strerror', None) or repr(error)}"

@@ -1,6 +1,6 @@
-"""USB devices that may be shoes: found by serial number, claimed for us alone, given back.
+"""Find USB devices that may be shoes by serial number; claim and release them.
 
-In: a backend of pyusb. Out: what is plugged in; a claimed device; PortError in one clear line.
+In: a pyusb backend. Out: the devices; a claimed device; PortError in one clear line.
 Must not know: reading and writing, threads, frames.
 """
 
@@ -17,7 +17,7 @@ from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import UsbAddress
 
 Backends = Callable[[], Any]
-"""Gives the ``usb.backend.IBackend`` to look for devices with; raises PortError where none is."""
+"""Returns the ``usb.backend.IBackend`` that finds devices; raises PortError if there is none."""
 
 _VENDOR_SPECIFIC = 0xFF
 _DIRECTION, _IN = 0x80, 0x80
@@ -25,7 +25,7 @@ _TRANSFER, _BULK = 0x03, 0x02
 _NAMED_AT_MOST = 4
 
 _GONE = (errno.ENODEV, errno.ENXIO, errno.ENOENT, errno.EIO)
-"""What is said of a ghost: still listed, and no longer there."""
+"""Errors of a ghost: a device that is still listed, and was unplugged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class UsbDevice:
 
     @property
     def node(self) -> str:
-        """What one needs leave to write to."""
+        """The device node: whoever may write to it may use the device."""
         return f"/dev/bus/usb/{self.device.bus:03d}/{self.device.address:03d}"
 
     def release(self) -> None:
-        """Gives back what was claimed or opened. May be called again, and when it is unplugged."""
+        """Release what was claimed or opened. May be called again, and after an unplug."""
         import usb.core  # type: ignore[import-untyped]
         import usb.util  # type: ignore[import-untyped]
 
@@ -61,7 +61,7 @@ class UsbDevice:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A device that is ours: its endpoints, by address, and the size of an IN packet in bytes."""
+    """A claimed device: the addresses of its endpoints, and the size of an IN packet in bytes."""
 
     owner: UsbDevice
     endpoint_in: int
@@ -70,7 +70,7 @@ class Claimed:
 
 
 def libusb() -> Any:
-    """The libusb of ``libusb-package``.
+    """Return the backend of ``libusb-package``.
 
     Raises:
         PortError: it is not installed, or cannot work here.
@@ -80,46 +80,49 @@ def libusb() -> Any:
         import usb.core  # noqa: F401
     except ImportError:
         raise PortError(
-            "a usb: port needs pyusb and libusb-package: pip install 'shoe-ctl[usb]'", "no_libusb"
+            "a usb: port needs pyusb and libusb-package: run pip install 'shoe-ctl[usb]'",
+            "no_libusb",
         ) from None
     backend = libusb_package.get_libusb1_backend()
     if backend is None:
-        line = "libusb cannot be loaded: reinstall with pip install 'shoe-ctl[usb]'"
+        line = "libusb cannot be loaded: run pip install --force-reinstall 'shoe-ctl[usb]'"
         raise PortError(line, "no_libusb")
     return backend
 
 
 def find_usb_devices(backend: Any) -> Iterator[UsbDevice]:
-    """What is plugged in and could be a shoe; each is to be released. Ghosts are left out.
+    """Yield the devices that could be shoes; the caller releases each. Ghosts are left out.
 
     Raises:
-        PortError: the bus cannot be looked at.
+        PortError: the bus cannot be read.
     """
     import usb.core
 
     try:
         found = list(usb.core.find(find_all=True, backend=backend))
     except usb.core.USBError as error:
-        raise PortError(f"USB cannot be looked at: {error.strerror or error}") from None
+        raise PortError(f"cannot list USB devices: {error.strerror or error}") from None
     for device in found:
-        with suppress(usb.core.USBError):  # unplugged while it is looked at
-            if any(_pair(interface) for configuration in device for interface in configuration):
-                known = _asked(device)
+        with suppress(usb.core.USBError):  # unplugged meanwhile
+            if any(
+                _bulk_pair(interface) for configuration in device for interface in configuration
+            ):
+                known = _identify(device)
                 if known is not None:
                     yield known
 
 
 def claim_usb_device(port: UsbAddress, backend: Any) -> Claimed:
-    """The device with this serial number, claimed for us alone.
+    """Claim the device with this serial number.
 
     Raises:
-        PortError: it is absent, there are two, it may not be used, or something else has it.
+        PortError: it is missing, there are two, it may not be used, or something else has it.
     """
     seen: list[UsbDevice] = []
     chosen: UsbDevice | None = None
     try:
         seen.extend(find_usb_devices(backend))
-        chosen = _chosen(port, seen)
+        chosen = _choose(port, seen)
         return _claim(port, chosen)
     except BaseException:
         chosen = None
@@ -130,8 +133,8 @@ def claim_usb_device(port: UsbAddress, backend: Any) -> Claimed:
                 other.release()
 
 
-def _asked(device: Any) -> UsbDevice | None:
-    """The device with its serial number; None for a ghost."""
+def _identify(device: Any) -> UsbDevice | None:
+    """Read the device's serial number; None for a ghost."""
     import usb.core
     import usb.util
 
@@ -148,7 +151,7 @@ def _asked(device: Any) -> UsbDevice | None:
     return UsbDevice(device, serial or None, permitted=True)
 
 
-def _chosen(port: UsbAddress, seen: list[UsbDevice]) -> UsbDevice:
+def _choose(port: UsbAddress, seen: list[UsbDevice]) -> UsbDevice:
     found = [device for device in seen if device.serial == port.serial]
     if len(found) == 1:
         return found[0]
@@ -162,14 +165,14 @@ def _chosen(port: UsbAddress, seen: list[UsbDevice]) -> UsbDevice:
     if barred:
         raise PortError(
             f"permission denied: USB device {barred[0].name} may be {port} "
-            "(a udev rule must give this user that node)",
+            "(give this user that node by a udev rule)",
             "permission",
         )
     have = ", ".join(f"usb:{d.serial}" for d in seen[:_NAMED_AT_MOST] if d.serial is not None)
-    hint = f"there are: {have}" if have else "none is plugged in: check cable and power"
+    hint = f"there are: {have}" if have else "none is plugged in: check power and cable"
     raise PortError(
-        f"no USB device with serial number {port.serial} ({hint}; a shoe that makes a serial port "
-        "is named by its path)",
+        f"no USB device with serial number {port.serial} ({hint}; name a shoe with a serial "
+        "port by its path)",
         "no_such_port",
     )
 
@@ -181,15 +184,15 @@ def _claim(port: UsbAddress, chosen: UsbDevice) -> Claimed:
     device = chosen.device
     try:
         configuration = _configuration(device)
-        interface, into, out = next(p for i in configuration if (p := _pair(i)) is not None)
+        interface, into, out = next(p for i in configuration if (p := _bulk_pair(i)) is not None)
         with suppress(NotImplementedError):  # only on Linux can libusb tell
             if device.is_kernel_driver_active(interface.bInterfaceNumber):
-                raise _driven(port, chosen, configuration, interface)
+                raise _kernel_driver_error(port, chosen, configuration, interface)
         usb.util.claim_interface(device, interface.bInterfaceNumber)
     except usb.core.USBError as error:
-        raise _trouble(port, chosen, error) from None
+        raise _claim_error(port, chosen, error) from None
     except StopIteration:
-        raise PortError(f"{port} has no bulk interface in the configuration that is set") from None
+        raise PortError(f"{port} has no bulk interface in its active configuration") from None
     return Claimed(
         owner=chosen,
         endpoint_in=into.bEndpointAddress,
@@ -199,7 +202,7 @@ def _claim(port: UsbAddress, chosen: UsbDevice) -> Claimed:
 
 
 def _configuration(device: Any) -> Any:
-    """The one that is set; set anew only where none is, which a device may take as a reset."""
+    """Return the active configuration. Set one only if none is: it may reset the device."""
     import usb.core
 
     try:
@@ -211,8 +214,8 @@ def _configuration(device: Any) -> Any:
     return device.get_active_configuration()
 
 
-def _pair(interface: Any) -> tuple[Any, Any, Any] | None:
-    """The interface with its bulk endpoints, in and out; None where it is none of ours."""
+def _bulk_pair(interface: Any) -> tuple[Any, Any, Any] | None:
+    """Return a vendor's interface with its bulk endpoints, in and out; None for any other."""
     if interface.bInterfaceClass != _VENDOR_SPECIFIC or interface.bAlternateSetting != 0:
         return None
     bulk = [e for e in interface if e.bmAttributes & _TRANSFER == _BULK]
@@ -222,37 +225,40 @@ def _pair(interface: Any) -> tuple[Any, Any, Any] | None:
 
 
 def usb_location(device: Any) -> str:
-    """What the kernel calls the socket that it is plugged into: bus, then ports, ``1-1.4``."""
+    """Return the kernel's name for the device's place: bus, then ports, ``1-1.4``."""
     return f"{device.bus}-{'.'.join(map(str, device.port_numbers or ()))}"
 
 
-def _driven(port: UsbAddress, chosen: UsbDevice, configuration: Any, interface: Any) -> PortError:
-    """A driver of the kernel has it: a serial adapter, most likely."""
+def _kernel_driver_error(
+    port: UsbAddress, chosen: UsbDevice, configuration: Any, interface: Any
+) -> PortError:
+    """Return the error for a device that a kernel driver has: a serial adapter, most likely."""
     number = f"{configuration.bConfigurationValue}.{interface.bInterfaceNumber}"
     link = Path("/sys/bus/usb/devices", f"{usb_location(chosen.device)}:{number}", "driver")
     name = f" {link.resolve().name}" if link.is_symlink() else ""
     return PortError(
-        f"{port} is taken by the kernel driver{name} (as a serial port? then name its path under "
-        "/dev/serial/by-id; else unbind the driver by a udev rule)",
+        f"{port} is taken by the kernel driver{name} (if it makes a serial port, name its path "
+        "under /dev/serial/by-id; otherwise unbind the driver by a udev rule)",
         "kernel_driver",
     )
 
 
-def _trouble(port: UsbAddress, chosen: UsbDevice, error: OSError) -> PortError:
+def _claim_error(port: UsbAddress, chosen: UsbDevice, error: OSError) -> PortError:
+    """Return the error for a device that cannot be claimed."""
     match error.errno:
         case errno.EACCES | errno.EPERM:
             return PortError(
-                f"permission denied: {port} is {chosen.name} (a udev rule must give this user "
-                "that node)",
+                f"permission denied: {port} is {chosen.name} (give this user that node by a "
+                "udev rule)",
                 "permission",
             )
         case errno.EBUSY:
             return PortError(
-                f"port taken: {port} is in use by another program (is a second daemon running?)",
+                f"port taken: {port} is in use by another program (stop it, or a second daemon)",
                 "taken",
             )
         case number if number in _GONE:
-            line = f"{port} was unplugged as it was opened (check cable and power)"
+            line = f"unplugged: {port} was opening (check power and cable)"
             return PortError(line, "no_device")
         case _:
             return PortError(f"cannot open {port}: {error.strerror or error}")

@@ -188,7 +188,7 @@ class JsonlFile(Sink):
         try:
             self._write([])
         except OSError as error:
-            log.warning("%s; the next event tries again", error)
+            log.warning('sink file: not opened: reason="%s". The next event retries.', error)
 
     def _write(self, lines: list[bytes]) -> None:
         for _ in range(_MOST_TURNS):
@@ -240,7 +240,7 @@ class JsonlFile(Sink):
         if _at(self._path) != (own.st_dev, own.st_ino):
             self._take_back(own.st_size)
             fd, size = _opened(self._path, self._mode)
-            log.info("sink file %s: renamed or removed, opened anew", self._path)
+            log.info("sink file: opened again: path=%s reason=renamed_or_removed", self._path)
             os.close(self._fd)
             self._fd, self._size, self._recent = fd, size, []
         elif own.st_size < self._size:
@@ -269,8 +269,8 @@ class JsonlFile(Sink):
             self._packed.update(line.data for line in tried if line.end <= held)
         elif not over:
             log.warning(
-                "sink file %s was renamed and is still being packed: its last %d events are "
-                "written again and may stand in two files",
+                "sink file: renamed and still being compressed: path=%s events=%d. These last "
+                "events are written again and may stand in two files.",
                 self._path, len(tried),
             )  # fmt: skip
         self._tried = []
@@ -291,7 +291,7 @@ class JsonlFile(Sink):
 
     def _look_what_was_cut(self, own: os.stat_result) -> None:
         whole = _whole_lines(self._fd, self._path)
-        log.info("sink file %s: cut from %d bytes to %d", self._path, self._size, whole)
+        log.info("sink file: truncated: path=%s bytes=%d left=%d", self._path, self._size, whole)
         self._owed += self._cut_off(own.st_mtime_ns, whole)
         os.ftruncate(self._fd, whole)
         self._size = whole
@@ -310,8 +310,8 @@ class JsonlFile(Sink):
         doubtful = [line.data for line in gone if line.written_ns >= at_ns - _DOUBTED_NS]
         if doubtful:
             log.warning(
-                "sink file %s was cut and no copy of it lies beside it: its last %d events are "
-                "written again and may stand in two files",
+                "sink file: truncated without a copy beside it: path=%s events=%d. These last "
+                "events are written again and may stand in two files.",
                 self._path, len(doubtful),
             )  # fmt: skip
         return doubtful

@@ -210,7 +210,7 @@ class Pump:
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
             if not await self._finish(work):
-                _log.warning("sink %s took nothing for %g s and was left", self.name, STALLED_S)
+                _log.warning("sink %s: abandoned: stalled_s=%g", self.name, STALLED_S)
         finally:
             for task in (work, stop):
                 task.cancel()
@@ -237,7 +237,7 @@ class Pump:
                 ):
                     return
             except SinkEnded as end:
-                _log.warning("sink %s has ended: %s", self.name, end)
+                _log.warning('sink %s: ended: reason="%s"', self.name, end)
                 self.trouble = SinkTrouble(self._now_us(), _reason(end), ended=True)
                 self._give_up(f"it has ended: {end}")
                 return
@@ -272,7 +272,7 @@ class Pump:
                     return False
             except EventRefused as refused:
                 why = _reason(refused)
-                _log.error("sink %s: the event at record %d is parked: %s", self.name, n, why)
+                _log.error('sink %s: event parked: record=%d reason="%s"', self.name, n, why)
                 await self._feed.parked(n, body, why)
                 self._batches += 1
                 self._parked_in_a_row += 1
@@ -291,7 +291,7 @@ class Pump:
                 except EventRefused as refused:
                     why = _reason(refused)
                     _log.error(
-                        "sink %s: the event at record %d stays parked: %s", self.name, n, why
+                        'sink %s: event still parked: record=%d reason="%s"', self.name, n, why
                     )
                 else:
                     self._parked_in_a_row = 0
@@ -332,7 +332,7 @@ class Pump:
                 return True
             asked.refused += 1
             _log.error(
-                "sink %s: the event at record %d is refused again: %s",
+                'sink %s: event refused again: record=%d reason="%s"',
                 self.name, events[0][0], _reason(refused),
             )  # fmt: skip
         asked.position = events[-1][0]
@@ -355,13 +355,13 @@ class Pump:
                     self._now_us() if self.trouble is None else self.trouble.since_us, why
                 )
                 if self._stopping.is_set():
-                    _log.warning("sink %s failed and was stopped: %s", self.name, why)
+                    _log.warning('sink %s: stopped during a failure: reason="%s"', self.name, why)
                     return False
-                _log.log(level, "sink %s failed, trying again: %s", self.name, why)
+                _log.log(level, 'sink %s: delivery failed: reason="%s". Retrying.', self.name, why)
             else:
                 self.trouble = None
                 if level != logging.WARNING:
-                    _log.info("sink %s takes events again", self.name)
+                    _log.info("sink %s: delivery resumed", self.name)
                 return True
             level = logging.DEBUG
             await self._pause(retry_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -80,18 +80,3 @@ class SocketClient:
         if not isinstance(read, dict):
             raise ValueError(f"not an object: {answer!r}")
         return read
-
-
-class CallClient:
-    """The same for a table in this process: ``call`` takes the line's bytes, gives the answer's."""
-
-    def __init__(self, call: Callable[[bytes], bytes]) -> None:
-        self._call = call
-
-    async def ask(self, asked: Mapping[str, Any]) -> Answer:
-        """As ``Client.ask``."""
-        answer: Answer = json.loads(self._call(json.dumps(asked).encode()))
-        return answer
-
-    async def close(self) -> None:
-        """Nothing is held."""

@@ -12,6 +12,11 @@ from collections.abc import Iterator
 from firmware_proto.profiles import PROFILES
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
+from shoe_testing import generators as sample_inputs
+from shoe_testing.bench import DealtTable, InProcessBench
+from shoe_testing.generators import OfferingTable
+from shoe_testing.table_corpus import WAYS, goes_on, kind_of
+from shoe_testing.tables import TableHarness
 from simulators.errors import WrongUsage
 from simulators.shoe.model import Refused
 from simulators.table.bench import Stuck
@@ -19,12 +24,6 @@ from simulators.table.fields import Wrong
 from simulators.table.scenario import Scenario, find, shipped
 from simulators.table.scenario_player import ScenarioPlayer
 from tests.corpus.corpus import Run, record
-from tests.end_to_end.at_a_table import Table
-from tests.scenarios.in_process import InProcess
-from tests.table import sample_inputs
-from tests.table.harness import Playing
-from tests.table.offers import At
-from tests.table.sessions import WAYS, goes_on, kind_of
 
 ANY_ORDER_SEEDS = 300
 ANY_ORDER_STEPS = 80
@@ -61,7 +60,7 @@ def _variants(scenario: Scenario) -> Iterator[Scenario]:
 async def _played(scenario: Scenario, *, is_shipped: bool) -> Run | None:
     """The run, or None where this table or this shoe cannot play it to its end."""
     try:
-        bench = InProcess(scenario)
+        bench = InProcessBench(scenario)
         await ScenarioPlayer(scenario, bench).play()
         await bench.rest()
     except (ConfigError, Refused, Stuck, Wrong, WrongUsage, ValueError, KeyError, TypeError):
@@ -77,7 +76,7 @@ async def whole_shoes() -> list[Run]:
     for game in map(catalog.load, catalog.shipped()):
         for profile in PROFILES:
             try:
-                table = Table(game, profile, seed=11)
+                table = DealtTable(game, profile, seed=11)
             except (ValueError, WrongUsage):
                 continue
             table.deal()
@@ -95,7 +94,7 @@ def _wandered(seed: int) -> Run:
     shoe = chance.choice(("reference", "angel_eye", "bee_tek"))
     way = chance.choice(WAYS)
     method = chance.choice(("A", "B", "C"))
-    table = Playing(**kind_of(shoe), **way, method=method if way is WAYS[0] else "B")
+    table = TableHarness(**kind_of(shoe), **way, method=method if way is WAYS[0] else "B")
     table.open_shoe()
     for _ in range(ANY_ORDER_STEPS):
         if chance.random() < 0.7:
@@ -105,7 +104,7 @@ def _wandered(seed: int) -> Run:
                 pass  # willing staff are at their wits' end: something else happens
             else:
                 continue
-        at = At(table.now, table.game, table.settings)
+        at = OfferingTable(table.now, table.game, table.settings)
         _, happened = chance.choice(list(sample_inputs.inputs(at)))
         table.feed(happened)
     return record(f"seed:{seed}", table.controller, table.inputs)

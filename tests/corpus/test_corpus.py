@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shoe_testing.tables import ROUNDS, TableHarness
 from tests.corpus import corpus
 from tests.corpus.corpus import Run, Step, compare, record
-from tests.table.harness import ROUNDS, Playing
 
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    table = Playing()
+    table = TableHarness()
     table.open_shoe()
     table.play(ROUNDS["both draw"])
     return record("a round", table.controller, table.inputs)

@@ -5,7 +5,6 @@ A failing plan runs again in the same way, in another process too, and shrinks t
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from shoe_ctl.journal import schema
 from shoe_ctl.journal.journal import SinkFeed
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.table import status, undelivered
+from shoe_testing.paths import ROOT, child_environment
 from tests.simulation.plan import Plan
 from tests.simulation.plans import struck
 from tests.simulation.run import plan_for, run, shrink
@@ -34,7 +34,7 @@ def commits_are_not_synced(patch: pytest.MonkeyPatch) -> None:
     def writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Connection:
         return honest(path, vfs, synchronous="OFF" if synchronous == "FULL" else synchronous)
 
-    patch.setattr(schema, "writing", writing)
+    patch.setattr(schema, "open_writing", writing)
 
 
 def a_sink_is_moved_too_far(patch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ REPEATED = struck(("said_twice", 1.0), ("said_twice", 4.0), face_up=False, lasts
 @pytest.mark.parametrize(
     ("broken", "plan", "promise"),
     [
-        (commits_are_not_synced, LOST, "DoubtfulJournal"),  # the head file shows what was lost
+        (commits_are_not_synced, LOST, "PossibleLoss"),  # the head file shows what was lost
         (events_are_acknowledged_as_they_are_heard, QUIET, "nothing is lost"),
         (tables_are_not_told_of_an_outage, ENDED_IN_AN_OUTAGE, "a person resumes"),
         (what_was_parked_is_forgotten, CHOKED, "delivered"),
@@ -146,8 +146,8 @@ def test_a_seed_runs_in_the_same_way_in_any_process() -> None:
     assert here.failed is None, here.line
     told = subprocess.run(
         [sys.executable, "-m", *here.plan.command.split()[2:]],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "PYTHONHASHSEED": "42"},
+        cwd=ROOT,
+        env={**child_environment(), "PYTHONHASHSEED": "42"},
         capture_output=True,
         text=True,
         check=True,

@@ -1,0 +1,207 @@
+"""A scenario shown to a person: ``shoectl demo`` with its own daemon, ``shoe-sim serve`` with
+another."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from shoe_testing.command_server import run_command
+from simulators.table.scenario import SHIPPED
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
+
+DEMO = [str(Path(sys.executable).with_name("shoectl")), "demo"]
+SERVE = [str(Path(sys.executable).with_name("shoe-sim")), "serve"]
+RUN = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "run"]
+
+
+def done(*words: str) -> subprocess.CompletedProcess[str]:
+    return run_command(*words)
+
+
+def wrong_scenario(folder: Path) -> Path:
+    """One that expects what does not come."""
+    text = (SHIPPED / "explicit_natural.toml").read_text()
+    path = folder / "wrong.toml"
+    path.write_text(text.replace("hand=player total=9", "hand=player total=8"))
+    return path
+
+
+def test_the_demo_shows_acts_and_events_and_says_that_all_came_as_expected() -> None:
+    shown = done(*DEMO, "--scenario", "host_reboot")
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0].startswith("The controller's host loses power")
+    assert "> dealer: place_your_bets" in lines
+    assert "> dealer: decide choice=play_on" in lines
+    order = [lines.index(line) for line in lines if "host: reboot" in line or "halted" in line]
+    assert len(order) == 2 and order == sorted(order)
+    assert "all came as expected" in shown.stderr
+
+
+def test_the_demo_gives_the_public_events_alone_as_json() -> None:
+    shown = done(*DEMO, "--scenario", "no_third_card", "--json", "--pace-ms", "0")
+    assert shown.returncode == 0, shown.stderr
+    events = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [event["id"] for event in events] == [f"t1/p{n + 1}" for n in range(len(events))]
+    assert events[-1]["type"] == "round.settled"
+
+
+def test_the_demo_of_a_scenario_that_expects_something_else_fails_with_the_difference(
+    tmp_path: Path,
+) -> None:
+    shown = done(*DEMO, "--scenario", str(wrong_scenario(tmp_path)))
+    assert shown.returncode == 1
+    assert "- round.total_announced hand=player total=8    <- expected" in shown.stderr
+    assert "+ round.total_announced hand=player total=9    <- came" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (
+            ("--scenario", "gap", "--game", "tiger"),
+            2,
+            "--game cannot be combined with --scenario: the scenario defines the game.",
+        ),
+        (("--scenario", "nothing"), 2, "no scenario 'nothing' (have: "),
+        (("--scenario", "link_lost_resume"), 2, "'link_lost_resume': is it link_lost_resumes?"),
+        (("--scenario", "nothing.toml"), 2, "nothing.toml: No such file or directory"),
+    ],
+)
+def test_a_demo_that_cannot_be_shown_says_why(
+    words: tuple[str, ...], code: int, error: str
+) -> None:
+    shown = done(*DEMO, *words)
+    assert (shown.returncode, shown.stdout) == (code, "")
+    assert error in shown.stderr
+    assert (shown.stderr.count("\n"), len(shown.stderr) < 240) == (1, True)
+    assert "Traceback" not in shown.stderr
+
+
+def test_the_demo_lists_every_scenario_in_a_line_each() -> None:
+    shown = done(*DEMO, "--scenarios")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    lines = shown.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == sorted(p.stem for p in SHIPPED.glob("*.toml"))
+    assert all(len(line.split(maxsplit=1)[1]) > 10 for line in lines)
+    plain = [json.loads(line) for line in done(*DEMO, "--scenarios", "--json").stdout.splitlines()]
+    assert [f"{one['name']} {one['title']}" for one in plain] == [
+        " ".join(line.split(maxsplit=1)) for line in lines
+    ]
+
+
+@pytest.mark.parametrize("words", [("--scenario", "no_third_card"), ("--rounds", "1")])
+def test_what_a_demo_wrote_goes_when_it_ends_unless_it_is_kept(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for keep in ((), ("--keep",)):
+        shown = subprocess.run(
+            (*DEMO, *words, "--pace-ms", "0", *keep),
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        left = [str(path) for path in tmp_path.glob("*/journal.db")]
+        assert len(left) == len(keep)
+        assert all(path in shown.stdout + shown.stderr for path in left)
+        assert "journal.db" not in shown.stdout + shown.stderr or keep
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_demo_that_fails_keeps_its_journal_and_names_it(tmp_path: Path) -> None:
+    shown = subprocess.run(
+        (*DEMO, "--scenario", str(wrong_scenario(tmp_path))),
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (journal,) = tmp_path.glob("*/journal.db")
+    assert shown.stderr.splitlines()[-1].endswith(f"its journal: {journal}")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--scenario", "gap", "--port", "pty"), "--socket is missing"),
+        (
+            ("--scenario", "gap", "--port", "pty", "--socket", "s", "--decks", "8"),
+            "--decks cannot be combined with --sc",
+        ),
+        (
+            ("--scenario", "gap", "--port", "pty", "--socket", "s", "--fault", "drop=1"),
+            "--faults cannot be combined with --sc",
+        ),
+        (
+            ("--profile", "reference", "--port", "pty", "--events", "e"),
+            "--events needs --scenario",
+        ),
+        (("--port", "pty"), "--profile is missing: give one of reference, angel_eye"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...], error: str) -> None:
+    shown = done(*SERVE, *words)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert error in shown.stderr
+
+
+@contextmanager
+def daemon(folder: Path, table: str) -> Iterator[None]:
+    """``shoectl run`` on this table, as a bench engineer has it."""
+    config = folder / "table.toml"
+    config.write_text(
+        f"""
+{table}
+[socket]
+path = "s"
+user = [
+    {{user = {os.getuid()}, position = "gaming_shift_manager"}},
+    {{user = {os.getuid() + 1}, name = "lee", position = "pit_supervisor"}},
+]
+[[sink]]
+kind = "jsonl"
+path = "public.jsonl"
+"""
+    )
+    with subprocess.Popen([*RUN, "--config", str(config)], stderr=subprocess.DEVNULL) as running:
+        try:
+            yield
+        finally:
+            running.terminate()
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_scenario_is_served_to_a_daemon_that_someone_else_runs(
+    tmp_path: Path, wrong: bool
+) -> None:
+    scenario = str(wrong_scenario(tmp_path)) if wrong else "early_draw_set_aside"
+    words = ("--scenario", scenario, "--port", f"pty:{tmp_path}/shoe", "--pace-ms", "0")
+    reached = ("--socket", str(tmp_path / "s"), "--events", str(tmp_path / "public.jsonl"))
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [*SERVE, *words, *reached], stdout=pipe, stderr=pipe, text=True
+    ) as serving:
+        assert serving.stdout is not None and serving.stderr is not None
+        assert serving.stdout.readline() == f"{tmp_path}/shoe\n"
+        told = [serving.stderr.readline() for _ in range(5)]
+        assert told[2:4] == ["[[table]]\n", 'id = "t1"\n']
+        table = "".join(told[2:])
+        while "shoe = " not in table:
+            table += serving.stderr.readline()
+        with daemon(tmp_path, table):
+            rest = serving.stderr.read()
+            assert serving.wait() == wrong
+    assert ("all came as expected" in rest) is not wrong
+    assert ("<- expected, did not come" in rest) is wrong

@@ -1,0 +1,32 @@
+"""The same scenarios through the running daemon: real bytes over a pty, commands by its socket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
+from simulators.table.scenario import find, shipped
+
+pytestmark = pytest.mark.slow
+
+
+SPARSE = 3
+"""Of so many one is played in every run. In process all are: ``test_in_process.py``."""
+
+NAMES = [
+    pytest.param(name, marks=[pytest.mark.exhaustive(cpu_s=0.2)] * bool(number % SPARSE))
+    for number, name in enumerate(shipped())
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_scenario_comes_out_the_same_through_the_daemon(name: str, tmp_path: Path) -> None:
+    scenario = find(name)
+    public, restricted, stuck = await play_through_daemon(scenario, tmp_path)
+    differs = scenario.differences(public, restricted)
+    said = [text for text in (stuck, differs) if text is not None]
+    if said:
+        pytest.fail("\n".join(said), pytrace=False)
+    nothing_is_wrong_with(tmp_path / "journal.db")

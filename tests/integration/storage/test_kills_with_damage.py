@@ -1,0 +1,244 @@
+"""Real daemons killed with -9, whose journal then loses its newest part in some way.
+
+In: kills and damage, seeded. Out: each is noticed before anything is written or published, or
+nothing was lost; with the files put back every evening ends whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import head_file
+from shoe_ctl.journal.reader import Reader
+from shoe_testing.daemon import (
+    PATIENCE_S,
+    ShoeAtTable,
+    ToldEvents,
+    nothing_is_wrong_with,
+    serving,
+    write_config,
+)
+from shoe_testing.daemon_processes import KILLED, Starter, starter
+from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
+
+pytestmark = pytest.mark.slow
+
+KILLS_AN_EVENING = 12
+EVENINGS = 2
+SOAK_EVENINGS = 26
+
+MAIN, LOG, HEAD = "journal.db", "journal.db-wal", "journal.db-head"
+FRAME_BYTES = 24 + 4096
+
+Image = dict[str, bytes]
+Way = Callable[[list[Image], random.Random], Image]
+
+
+def _flipped(content: bytes, first: int, last: int, chance: random.Random) -> bytes:
+    at = chance.randrange(first, min(last, len(content)))
+    return content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :]
+
+
+def first_frame(images: list[Image], chance: random.Random) -> Image:
+    now = images[-1]
+    return now | {LOG: _flipped(now[LOG], 32, 32 + FRAME_BYTES, chance)}
+
+
+def any_frame(images: list[Image], chance: random.Random) -> Image:
+    now = images[-1]
+    return now | {LOG: _flipped(now[LOG], 32, len(now[LOG]), chance)}
+
+
+def log_header(images: list[Image], chance: random.Random) -> Image:
+    now = images[-1]
+    return now | {LOG: _flipped(now[LOG], 0, 32, chance)}
+
+
+def log_deleted(images: list[Image], _: random.Random) -> Image:
+    return {name: content for name, content in images[-1].items() if name != LOG}
+
+
+def log_cut(images: list[Image], chance: random.Random) -> Image:
+    now = images[-1]
+    return now | {LOG: now[LOG][: chance.randrange(len(now[LOG]))]}
+
+
+def older(images: list[Image], chance: random.Random) -> Image:
+    """All of it: only what sinks were given shows it."""
+    return images[chance.randrange(len(images) - 1)]
+
+
+def older_without_log(images: list[Image], chance: random.Random) -> Image:
+    return {name: was for name, was in older(images, chance).items() if name != LOG}
+
+
+def older_without_head(images: list[Image], chance: random.Random) -> Image:
+    return {name: was for name, was in older(images, chance).items() if name != HEAD}
+
+
+def older_beside_head(images: list[Image], chance: random.Random) -> Image:
+    return older(images, chance) | {HEAD: images[-1][HEAD]}
+
+
+def older_beside_log(images: list[Image], chance: random.Random) -> Image:
+    return images[-1] | {MAIN: older(images, chance)[MAIN]}
+
+
+def head_altered(images: list[Image], chance: random.Random) -> Image:
+    now = log_cut(images, chance)
+    return now | {HEAD: _flipped(now[HEAD], 0, len(now[HEAD]), chance)}
+
+
+WAYS: list[Way] = [
+    first_frame,
+    any_frame,
+    log_header,
+    log_deleted,
+    log_cut,
+    older,
+    older_without_log,
+    older_without_head,
+    older_beside_head,
+    older_beside_log,
+    head_altered,
+]
+
+
+def image_of(folder: Path) -> Image:
+    return {n: (folder / n).read_bytes() for n in (MAIN, LOG, HEAD) if (folder / n).exists()}
+
+
+def lay(folder: Path, image: Image, *, in_place: bool) -> None:
+    """These files and no others; in place, or new ones moved there as a restored copy is."""
+    for name in (MAIN, LOG, HEAD, f"{MAIN}-shm"):
+        path = folder / name
+        if name not in image or not in_place:
+            path.unlink(missing_ok=True)
+        if name in image:
+            path.write_bytes(image[name])
+
+
+def last_of(folder: Path) -> tuple[int, bytes]:
+    """The last record that anybody can have been told of, and its hash.
+
+    It was noted in the head file before the commit returned. What was stored behind it in the
+    moment of the kill was neither acknowledged nor published: losing it loses nothing.
+    """
+    found = head_file.read_head_file(folder / MAIN)
+    assert found is not None
+    with Reader.open(folder / MAIN) as reader:
+        last_n = reader.heads()[0]
+    ends = max(((chain.n, chain.hash) for chain in found.chains.values()), default=(0, b""))
+    assert ends[0] <= last_n
+    return ends
+
+
+def holds(folder: Path, n: int, digest: bytes) -> bool:
+    if n == 0:
+        return True
+    with Reader.open(folder / MAIN) as reader:
+        return [row[4] for row in reader.rows(after=n - 1, upto=n)] == [digest]
+
+
+async def is_noticed(folder: Path, config: Path) -> bool:
+    """Whether a daemon that is started now holds, or does not start; it changes nothing then."""
+    before = image_of(folder)
+    sinks = {p.name: p.read_bytes() for p in folder.glob("*.jsonl")}
+    try:
+        async with serving(config, ToldEvents()) as daemon:
+            if daemon.doubt is None and daemon.runners:
+                return False
+    except JournalError:
+        pass
+    assert image_of(folder) == before
+    assert {p.name: p.read_bytes() for p in folder.glob("*.jsonl")} == sinks
+    return True
+
+
+async def draws(shoe: ShoeAtTable, cards: int) -> None:
+    """Waits until so many more cards were drawn."""
+    drawn, there = len(shoe.truth.cards), asyncio.Event()
+    shoe.on_card = lambda number: there.set() if number >= drawn + cards else None
+    async with asyncio.timeout(PATIENCE_S):
+        await there.wait()
+
+
+async def evening(folder: Path, daemons: Starter, seed: int, noticed: Counter[str]) -> int:
+    """One shoe, daemons killed over and over; how many damages there were."""
+    folder.mkdir()
+    chance, images, damages = random.Random(seed), list[Image](), 0
+    config = write_config(folder, str(folder / "shoe"), way_in=True)
+    with ShoeAtTable(folder, "reference", seed=seed, decks=8) as shoe:
+        for _ in range(KILLS_AN_EVENING):
+            await daemons.start(config)
+            await draws(shoe, chance.randrange(1, 7))
+            await asyncio.sleep(chance.uniform(0.0, 0.03))  # the moment of the kill
+            daemons.send(signal.SIGKILL)
+            assert await daemons.ended() == KILLED
+            image = image_of(folder)
+            if set(image) != {MAIN, LOG, HEAD} or len(image[LOG]) <= 32 + FRAME_BYTES:
+                continue
+            images.append(image)
+            if len(images) < 2:
+                continue
+            way = chance.choice(WAYS)
+            stood = last_of(folder)
+            lay(folder, way(images, chance), in_place=chance.random() < 0.5)
+            damages += 1
+            if await is_noticed(folder, config):
+                noticed[way.__name__] += 1
+                lay(folder, image, in_place=chance.random() < 0.5)
+            else:
+                noticed["nothing lost"] += 1
+                assert holds(folder, *stood), f"{way.__name__} went unnoticed"
+        shoe.rest_after(len(shoe.truth.rounds) + 1)
+        await daemons.start(config)
+        await shoe.rests()
+        async with asyncio.timeout(PATIENCE_S):
+            while len(told(folder, "round.outcome")) < len(shoe.rounds):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        daemons.send(signal.SIGTERM)
+        assert await daemons.ended() == 0
+        all_agree(told(folder, "round.outcome"), shoe.rounds)
+        assert nothing_is_wrong_with(folder / MAIN) == len(shoe.rounds)
+    return damages
+
+
+def told(folder: Path, kind: str) -> list[Mapping[str, object]]:
+    return list(of_type(once_each(lines_of(folder / "public.jsonl")), kind))
+
+
+async def evenings(tmp_path: Path, seed: int, many: int) -> tuple[int, Counter[str]]:
+    noticed: Counter[str] = Counter()
+    damages = 0
+    async with starter() as daemons:
+        for number in range(many):
+            damages += await evening(tmp_path / f"{number}", daemons, seed + number, noticed)
+    kills = many * KILLS_AN_EVENING
+    print(f"{kills} kills, {damages} with damage: {dict(noticed)}")  # noqa: T201 - with -s
+    return damages, noticed
+
+
+async def test_damage_after_a_kill_is_noticed_before_anything_is_written(
+    tmp_path: Path, seed: int
+) -> None:
+    damages, noticed = await evenings(tmp_path, seed, EVENINGS)
+    assert damages >= EVENINGS * KILLS_AN_EVENING / 2
+    assert sum(noticed.values()) == damages
+
+
+@pytest.mark.soak
+async def test_three_hundred_kills_with_damage_leave_none_unnoticed(
+    tmp_path: Path, seed: int
+) -> None:
+    damages, noticed = await evenings(tmp_path, seed, SOAK_EVENINGS)
+    assert damages >= 250
+    assert sum(noticed.values()) == damages

@@ -1,0 +1,59 @@
+"""The auditor's page: its queries run, on a journal as the daemon writes it."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.codec import Direction, Kind, Meta
+from shoe_ctl.journal.signing import Signer, is_valid_signature, open_signer
+from shoe_ctl.records import Audience
+from shoe_testing.journals import T_US, opened
+from shoe_testing.paths import ROOT
+
+PAGE = (ROOT / "docs/reference/journal-format.md").read_text("utf-8")
+
+
+def journal(path: Path) -> Signer:
+    group = Batch()
+    group.append_meta("bac-07", Meta(game=b"x", settings={}, software="0.1.0", t_us=T_US))
+    group.append_wire(
+        "bac-07", connection=1, direction=Direction.TO_SHOE, offset=0, t_us=T_US, data=b"\x05\xff"
+    )
+    for n in range(1, 900):
+        group.append_input("bac-07", b'{"n":%d}' % n, T_US + n)
+    group.append_event(
+        "bac-07", Audience.PUBLIC, "round.outcome", t_us=T_US, subject="ROUND", data={"a": 1}
+    )
+    with opened(path) as store:
+        store.commit([group])
+        key = open_signer(path, None)
+        store.checkpoint(key, T_US + 901)
+    return key
+
+
+def test_the_queries_of_the_page_find_what_they_say(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    key = journal(path)
+    (block,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    queries = [query for query in block.split(";\n") if query.strip()]
+    with closing(sqlite3.connect(path)) as connection:
+        found = [connection.execute(query).fetchall() for query in queries]
+    heads, outcomes, round_, inputs, raw, signed, games = found
+    assert [head[:2] for head in heads] == [("", 904), ("bac-07", 903)]
+    assert [n for n, _ in outcomes] == [902]
+    assert [n for n, *_ in round_] == [903]
+    assert [body for _, body in inputs] == [f'{{"n":{n}}}' for n in range(812, 828)]
+    assert raw == [(2, ">", "05FF")]
+    ((n, signature, statement),) = signed
+    assert n == 904
+    assert is_valid_signature(statement.encode(), bytes.fromhex(signature), key.public_key)
+    assert games == [(1, "eA==")]
+
+
+def test_the_page_names_every_kind_of_record() -> None:
+    for kind in Kind:
+        assert f"`{kind.value}`" in PAGE

@@ -1,0 +1,233 @@
+"""The tutorial works, and so does the demo of README.md: they print what the pages show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from shoe_testing.paths import ROOT
+
+PAGE = ROOT / "docs" / "tutorial.md"
+
+PATIENCE_S = 60.0
+"""How long anything may take on a machine that has stalled."""
+
+BLOCK = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block: a script (``sh``), or commands with what they print (``console``)."""
+
+    kind: str
+    about: str
+    text: str
+
+
+class Command(NamedTuple):
+    """A line that is typed, and the lines that are shown below it."""
+
+    typed: str
+    shown: str
+
+
+def blocks(text: str) -> list[Block]:
+    return [Block(*found) for found in BLOCK.findall(text)]
+
+
+def commands(block: Block) -> Iterator[Command]:
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        typed, _, shown = part.partition("\n")
+        yield Command(typed, shown)
+
+
+def matches(shown: str, printed: str) -> bool:
+    """The text is the one shown: ``…`` stands for a part of a line, and alone for any lines."""
+    pattern = ""
+    for line in shown.splitlines():
+        if line == "…":
+            pattern += r"(?:[^\n]*\n)*"
+        else:
+            pattern += ".+".join(map(re.escape, line.split("…"))) + r"\n"
+    return re.fullmatch(pattern, printed) is not None
+
+
+class Running:
+    """A command that stays. Its lines are read as they come."""
+
+    def __init__(self, typed: str, folder: Path, variables: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            ["bash", "-c", f"exec {typed}"],
+            cwd=folder,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._printed: list[str] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+        self._lines.put(None)
+
+    def wait_for(self, shown: str) -> None:
+        """Wait until every line that is shown was printed, in this order, maybe others between."""
+        for expected in shown.splitlines():
+            while True:
+                line = self._next()
+                assert line is not None, f"{expected!r} is not in:\n{''.join(self._printed)}"
+                self._printed.append(line)
+                if matches(expected, line):
+                    break
+
+    def _next(self) -> str | None:
+        """The next line; none if the command ended, or printed nothing for so long."""
+        with contextlib.suppress(queue.Empty):
+            return self._lines.get(timeout=PATIENCE_S)
+        return None
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C, and wait for the end."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(PATIENCE_S)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+class Terminals:
+    """The terminals of the page: one home, one folder, one environment."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / "shoe-tutorial"
+        self.folder.mkdir()
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("SHOECTL_")}
+        self._variables = {**kept, "HOME": str(home), "PATH": path}
+        self._running: dict[str, Running] = {}
+
+    def script(self, text: str) -> None:
+        """Run a script; what it exports stays."""
+        done = self._bash(f"set -e\n{text}\nenv -0")
+        assert done.returncode == 0, done.stdout
+        self._variables = dict(one.split("=", 1) for one in done.stdout.split("\0") if "=" in one)
+
+    def run(self, typed: str) -> str:
+        """Run a command to its end; return all that it printed."""
+        return self._bash(typed).stdout
+
+    def _bash(self, typed: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", typed],
+            cwd=self.folder,
+            env=self._variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE_S,
+            text=True,
+            check=False,
+        )
+
+    def start(self, name: str, command: Command) -> None:
+        """Start a command that stays; wait until it printed what is shown."""
+        self._running[name] = Running(command.typed, self.folder, self._variables)
+        self._running[name].wait_for(command.shown)
+
+    def interrupt(self, name: str, shown: str) -> None:
+        """Press Ctrl-C; the command prints this and ends."""
+        self._running[name].interrupt()
+        self._running[name].wait_for(shown)
+        self._running.pop(name).end()
+
+    def close(self) -> None:
+        for each in self._running.values():
+            each.end()
+
+
+@pytest.fixture
+def terminals(tmp_path: Path) -> Iterator[Terminals]:
+    opened = Terminals(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.slow
+def test_the_tutorial_prints_what_it_shows(terminals: Terminals) -> None:
+    for block in blocks(PAGE.read_text("utf-8")):
+        name = block.about.removeprefix("terminal=")
+        if block.kind == "sh":
+            if block.about != "setup":
+                terminals.script(block.text)
+        elif block.text.startswith("^C\n"):
+            terminals.interrupt(name, block.text.removeprefix("^C\n"))
+        elif name:
+            (command,) = commands(block)
+            terminals.start(name, command)
+        else:
+            for command in commands(block):
+                follow(terminals, command)
+
+
+DEMO = re.compile(r"```\n\$ (shoectl demo[^\n]*)\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.slow
+def test_the_demo_of_the_front_page_prints_what_it_shows(terminals: Terminals) -> None:
+    ((typed, shown),) = DEMO.findall((ROOT / "README.md").read_text("utf-8"))
+    assert terminals.run(typed).startswith(shown)
+
+
+@pytest.mark.slow
+def test_the_scenario_of_its_guide_prints_what_it_shows(terminals: Terminals) -> None:
+    ((typed, shown),) = DEMO.findall((ROOT / "docs/guides/scenarios.md").read_text("utf-8"))
+    assert matches(shown, terminals.run(typed))
+
+
+def follow(terminals: Terminals, command: Command) -> None:
+    """Run a command; *status* again, as a person does, until what is waited for is there."""
+    until = time.monotonic() + PATIENCE_S
+    printed = terminals.run(command.typed)
+    while not matches(command.shown, printed):
+        repeated = command.typed == "shoectl table status" and time.monotonic() < until
+        assert repeated, f"$ {command.typed}\n{printed}\nshown:\n{command.shown}"
+        printed = terminals.run(command.typed)
+
+
+def test_every_block_of_the_tutorial_is_of_a_known_kind() -> None:
+    found = blocks(PAGE.read_text("utf-8"))
+    assert {block.kind for block in found} == {"sh", "console"}
+    assert PAGE.read_text("utf-8").count("```") == 2 * len(found)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a …\n", "a b\n", True),
+        ("a …\n", "a b\nc\n", False),
+        ("a\n…\n", "a\nb\nc\n", True),
+        ("a\n…\nc\n", "a\nc\n", True),
+        ("a.\n", "ab\n", False),
+    ],
+)
+def test_dots_stand_for_what_differs(shown: str, printed: str, same: bool) -> None:
+    assert matches(shown, printed) is same

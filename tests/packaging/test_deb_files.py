@@ -1,0 +1,92 @@
+"""What the Debian package is made of, as far as one sees it without building it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import re
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from shoe_ctl.config.schema import load
+from shoe_testing.paths import ROOT
+
+FOLDER = ROOT / "debian"
+UNIT = (ROOT / "systemd/shoectl@.service").read_text("utf-8")
+PAGES = {
+    name: (ROOT / f"docs/guides/{name}.md").read_text("utf-8") for name in ("install", "upgrade")
+}
+
+
+@pytest.fixture(scope="module")
+def builder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("debian_build", FOLDER / "build.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_file_of_the_host_is_installed(builder: ModuleType) -> None:
+    there = {
+        str(path.relative_to(ROOT))
+        for folder in ("systemd", "udev")
+        for path in (ROOT / folder).iterdir()
+    }
+    assert there <= builder.INSTALLED.keys()
+    assert [name for name in builder.INSTALLED if not (ROOT / name).is_file()] == []
+
+
+@pytest.mark.parametrize("name", ["preinst", "postinst", "prerm", "postrm"])
+def test_a_script_of_the_package_is_one_that_any_shell_reads(name: str) -> None:
+    text = (FOLDER / name).read_text("utf-8")
+    assert text.startswith("#!/bin/sh\n")
+    assert "\nset -e\n" in text
+    done = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_scripts_of_the_package_agree_with_the_unit_and_the_users(builder: ModuleType) -> None:
+    (command,) = re.findall(r"(?m)^ExecStart=(\S+)", UNIT)
+    assert command == f"/{builder.HOME}/bin/shoectl"
+    users = (ROOT / "systemd/shoectl.sysusers.conf").read_text("utf-8")
+    made = set(re.findall(r"(?m)^[gu] (\S+)", users))
+    purge = (FOLDER / "postrm").read_text("utf-8")
+    (groups,) = re.findall(r"for group in (.+); do", purge)
+    assert made == set(groups.split())
+    (state,) = re.findall(r"(?m)^StateDirectory=(\w+)/%i$", UNIT)
+    assert f"rm -rf /etc/shoectl /var/lib/{state} /run/{state}\n" in purge
+
+
+def test_the_unit_names_a_page_that_is_installed(builder: ModuleType) -> None:
+    (page,) = re.findall(r"(?m)^Documentation=file:(\S+)$", UNIT)
+    assert (ROOT / Path(page).relative_to(f"/{builder.DOC}")).is_file()
+    assert f"sudo cp -r docs README.md CHANGELOG.md /{builder.DOC}/\n" in PAGES["install"]
+
+
+def test_the_example_configuration_can_be_served_by_the_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pwd, "getpwnam", lambda _: pwd.getpwuid(os.getuid()))
+    path = tmp_path / "main.toml"
+    path.write_text((FOLDER / "main.toml").read_text("utf-8"), "utf-8")
+    assert [table.id for table in load(path).table] == ["bac-01"]
+    written = re.findall(r'(?m)^path = "(.+)/[^/]+"$', path.read_text("utf-8"))
+    assert set(written) == {"/var/lib/shoectl/main", "/run/shoectl/main"}
+
+
+def test_the_pages_name_each_file_that_an_installer_meets(builder: ModuleType) -> None:
+    for name in builder.INSTALLED.values():
+        if not name.startswith(str(builder.DOC)):
+            assert f"/{name}" in PAGES["install"], name
+    assert f"/{builder.DOC}/examples/main.toml" in PAGES["install"]
+    assert "debian/main.toml" in PAGES["install"]
+
+
+def test_the_pages_warn_that_a_purge_removes_the_journals() -> None:
+    (row,) = [line for line in PAGES["upgrade"].splitlines() if "apt purge" in line]
+    assert "/var/lib/shoectl" in row

@@ -1,0 +1,1 @@
+"""What tests share: one role a module. ``tests/README.md`` lists the modules."""

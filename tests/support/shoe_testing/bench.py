@@ -1,0 +1,499 @@
+"""A table in process: the real controller and host session, a simulated shoe, a clock by hand.
+
+In: a game, a profile, a seed. Out: what was told and what was dealt. No descriptors, no real time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from firmware_proto.cards import DECKS
+from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTime, Show, TestSelf
+from firmware_proto.events import Hello
+from firmware_proto.profiles import profile
+from firmware_proto.reference.mac import ShoeKeys
+from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from shoe_ctl.api.requests import Command, read_request
+from shoe_ctl.config.resolve import resolve
+from shoe_ctl.config.schema import of_plain
+from shoe_ctl.games import catalog
+from shoe_ctl.games.game import Game
+from shoe_ctl.records import Audience
+from shoe_ctl.table import state
+from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
+from shoe_ctl.table.inputs import (
+    Input,
+    LinkLost,
+    LinkUp,
+    NotTold,
+    Restarted,
+    ShoeSaid,
+    TableCommand,
+    Tick,
+    from_bytes,
+    to_bytes,
+)
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_testing.memory_port import CallClient, MemoryPort
+from shoe_testing.reached_ends import Reached, ends_reached
+from simulators.faults import Line
+from simulators.shoe.build import simulated_shoe
+from simulators.shoe.device import Device
+from simulators.table.bench import Stuck
+from simulators.table.dealer import Dealer, Supply, dealer_for
+from simulators.table.expectation import Told
+from simulators.table.scenario import TABLE, Scenario, configured, find
+from simulators.table.scenario_player import ScenarioPlayer, shoe_for
+
+REPLUG_S = 0.2
+"""How long a cable that was pulled stays out."""
+
+LONGEST_S = 24 * 3600.0
+"""More than any shoe takes to be dealt: a table that is not done by then hangs."""
+
+
+class DealtTable:
+    """``told`` are the controller's events, in order; ``count`` is how many of each type.
+
+    ``sets`` are dealt one after the other. A shoe that cannot be armed is dealt at ``pace_s``
+    whatever the table does, so cards have to be seen within it.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a test may choose, each by name
+        self,
+        game: Game,
+        profile_name: str,
+        seed: int,
+        *,
+        sets: int = 1,
+        pace_s: float = 0.4,
+        face_up_after_ms: int = 300,
+        to_host: Line | None = None,
+        to_shoe: Line | None = None,
+        session_settings: Mapping[str, object] | None = None,
+        keys: ShoeKeys | None = None,
+    ) -> None:
+        settings = TableSettings(
+            table="t1",
+            decks=game.decks.default,
+            layout=next(iter(game.layouts), None),
+            method="B" if game.methods else None,
+            announcements="implied",
+            faces="face_up",
+            face_up_after_ms=face_up_after_ms,
+        )
+        self.controller = TableController(game, settings)
+        self.told: list[TableEvent] = []
+        self.count: Counter[str] = Counter()
+        self.inputs: list[Input] = []
+        self.device: Device = simulated_shoe(
+            profile_name, deck=game.deck.name, decks=settings.decks, seed=seed, keys=keys
+        )
+        supply = Supply(DECKS[game.deck.name], settings.decks, seed + 10_000, sets - 1)
+        self.dealer: Dealer = dealer_for(self.device, supply, pace_s=pace_s, tell=self._tell)
+        self._profile_name = profile_name
+        self._session_settings = dict(session_settings or {})
+        self._port = MemoryPort(
+            self.device, heard=self._heard, dealer=self.dealer, to_host=to_host, to_shoe=to_shoe
+        )
+        self._connection = 0
+        self._stored: Resume | None = None
+
+    def deal(self, sets: int = 1) -> None:
+        """Deals until so many sets are due to be changed; a lost cable is plugged in again.
+
+        A halt that does not end by itself fails.
+        """
+        self.dealer.open_table(0.0)
+        self.connect()
+        while self.count["shoe.change_due"] < sets:
+            if self._port.host is None:
+                self._lose()
+            self._advance()
+            assert self._port.t < LONGEST_S, f"stuck: {self.controller.state}"
+            halt = self.controller.state.halt
+            assert halt is None or halt.current.key == "link_lost", halt
+
+    def _tell(self, command: str, taken: Callable[[], None]) -> None:
+        """What the shoe does not say, its dealer does."""
+        said = TableCommand(
+            t_us=self._now_us,
+            command_id=f"{command}-{len(self.inputs)}",
+            command=command,
+            args={},
+            person="kim",
+            position="pit_supervisor",
+        )
+        self._happened(said)
+        assert self.controller.state.answered[said.command_id].accepted, said
+        taken()
+
+    def _lose(self) -> None:
+        lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
+        self._happened(lost)
+        self._port.advance(REPLUG_S)
+        self.connect()
+
+    def connect(self) -> None:
+        """Opens the port with a fresh session."""
+        self._connection += 1
+        session = self._session(self._stored, self._session_settings)
+        can = session.capabilities
+        self._happened(
+            LinkUp(
+                t_us=self._now_us,
+                connection=self._connection,
+                profile=self._profile_name,
+                arm=can.arm,
+                replay=can.replay,
+                judges=can.judges,
+                names_hands=can.names_hands,
+                authenticated=can.authenticated,
+            )
+        )
+        self._desire(session)
+        self._port.plug(session)
+        self._port.pump()
+
+    def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
+        """A fresh session for the connection that is opened now."""
+        return profile(self._profile_name).host_session(resume=resume, settings=settings)
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        """The data of the events of this type."""
+        return [event.data for event in self.told if event.type == kind]
+
+    @property
+    def _now_us(self) -> int:
+        return round(self._port.t * 1_000_000)
+
+    def _advance(self) -> None:
+        """To whatever comes first: something at the shoe, or the table's wish to be woken."""
+        due = self._port.next_deadline
+        wake_us = self.controller.state.wake_us
+        wake = None if wake_us is None else wake_us / 1_000_000
+        waits = [s for s in (due, wake) if s is not None]
+        if not waits and self._port.host is None:
+            return  # the cable came off as it was plugged in
+        next_s = min(waits)
+        self._port.advance(max(0.0, next_s - self._port.t))
+        wake_us = self.controller.state.wake_us
+        if wake_us is not None and self._now_us >= wake_us:
+            self._happened(Tick(t_us=self._now_us))
+            if self._port.host is not None:
+                self._desire(self._port.host)
+
+    def _heard(self, heard: ReceivedEvent) -> None:
+        said = ShoeSaid(
+            t_us=self._now_us,
+            event=heard.event,
+            connection=self._connection,
+            seq=heard.seq,
+            first=heard.first,
+            last=heard.last,
+        )
+        self._happened(said)
+        host = self._port.host
+        assert host is not None
+        if heard.seq is not None:
+            host.stored(heard.seq)
+        device = self.controller.state.link.device_id
+        if device is not None and isinstance(heard.seq, int):
+            self._stored = Resume(device, heard.seq)
+        self._desire(host)
+
+    def _desire(self, host: HostSession) -> None:
+        host.set_desired_state(self.controller.desired)
+
+    def _happened(self, happened: Input) -> None:
+        self.inputs.append(happened)
+        effects = self.controller.handle(happened)
+        events = [effect for effect in effects if isinstance(effect, TableEvent)]
+        self.told += events
+        self.count.update(event.type for event in events)
+
+
+def game_of(game_id: str) -> Game:
+    """A shipped game, read once for all tables."""
+    if game_id not in _GAMES:
+        _GAMES[game_id] = catalog.load(game_id)
+    return _GAMES[game_id]
+
+
+_GAMES: dict[str, Game] = {}
+
+LONGEST_WAIT_S = 120.0
+"""More than any wait of a table takes: what has not come by then never comes."""
+
+A_WHILE_S = 30.0
+"""After the last step, for what should not come to come."""
+
+
+class InProcessBench:
+    """See ``simulators.table.bench.Bench``."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        plain = {"table": [configured(scenario, "memory")]}
+        checked = resolve(of_plain(plain, scenario.name))[0]
+        self.game, self.settings = checked.game, checked.settings
+        self.controller = TableController(self.game, self.settings)
+        self.device: Device = shoe_for(scenario)
+        self.client = CallClient(self._call)
+        self.inputs: list[Input] = []
+        self.effects: list[list[Effect]] = []
+        self._public: list[Told] = []
+        self.restricted: list[Told] = []
+        self._profile = checked.profile
+        self._profile_name = scenario.profile
+        self._session_settings = checked.config.shoe.session_settings(
+            armed=checked.profile.CAPABILITIES.arm
+        )
+        self._port = MemoryPort(self.device, heard=self._heard)
+        self._connection = 0
+        self._boot = 1
+        self._devices: dict[str, int] = {}
+        self._device: str | None = None
+        self._answers: dict[str, dict[str, Any]] = {}
+        self._outcomes: dict[str | None, tuple[str, str]] = {}
+        self._happened(Restarted(t_us=0, host_boot="boot-1"))
+        self.replug()
+
+    # --- the bench ----------------------------------------------------------------------------
+
+    @property
+    def now(self) -> float:
+        return self._port.t
+
+    @property
+    def public(self) -> list[Told]:
+        return self._public
+
+    @property
+    def connections(self) -> int:
+        return self._port.connections
+
+    def touched(self) -> None:
+        self._port.pump()
+
+    async def until(self, so: Callable[[], bool], what: str) -> None:
+        end = self.now + LONGEST_WAIT_S
+        while not so():
+            if self.now >= end:
+                where = self.controller.state
+                halt = f", {text(where.halt.current.seen)}" if where.halt is not None else ""
+                raise Stuck(f"{what} did not come (the table is {where.state}{halt})")
+            self._advance(end)
+
+    async def taken_up(self, cards: int = 0) -> None:  # noqa: ARG002 - nothing is ever under way
+        self._port.pump()
+
+    def unplug(self) -> None:
+        self._port.unplug()
+        lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
+        self._happened(lost)
+
+    def replug(self) -> None:
+        known = self.controller.state.link.device_id
+        resume = None if known not in self._devices else Resume(known, self._devices[known])
+        session = self._profile.host_session(resume=resume, settings=self._session_settings)
+        can = session.capabilities
+        self._connection += 1
+        self._device = None
+        self._happened(
+            LinkUp(
+                t_us=self._now_us,
+                connection=self._connection,
+                profile=self._profile_name,
+                arm=can.arm,
+                replay=can.replay,
+                judges=can.judges,
+                names_hands=can.names_hands,
+                authenticated=can.authenticated,
+                commands=can.commands,
+                obeys=can.obeys,
+                tells=can.tells,
+            )
+        )
+        session.set_desired_state(self.controller.desired)
+        self._port.plug(session)
+        self._port.pump()
+
+    def hold(self) -> None:
+        """A command is handled before the port is looked at."""
+
+    def release(self) -> None:
+        self._port.pump()
+
+    async def host(self, what: str) -> None:
+        """The daemon goes, the table's state comes back from its bytes, the link is opened anew."""
+        self._port.unplug()
+        self._boot += what == "reboot"
+        kept = state.from_bytes(state.to_bytes(self.controller.state))
+        self.controller = TableController(self.game, self.settings, kept)
+        self._happened(Restarted(t_us=self._now_us, host_boot=f"boot-{self._boot}"))
+        self.replug()
+
+    async def rest(self) -> None:
+        """Lets a while pass, so that what should not come has time to come."""
+        end = self.now + A_WHILE_S
+        while self.now < end:
+            self._advance(end)
+
+    # --- what happens ---------------------------------------------------------------------------
+
+    @property
+    def _now_us(self) -> int:
+        return round(self._port.t * 1_000_000)
+
+    def _advance(self, end: float) -> None:
+        """To whatever comes first: something at the shoe, the table's wish to be woken, the end."""
+        wake_us = self.controller.state.wake_us
+        times = [self._port.next_deadline, None if wake_us is None else wake_us / 1_000_000]
+        next_s = min((s for s in times if s is not None), default=end)
+        self._port.advance(max(0.0, min(next_s, end) - self._port.t))
+        wake_us = self.controller.state.wake_us
+        if wake_us is not None and self._now_us >= wake_us:
+            self._happened(Tick(t_us=self._now_us))
+            self._port.pump()
+
+    def _heard(self, heard: ReceivedEvent) -> None:
+        if isinstance(heard.event, Hello):
+            self._device = heard.event.device_id
+        self._happened(
+            ShoeSaid(
+                t_us=self._now_us,
+                event=heard.event,
+                connection=self._connection,
+                seq=heard.seq,
+                first=heard.first,
+                last=heard.last,
+            )
+        )
+        if heard.seq is not None and self._port.host is not None:
+            if isinstance(heard.seq, int) and self._device is not None:
+                self._devices[self._device] = heard.seq
+            self._port.host.stored(heard.seq)
+
+    def _call(self, line: bytes) -> bytes:
+        """A command as the socket takes it, answered as the socket answers."""
+        asked = read_request(line)
+        assert isinstance(asked, Command)
+        if asked.command_id not in self._answers:
+            self._answers[asked.command_id] = self._command(asked)
+        return json.dumps(self._answers[asked.command_id]).encode()
+
+    def _command(self, asked: Command) -> dict[str, Any]:
+        told = len(self._public)
+        plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
+        del plain["table"]
+        effects = self._happened(TableCommand(**plain))
+        (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
+        self._port.pump()
+        said: dict[str, Any] = {"command_id": asked.command_id, "accepted": answer.accepted}
+        if answer.accepted:
+            return said | {"events": [t.id for t in self._public[told:]]}
+        assert answer.error is not None
+        return said | {"error": with_texts(answer.error.as_data()), "needs": answer.needs}
+
+    def _happened(self, happened: Input) -> list[Effect]:
+        self.inputs.append(happened)
+        effects = self.controller.handle(happened)
+        self.effects.append(effects)
+        for effect in effects:
+            if isinstance(effect, TableEvent):
+                self._tell(effect)
+        if self._port.host is not None:
+            self._port.host.set_desired_state(self.controller.desired)
+        for effect in effects:
+            if isinstance(effect, ShoeCommand):
+                self._tell_shoe(effect)
+        return effects
+
+    def _tell_shoe(self, command: ShoeCommand) -> None:
+        """As the daemon tells it, but for keys: no scenario has one."""
+        if self._port.host is None:
+            return
+        session = self._port.host
+        number, of = command.number, command.of
+        said: dict[str, AnyCommand] = {
+            "reset": Reset(number),
+            "self_test": TestSelf(number),
+            "query": Query(number, str(of)),
+            "show": Show(number, str(of)),
+            "clear_error": ClearError(number, None if of is None else str(of)),
+            "set_time": SetTime(number, self._now_us),
+        }
+        try:
+            session.command(said[command.command])
+        except ValueError as error:
+            self._happened(NotTold(t_us=self._now_us, number=number, why=str(error)))
+
+    def _tell(self, event: TableEvent) -> None:
+        """As the journal numbers it: a public event stands in the restricted stream too."""
+        data, secret = event.data, event.restricted_data or event.data
+        if event.revises is not None:
+            ids = self._outcomes[event.revises]
+            data, secret = {**data, "revises": ids[0]}, {**secret, "revises": ids[1]}
+        if event.audience is Audience.PUBLIC:
+            self._public.append(_told_event(event, data, f"p{len(self._public) + 1}"))
+        self.restricted.append(_told_event(event, secret, f"r{len(self.restricted) + 1}"))
+        if event.type in ("round.outcome", "round.revised"):
+            self._outcomes[event.subject] = self._public[-1].id, self.restricted[-1].id
+
+
+def _told_event(event: TableEvent, data: dict[str, Any], number: str) -> Told:
+    plain = json.loads(msgspec.json.encode(data))  # as a receiver reads it
+    return Told(event.type, plain, f"{TABLE}/{number}")
+
+
+async def play_in_process(scenario: Scenario) -> tuple[InProcessBench, str | None]:
+    """The bench after the scenario, and where it got stuck."""
+    bench = InProcessBench(scenario)
+    try:
+        await ScenarioPlayer(scenario, bench).play()
+    except Stuck as stuck:
+        return bench, str(stuck)
+    await bench.rest()
+    return bench, None
+
+
+class PlayedScenario(NamedTuple):
+    """A scenario that was played, and the ends that it came to, each in the table's method."""
+
+    scenario: Scenario
+    bench: InProcessBench
+    stuck: str | None
+    reached: list[tuple[str | None, Reached]]
+
+
+async def played_once(name: str) -> PlayedScenario:
+    """A shipped scenario; whoever looks at it next in this process looks at the same playing."""
+    if name not in _PLAYED:
+        scenario, reached = find(name), list[tuple[str | None, Reached]]()
+
+        def take(turn: Turn, end: Reached) -> None:
+            reached.append((turn.method, end))
+
+        with ends_reached(take):
+            bench, stuck = await play_in_process(scenario)
+        _PLAYED[name] = PlayedScenario(scenario, bench, stuck, reached)
+    return _PLAYED[name]
+
+
+_PLAYED: dict[str, PlayedScenario] = {}
+
+
+def assert_replays(bench: InProcessBench) -> None:
+    """The inputs from their bytes, handled by a fresh controller, have the same effects."""
+    again = TableController(bench.game, bench.settings)
+    for happened, effects in zip(bench.inputs, bench.effects, strict=True):
+        assert again.handle(from_bytes(to_bytes(happened))) == effects
+    assert again.state == bench.controller.state

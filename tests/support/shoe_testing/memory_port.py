@@ -1,0 +1,141 @@
+"""An in-process cable between a host's session and a simulated shoe, on a clock moved by hand.
+
+In: a device, a host's session, perhaps a dealer and faulty lines. Out: what the host heard.
+Must not know: descriptors, real time, what the host does with what it heard.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from firmware_proto.session import HostSession, ReceivedEvent
+from simulators.faults import CleanLine, Line
+from simulators.shoe.device import Device
+from simulators.table.client import Answer
+from simulators.table.dealer import Dealer
+
+_TOO_MANY_TURNS = 100_000
+
+
+class MemoryPort:
+    """``t`` is the time in seconds; only ``advance`` moves it.
+
+    ``heard`` is called for each event in order, so that the owner can store it and say what it
+    desires before the next one. ``connections`` counts ``plug``.
+    """
+
+    def __init__(  # noqa: PLR0913 - what hangs on the cable, each by name
+        self,
+        device: Device,
+        *,
+        heard: Callable[[ReceivedEvent], None],
+        dealer: Dealer | None = None,
+        to_host: Line | None = None,
+        to_shoe: Line | None = None,
+        t: float = 0.0,
+    ) -> None:
+        self.device = device
+        self.t = t
+        self.connections = 0
+        self.host: HostSession | None = None
+        self._heard = heard
+        self._dealer = dealer
+        self._to_host = CleanLine() if to_host is None else to_host
+        self._to_shoe = CleanLine() if to_shoe is None else to_shoe
+
+    def plug(self, host: HostSession) -> None:
+        """A host opens the port with a fresh session; an open connection ends first."""
+        self.unplug()
+        self.connections += 1
+        self.host = host
+        self.device.host_opened()
+
+    def unplug(self) -> None:
+        """The cable comes off; what is under way is lost."""
+        self.host = None
+        self._to_host.cut()
+        self._to_shoe.cut()
+        self.device.host_closed()
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When anything at either end or on the way happens next without being touched."""
+        ends = [self.device.next_deadline, self._to_host.next_deadline]
+        ends += [self._to_shoe.next_deadline]
+        ends += [] if self.host is None else [self.host.next_deadline]
+        ends += [] if self._dealer is None else [self._dealer.next_deadline]
+        return min((e for e in ends if e is not None), default=None)
+
+    def pump(self) -> None:
+        """Lets everything happen that happens now, until nothing moves.
+
+        Raises:
+            RuntimeError: the two ends never come to rest.
+        """
+        for _ in range(_TOO_MANY_TURNS):
+            moved = self._host_turn()
+            if self._dealer is not None:
+                self._dealer.tick(self.t)
+            moved = self._shoe_turn() or moved
+            moved = self._pulled() or moved
+            due = self.next_deadline
+            if not moved and (due is None or due > self.t):
+                return
+        raise RuntimeError("the shoe and its host never come to rest")
+
+    def advance(self, seconds: float) -> None:
+        """Moves the time on, stopping at each deadline on the way; pumps at each stop."""
+        end = self.t + seconds
+        self.pump()
+        while (due := self.next_deadline) is not None and due <= end:
+            self.t = max(self.t, due)
+            self.pump()
+        self.t = end
+
+    def _host_turn(self) -> bool:
+        host = self.host
+        if host is None:
+            return False
+        for event in host.tick(self.t):
+            self._heard(event)
+        moved = False
+        for chunk in self._to_host.take(self.t):
+            moved = True
+            for event in host.receive(chunk, self.t):
+                self._heard(event)
+        sent = host.outgoing()
+        self._to_shoe.put(sent, self.t)
+        return moved or bool(sent)
+
+    def _shoe_turn(self) -> bool:
+        moved = False
+        for chunk in self._to_shoe.take(self.t):
+            moved = True
+            self.device.receive(chunk, self.t)
+        self.device.tick(self.t)
+        sent = self.device.outgoing()
+        self._to_host.put(sent, self.t)
+        return moved or bool(sent)
+
+    def _pulled(self) -> bool:
+        if self._to_host.pulled(self.t) or self._to_shoe.pulled(self.t):
+            self.unplug()
+            return True
+        return False
+
+
+class CallClient:
+    """The same for a table in this process: ``call`` takes the line's bytes, gives the answer's."""
+
+    def __init__(self, call: Callable[[bytes], bytes]) -> None:
+        self._call = call
+
+    async def ask(self, asked: Mapping[str, Any]) -> Answer:
+        """As ``Client.ask``."""
+        answer: Answer = json.loads(self._call(json.dumps(asked).encode()))
+        return answer
+
+    async def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,140 @@
+"""Ctrl-C, SIGTERM, and readers that go away: quiet ends, right exit codes, no child left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+
+from bench._shoe import simulated_shoe
+from shoe_testing.daemon import write_config
+
+SHOECTL = str(Path(sys.executable).parent / "shoectl")
+PATIENCE_S = 60
+
+
+@contextmanager
+def started_program(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command with its output in pipes; it must have ended in the end."""
+    with subprocess.Popen(
+        (SHOECTL, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def rest_of(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """The exit code, once it has one, and what stands on stderr."""
+    assert process.stderr is not None
+    said = process.stderr.read()
+    return process.wait(PATIENCE_S), said
+
+
+def shoe_program(profile: str) -> AbstractContextManager[str]:
+    """A simulated shoe in a process of its own, dealt without haste; gives its port."""
+    return simulated_shoe(profile, pace_ms=5)
+
+
+@contextmanager
+def running_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """``shoectl run --json`` with a shoe that is being dealt; its first event was read."""
+    with (
+        shoe_program("reference") as port,
+        started_program("run", "--json", "--config", str(write_config(folder, port))) as process,
+    ):
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["type"] == "shoe.connected"
+        yield process
+
+
+AT_A_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Makes stdin the controlling terminal of the new session, as a shell's is."""
+
+WATCHDOG_US = 400_000
+
+
+class Service:
+    """A daemon and the end of the socket on which it speaks."""
+
+    def __init__(self, process: subprocess.Popen[bytes], listener: socket.socket) -> None:
+        self.process = process
+        self._listener = listener
+
+    def said(self) -> dict[str, str]:
+        """The next datagram."""
+        lines = self._listener.recv(4096).decode().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def until(self, key: str) -> dict[str, str]:
+        while key not in (said := self.said()):
+            assert said.keys() <= {"WATCHDOG", "READY", "STATUS"}
+        return said
+
+
+@contextmanager
+def daemon_service(config: Path, *options: str) -> Iterator[Service]:
+    address = config.parent / "notify"
+    environment = os.environ | {
+        "NOTIFY_SOCKET": str(address),
+        "WATCHDOG_USEC": str(WATCHDOG_US),
+    }
+    environment.pop("WATCHDOG_PID", None)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(address))
+        listener.settimeout(PATIENCE_S)
+        with subprocess.Popen(
+            (SHOECTL, "run", "--config", str(config), *options),
+            stderr=subprocess.PIPE,
+            env=environment,
+        ) as process:
+            try:
+                yield Service(process, listener)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+
+
+A_FEW_CARDS = 200_000
+"""Bytes that the journal's log still has room for."""
+
+STORAGE_FAULT = "storage fault, nothing is stored, acknowledged or published: "
+
+
+def largest_of(folder: Path) -> int:
+    """The journal's larger file, in bytes."""
+    return max(path.stat().st_size for path in folder.glob("journal.db*"))
+
+
+def let_grow(service: Service, size: int) -> None:
+    """No file of the daemon's grows beyond this."""
+    hard = resource.RLIM_INFINITY
+    resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+
+
+@asynccontextmanager
+async def daemon_process(config: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """``shoectl run``; on leaving it must have ended."""
+    with (config.parent / "daemon.log").open("ab") as log:
+        process = await asyncio.create_subprocess_exec(
+            SHOECTL, "run", "--config", str(config), stderr=log
+        )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()

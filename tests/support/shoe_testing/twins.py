@@ -1,0 +1,165 @@
+"""Two tables that look alike: the same hands and words at both, other cards where none was seen.
+
+In: how a table is set; steps. Out: both tables, compared after each step in all that the room may
+know of them. Must not know: which irregularity is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from firmware_proto.cards import card
+from firmware_proto.events import CardDrawn, CardsDrawn, Result
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.records import Audience
+from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent, WakeAt
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.state import next_slot
+from shoe_ctl.table.status import status
+from shoe_testing.staff import at
+from shoe_testing.tables import TableHarness
+
+Faces = tuple[str | None, str | None]
+"""What the one shoe reads of a card, and what the other does."""
+
+HANDS = ("player", "banker")
+
+
+class Twins:
+    """``one`` and ``other``. ``parted``: the room has seen a card that is not the same at both."""
+
+    def __init__(self, **given: Any) -> None:
+        self.one, self.other = TableHarness(**given), TableHarness(**given)
+        self.one.open_shoe()
+        self.other.open_shoe()
+        self.compared = 0
+
+    def both(self, step: Callable[[TableHarness], object]) -> None:
+        """The same at both tables."""
+        self._each(step, step)
+
+    def draws(self, faces: Faces, *, armed: bool | None = None) -> None:
+        """A card comes out at both tables, which nobody there has seen.
+
+        None does where one of the shoes alone would say again what lies there.
+        """
+        if is_repeat(self.one, faces[0]) == is_repeat(self.other, faces[1]):
+            self._draws(faces, armed)
+
+    def _draws(self, faces: Faces, armed: bool | None) -> None:
+        self._each(*(lambda table, f=face: draw(table, f, armed) for face in faces))
+
+    def draws_together(self, first: Faces, second: Faces, *, order_known: bool) -> None:
+        """Two cards come out as one."""
+        pairs = zip(first, second, strict=True)
+        self._each(*(lambda table, p=pair: together(table, p, order_known) for pair in pairs))
+
+    def judge(self) -> None:
+        """Each shoe judges as soon as it has read the last card: at one table, or at both."""
+        self._each(judges, judges)
+
+    def _each(
+        self, at_one: Callable[[TableHarness], object], at_other: Callable[[TableHarness], object]
+    ) -> None:
+        told = len(self.one.effects), len(self.other.effects)
+        at_one(self.one)
+        at_other(self.other)
+        if not self.parted:
+            new = self.one.effects[told[0] :], self.other.effects[told[1] :]
+            assert in_public(new[0]) == in_public(new[1])
+            assert known(self.one) == known(self.other)
+            self.compared += 1
+
+    @property
+    def parted(self) -> bool:
+        """What the room has seen is no longer the same."""
+        return seen(self.one) != seen(self.other)
+
+
+def place_named(table: TableHarness) -> tuple[str, int]:
+    """Where an Angel Eye says that the next card belongs."""
+    return next_slot(table.now) or ("player", 3)
+
+
+def is_repeat(table: TableHarness, face: str | None) -> bool:
+    """An Angel Eye that names this card for the place where it lies says the same again."""
+    dealt = () if table.now.round is None else table.now.round.cards
+    there = [d.card.code for d in dealt if d.card and (d.hand, d.index) == place_named(table)]
+    return table.angel_eye and face in there
+
+
+def draw(table: TableHarness, face: str | None, armed: bool | None = None) -> None:
+    """As such a shoe tells of it; which place it names never depends on what it has read."""
+    shoe = table.now.shoe
+    named: dict[str, Any] = {}
+    if table.angel_eye:
+        hand, index = place_named(table)
+        named = {"hand": hand, "index": index}
+    elif not table.bee_tek:
+        armed = table.now.armed is not None if armed is None else armed
+        named = {"number": 1 if shoe is None else shoe.drawn + 1, "armed": armed}
+    table.says(CardDrawn(card=None if face is None else card(face), **named))
+
+
+def together(table: TableHarness, pair: tuple[str | None, str | None], order_known: bool) -> None:
+    """Two cards in one pull."""
+    cards = tuple(None if face is None else card(face) for face in pair)
+    table.says(CardsDrawn(cards=cards, order_known=order_known))
+
+
+def judges(table: TableHarness) -> None:
+    """The shoe's own result, where by its cards the round is complete."""
+    played = table.now.round
+    if not table.angel_eye or played is None or any(d.card is None for d in played.cards):
+        return
+    hands = [played.hand(hand) for hand in HANDS]
+    try:
+        complete = len(played.cards) > 3 and next_hand(*hands) is None
+    except InputRefused:
+        return
+    if complete and played.result is None:
+        ours, theirs = map(total, hands)
+        winner = "tie" if ours == theirs else "player" if ours > theirs else "banker"
+        pairs = {f"{n}_pair": h[0].rank is h[1].rank for n, h in zip(HANDS, hands, strict=True)}
+        table.says(Result(winner=winner, **pairs))
+
+
+def seen(table: TableHarness) -> object:
+    """What the room has seen of the cards."""
+    now = table.now
+    dealt = () if now.round is None else now.round.cards
+    revealed = [(d.hand, d.index, d.card) for d in dealt if d.revealed]
+    shown = None if now.shoe is None else now.shoe.shown
+    return revealed, shown
+
+
+def in_public(effects: list[Effect]) -> list[object]:
+    """What the room is told, what the person is answered, what the shoe is to be and do."""
+    return [public for effect in effects if (public := _public(effect)) is not None]
+
+
+def _public(effect: Effect) -> object:
+    if isinstance(effect, TableEvent):
+        if effect.audience is not Audience.PUBLIC:
+            return None
+        return effect.type, effect.subject, msgspec.json.encode(effect.data)
+    if isinstance(effect, Answer):
+        said = (effect.accepted, effect.error, effect.needs, effect.halted, effect.asks)
+        return (*said, effect.message)
+    return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
+
+
+def known(table: TableHarness) -> object:
+    """What anyone at the table can see of it: its status, its shoe's lock, what is offered."""
+    now = table.now
+    shown = status(now, table.game, table.settings)
+    # A table's clock moves on with each input, and one shoe may have judged at one of them.
+    if shown["halt"] is not None:
+        shown = {**shown, "halt": {**shown["halt"], "since": None}}
+    shown = {**shown, "waiting": [{**each, "since": None} for each in shown["waiting"]]}
+    offered = [(choice.name, choice.by) for choice in stack.offered_choices(at(table))]
+    return shown, now.armed, now.wake_us, offered, [opened.step for opened in stack.all_open(now)]

@@ -1,0 +1,178 @@
+"""Every example of every help, run as it stands in a folder where its files are."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shoe_ctl.cli.main import shoectl
+from shoe_ctl.games import catalog
+from shoe_testing.cli import all_commands, help_examples
+from shoe_testing.socket_client import answering_daemon
+
+ROUNDS = 12
+BIN = Path(sys.executable).parent
+TABLE = ("shoectl", "table")
+
+CONFIGURATION = """
+[journal]
+path = "journal.db"
+[[table]]
+id = "bac-07"
+game = "tiger"
+announcements = "implied"
+[table.method_b]
+faces = "face_up"
+face_up_after_ms = 0
+[table.shoe]
+profile = "reference"
+port = "{port}"
+"""
+
+UNTIL = {
+    "shoectl run": "ready: ",
+    "shoectl capture --profile": "recording from ",
+    "shoe-sim serve": "stop with Ctrl-C",
+    "shoe-sim play": "stop with Ctrl-C",
+}
+"""What says that a command is at work that goes on until Ctrl-C."""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "TMPDIR": str(folder)}
+
+
+def run(line: str, folder: Path) -> str:
+    """What a command that must succeed leaves on stdout."""
+    done = subprocess.run(
+        ["bash", "--norc", "-c", line], cwd=folder, env=environment(folder),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, (line, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a shoe that is served, a configuration, a journal, a capture, a game file."""
+    folder = tmp_path_factory.mktemp("workshop")
+    serve = "shoe-sim serve --profile reference --port pty:shoe --seed 1 --pace-ms 0"
+    with subprocess.Popen(
+        shlex.split(serve), executable=BIN / "shoe-sim", cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as shoe:  # fmt: skip
+        try:
+            assert shoe.stdout is not None
+            shoe.stdout.readline()
+            (folder / "table.toml").write_text(CONFIGURATION.format(port=folder / "shoe"))
+            deal(folder)
+            key = re.search(r"public key +(\w+)", run("shoectl verify journal.db", folder))
+            assert key is not None
+            (folder / "journal.pub").write_text(key[1] + "\n")
+            run("shoectl capture --journal journal.db -o shoe.capture", folder)
+            (folder / "my-baccarat.toml").write_bytes(catalog.source("tiger"))
+            yield folder
+        finally:
+            shoe.send_signal(signal.SIGINT)
+
+
+def deal(folder: Path) -> None:
+    """Run the daemon until it has settled enough rounds."""
+    with subprocess.Popen(
+        ["shoectl", "run", "--config", "table.toml", "--json"], executable=BIN / "shoectl",
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as daemon:  # fmt: skip
+        assert daemon.stdout is not None
+        settled = 0
+        for line in daemon.stdout:
+            settled += '"type":"round.settled"' in line
+            if settled == ROUNDS:
+                break
+        daemon.send_signal(signal.SIGTERM)
+        daemon.stdout.read()
+    assert (settled, daemon.returncode) == (ROUNDS, 0)
+
+
+OTHERS = [
+    (words, example)
+    for words in all_commands()
+    if words[:2] != TABLE
+    for example in help_examples(words)
+    if not example.startswith("shoectl table ")
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "example"), OTHERS, ids=lambda one: str(one)[:60])
+def test_an_example_does_what_it_says(
+    words: tuple[str, ...], example: str, workshop: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(workshop, folder, symlinks=True)
+    if words[1:] == ("capture",):
+        (folder / "shoe.capture").unlink()  # what is written must not be there
+    if words[0] == "shoe-sim":
+        (folder / "shoe").unlink()
+    until = next((text for start, text in UNTIL.items() if example.startswith(start)), None)
+    if until is None:
+        run(example, folder)
+        return
+    with subprocess.Popen(
+        ["bash", "--norc", "-c", example], cwd=folder, env=environment(folder),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    ) as child:  # fmt: skip
+        assert child.stdout is not None
+        shown = ""
+        for line in child.stdout:
+            shown += line
+            if until in line:
+                break
+        os.killpg(child.pid, signal.SIGINT)
+        shown += child.stdout.read()
+    assert until in shown
+    assert "Traceback" not in shown
+    assert child.returncode == 130, shown
+
+
+@pytest.fixture(scope="module")
+def at_the_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("table")
+    with answering_daemon(folder) as path:
+        (folder / "table.toml").write_text(
+            CONFIGURATION.format(port="shoe") + f'[socket]\npath = "{path}"\n'
+            f'[[socket.user]]\nuser = {os.getuid()}\nposition = "dealer"\n'
+        )
+        yield folder
+
+
+ANSWERS = ("done: t/p1", "nothing is parked", "bac-07      tiger, Method B: idle\n")
+
+OF_A_TABLE = [
+    example
+    for words in all_commands()
+    for example in help_examples(words)
+    if example.startswith("shoectl table ")
+]
+
+
+@pytest.mark.parametrize("example", dict.fromkeys(OF_A_TABLE))
+def test_an_example_of_a_table_is_taken(
+    example: str, at_the_table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOECTL_SOCKET", str(at_the_table / "s"))
+    monkeypatch.chdir(at_the_table)
+    _, *words = shlex.split(example.replace("\\\n", ""))
+    ran = CliRunner().invoke(shoectl, words, prog_name="shoectl")
+    assert (ran.exit_code, ran.exception) == (0, None), ran.output
+    assert ran.stdout.startswith(ANSWERS)

@@ -1,0 +1,156 @@
+"""``shoectl rounds``: every shoe and round of a journal, one a line, in each of its forms."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from shoe_ctl.cli.main import shoectl
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.store import Store
+from shoe_ctl.round_report.lookup import rounds_opened_after
+from shoe_ctl.round_report.rounds import RoundLine, ShoeLine, lines
+from shoe_testing.daemon import play_through_daemon
+from shoe_testing.journals import dealt_journal
+from simulators.table.scenario import find as scenario
+
+ROUNDS = 12
+SHOECTL = str(Path(sys.executable).parent / "shoectl")
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dealt") / "journal.db"
+    dealt_journal(path, "reference", ROUNDS)
+    return path
+
+
+def rounds(*words: str | Path) -> Result:
+    return CliRunner().invoke(shoectl, ["rounds", *map(str, words)])
+
+
+def objects(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_every_round_is_one_line_behind_its_shoe(journal: Path) -> None:
+    result = rounds(journal)
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = result.stdout.splitlines()
+    assert found[0].startswith("shoe t1-s1, its first round on ")
+    with Reader.open(journal) as reader:
+        known = [place.round_id for place in rounds_opened_after(reader, "t1", 0)]
+    assert [line.split()[0] for line in found[1:]] == known
+    assert len(known) == ROUNDS
+    assert max(map(len, found)) <= 80
+
+
+def test_json_is_one_object_a_line_and_csv_says_the_same(journal: Path) -> None:
+    plain = objects(rounds(journal, "--json"))
+    assert [one["line"] for one in plain] == ["shoe", *["round"] * ROUNDS]
+    rows = list(csv.DictReader(rounds(journal, "--csv").stdout.splitlines()))
+    assert len(rows) == len(plain)
+    for row, one in zip(rows, plain, strict=True):
+        assert row["shoe_id"] == one["shoe_id"] and row["n"] == str(one["n"])
+        assert row["winner"] == one.get("winner", "")
+        assert row["player"].split() == one.get("player", [])
+    with Reader.open(journal) as reader:
+        outcomes = [
+            json.loads(record.body)
+            for record in reader.records(table="t1")
+            if record.kind == Kind.RESTRICTED.value and b'"type":"round.outcome"' in record.body
+        ]
+    told = [(e["data"]["winner"], e["data"]["banker"]["cards"]) for e in outcomes]
+    assert [(one["winner"], one["banker"]) for one in plain[1:]] == told
+
+
+def test_an_export_lists_its_own_rounds_and_so_does_a_journal_in_use(
+    journal: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copy(journal, tmp_path))
+    exported = tmp_path / "shoe.journal.gz"
+    CliRunner().invoke(shoectl, ["export", str(copy), "--output", str(exported)])
+    whole = objects(rounds(copy, "--json"))
+    assert objects(rounds(exported, "--json")) == whole
+    store = Store.open(copy)
+    try:
+        assert objects(rounds(copy, "--json")) == whole
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("command", ["rounds", "export"])
+def test_a_shoe_that_is_not_there_names_those_that_are(journal: Path, command: str) -> None:
+    result = CliRunner().invoke(shoectl, [command, str(journal), "--shoe", "zz"])
+    assert isinstance(result.exception, InputRefused)
+    assert "no shoe zz from its beginning (it has: " in str(result.exception)
+    assert "t1-s1" in str(result.exception)
+    assert len(str(result.exception).splitlines()) == 1
+
+
+def test_one_shoe_is_listed_alone(journal: Path) -> None:
+    assert rounds(journal, "--shoe", "t1-s1").stdout == rounds(journal).stdout
+    with Reader.open(journal) as reader:
+        assert list(lines(reader, shoe_id="t1-s9")) == []
+
+
+def test_csv_and_json_are_not_both_given(journal: Path) -> None:
+    assert rounds(journal, "--csv", "--json").exit_code == 2
+
+
+@pytest.mark.slow
+async def test_a_revised_outcome_is_listed_as_it_was_told_last(tmp_path: Path) -> None:
+    await play_through_daemon(scenario("outcome_revised"), tmp_path)
+    with Reader.open(tmp_path / "journal.db") as reader:
+        shoe, first, *_ = lines(reader)
+    assert isinstance(shoe, ShoeLine) and isinstance(first, RoundLine)
+    assert (first.winner, first.revised, first.state) == ("banker", True, "settled")
+    assert "banker, revised" in rounds(tmp_path / "journal.db").stdout
+
+
+@pytest.mark.slow
+async def test_a_void_round_and_its_irregularity_are_listed(tmp_path: Path) -> None:
+    await play_through_daemon(scenario("power_failure_void"), tmp_path)
+    found = rounds(tmp_path / "journal.db").stdout
+    assert "void, power failure" in found
+
+
+@pytest.mark.slow
+def test_people_at_a_terminal_are_shown_a_table(journal: Path) -> None:
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        (SHOECTL, "rounds", str(journal)),
+        stdout=slave,
+        env={**os.environ, "COLUMNS": "80", "TERM": "xterm"},
+    ) as showing:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(master, 65536)
+            except OSError:  # its other end is closed
+                break
+    os.close(master)
+    assert showing.returncode == 0
+    text = shown.decode()
+    assert "\x1b[1m" in text and "OUTCOME" in text
+    assert f"t1-s1-r{ROUNDS}" in text
+
+
+@pytest.mark.slow
+def test_a_reader_that_went_away_ends_it_quietly(journal: Path) -> None:
+    command = f"{SHOECTL} rounds {journal} --json | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, check=True)
+    assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")

@@ -1,0 +1,150 @@
+"""What a service manager is told, over a real socket of its own.
+
+In: environments, a clock moved by hand. Out: datagrams.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe_ctl.daemon.host import LONGEST_STATUS, ServiceManager, service_manager
+from shoe_testing.transports import HandClock
+
+PID = 77
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(tmp_path / "notify"))
+        listening.settimeout(10)
+        yield listening
+
+
+def told(listener: socket.socket) -> list[str]:
+    """Everything that waits there."""
+    said = []
+    listener.setblocking(False)
+    while True:
+        try:
+            said.append(listener.recv(4096).decode())
+        except BlockingIOError:
+            return said
+
+
+def environment(listener: socket.socket, **more: str) -> dict[str, str]:
+    return {"NOTIFY_SOCKET": listener.getsockname()} | more
+
+
+def test_ready_status_and_stopping_are_one_datagram_each(listener: socket.socket) -> None:
+    with service_manager(environment(listener), PID) as manager:
+        manager.ready()
+        manager.status("journal /var/x\nis  full")
+        manager.stopping()
+    assert told(listener) == [
+        "READY=1\nSTATUS=serving",
+        "STATUS=journal /var/x is full",
+        "STOPPING=1",
+    ]
+
+
+def test_being_ready_does_not_hide_what_is_waited_for(listener: socket.socket) -> None:
+    with service_manager(environment(listener), PID) as manager:
+        manager.status("serving; waiting for resume: bac-07")
+        manager.ready()
+    assert told(listener)[-1] == "READY=1\nSTATUS=serving; waiting for resume: bac-07"
+
+
+def test_a_status_can_say_nothing_but_a_status(listener: socket.socket) -> None:
+    with service_manager(environment(listener), PID) as manager:
+        manager.status("x\nMAINPID=1\n" + "y" * 10_000)
+    (said,) = told(listener)
+    assert said.startswith("STATUS=x MAINPID=1 y")
+    assert "\n" not in said
+    assert len(said) == len("STATUS=") + LONGEST_STATUS
+
+
+def test_a_socket_in_the_abstract_name_space_is_reached() -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind("")  # the kernel chooses a name
+        name = "@" + listener.getsockname()[1:].decode()
+        with service_manager({"NOTIFY_SOCKET": name}, PID) as manager:
+            manager.stopping()
+        assert told(listener) == ["STOPPING=1"]
+
+
+def test_without_a_manager_nothing_is_said_and_nothing_goes_wrong() -> None:
+    with service_manager({}, PID) as manager:
+        manager.ready()
+        manager.stopping()
+        assert manager.watchdog_s is None
+
+
+def test_a_manager_that_has_gone_is_complained_of_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with service_manager({"NOTIFY_SOCKET": str(tmp_path / "none")}, PID) as manager:
+        manager.ready()
+        manager.stopping()
+    assert [r.levelno for r in caplog.records] == [logging.WARNING]
+
+
+def test_an_address_that_is_no_local_socket_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    with service_manager({"NOTIFY_SOCKET": "vsock:2:1234"}, PID) as manager:
+        manager.ready()
+    assert "vsock:2:1234" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("more", "watchdog_s"),
+    [
+        ({}, None),
+        ({"WATCHDOG_USEC": "30000000"}, 30.0),
+        ({"WATCHDOG_USEC": "500000", "WATCHDOG_PID": str(PID)}, 0.5),
+        ({"WATCHDOG_USEC": "500000", "WATCHDOG_PID": "78"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+    ],
+)
+def test_the_watchdog_is_the_one_that_this_process_was_given(
+    more: dict[str, str], watchdog_s: float | None
+) -> None:
+    with service_manager(more, PID) as manager:
+        assert manager.watchdog_s == watchdog_s
+
+
+async def test_signs_of_life_come_twice_in_the_time_that_is_given(listener: socket.socket) -> None:
+    clock = HandClock()
+    with service_manager(environment(listener, WATCHDOG_USEC="30000000"), PID) as manager:
+        beating = asyncio.create_task(manager.beat(clock))
+        counts = []
+        for _ in range(4):
+            await settle()
+            counts.append(told(listener))
+            clock.advance(15.0)
+        await settle()
+        assert counts == [["WATCHDOG=1"]] * 4
+        clock.advance(14.0)
+        told(listener)
+        await settle()
+        assert told(listener) == []
+        beating.cancel()
+        await asyncio.gather(beating, return_exceptions=True)
+
+
+async def test_without_a_watchdog_there_is_no_beat() -> None:
+    clock: Any = None
+    await asyncio.wait_for(ServiceManager().beat(clock), timeout=10)
+
+
+async def settle() -> None:
+    """Lets the loop do all that is due."""
+    for _ in range(5):
+        await asyncio.sleep(0)

@@ -1,0 +1,199 @@
+"""The journal on the loop: one sync serves what waited; feeds go on where they were."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.journal import Journal, SinkFeed
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.store import Store
+from shoe_ctl.records import Audience
+from shoe_testing.faulty_disk import ONE_SYNC, Failing, disk, quietly
+from shoe_testing.journals import Never, records, stored, stored_round
+
+
+class Held(Store):
+    """A store that notes its batches and holds each until told to go on."""
+
+    gate: threading.Event
+    batches: list[int]
+    began: asyncio.Event
+    loop: asyncio.AbstractEventLoop
+
+    def commit(self, groups: Sequence[Batch]) -> list[CommitResult]:
+        self.batches.append(len(groups))
+        self.loop.call_soon_threadsafe(self.began.set)
+        self.gate.wait()
+        return super().commit(groups)
+
+
+@pytest.fixture
+async def held(tmp_path: Path) -> AsyncIterator[Held]:
+    store = Held.open(tmp_path / "journal.db")
+    assert isinstance(store, Held)
+    store.gate, store.batches = threading.Event(), []
+    store.began, store.loop = asyncio.Event(), asyncio.get_running_loop()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+async def journal(held: Held) -> AsyncIterator[Journal]:
+    with ThreadPoolExecutor(1) as writer:
+        journal = Journal(held, writer)
+        yield journal
+        held.gate.set()
+        await journal.close()
+
+
+async def test_what_arrives_during_a_sync_is_stored_by_the_next_one_together(
+    held: Held, journal: Journal
+) -> None:
+    commits = [asyncio.create_task(journal.commit(stored_round(0)))]
+    await held.began.wait()
+    commits += [asyncio.create_task(journal.commit(stored_round(n))) for n in range(1, 6)]
+    await asyncio.sleep(0)
+    held.gate.set()
+    results = await asyncio.gather(*commits)
+    assert held.batches == [1, 5]
+    assert [result.first_n for result in results] == [1, 5, 9, 13, 17, 21]
+    assert results[5].ids[1].public == "bac-07/p6"
+
+
+async def test_the_loop_goes_on_while_the_disk_is_slow(held: Held, journal: Journal) -> None:
+    commit = asyncio.create_task(journal.commit(stored_round(0)))
+    await held.began.wait()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert not commit.done()
+    held.gate.set()
+    assert (await commit).last_n == 4
+
+
+async def test_a_cancelled_caller_does_not_take_its_group_or_others_back(
+    held: Held, journal: Journal, tmp_path: Path
+) -> None:
+    first = asyncio.create_task(journal.commit(stored_round(0)))
+    await held.began.wait()
+    second = asyncio.create_task(journal.commit(stored_round(1)))
+    third = asyncio.create_task(journal.commit(stored_round(2)))
+    await asyncio.sleep(0)
+    first.cancel()
+    second.cancel()
+    held.gate.set()
+    assert (await third).first_n == 9
+    assert first.cancelled()
+    assert second.cancelled()
+
+
+async def test_closing_waits_for_what_was_handed_in(held: Held, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as writer:
+        journal = Journal(held, writer)
+        commits = [asyncio.create_task(journal.commit(stored_round(n))) for n in range(3)]
+        await held.began.wait()
+        held.gate.set()
+        await journal.close()
+        await asyncio.gather(*commits)
+    assert len(records(tmp_path / "journal.db")) == 12
+
+
+async def test_listeners_hear_of_each_commit_that_stored_something(
+    held: Held, journal: Journal
+) -> None:
+    heard: list[str] = []
+    journal.on_commit(lambda: heard.append("news"))
+    held.gate.set()
+    await journal.commit(Batch())
+    assert heard == []
+    await journal.commit(stored_round(0))
+    assert heard == ["news"]
+
+
+async def test_everyone_who_waits_hears_of_a_failed_sync_and_no_one_after_is_served(
+    tmp_path: Path,
+) -> None:
+    with disk() as layer, ThreadPoolExecutor(1) as writer:
+        store = Store.open(tmp_path / "journal.db", vfs=layer.name)
+        journal = Journal(store, writer)
+        heard: list[str] = []
+        journal.on_commit(lambda: heard.append("news"))
+        layer.around = Failing(replace(ONE_SYNC, lasting=True), at=1)
+        outcomes = await asyncio.gather(
+            *(journal.commit(stored_round(n)) for n in range(3)), return_exceptions=True
+        )
+        layer.around = quietly
+        assert [type(outcome) for outcome in outcomes] == [JournalError] * 3
+        with pytest.raises(JournalError, match="must be reopened"):
+            await journal.commit(stored_round(4))
+        assert heard == []
+        await journal.close()
+
+
+async def test_a_feed_goes_on_behind_what_was_delivered(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as readers:
+        store = Store.open(tmp_path / "journal.db")
+        journal = Journal(store, writer)
+        for number in range(4):
+            await journal.commit(stored_round(number, "ab"[number % 2]))
+        with store.reader() as reader:
+
+            def feed(audience: Audience, table: str | None = None) -> SinkFeed:
+                name = f"{audience.value} {table}"
+                return SinkFeed(
+                    journal,
+                    reader,
+                    readers,
+                    sink=name,
+                    audience=audience,
+                    dead_letters=Never(),
+                    table=table,
+                )
+
+            async def ids(feed: SinkFeed, limit: int = 100) -> list[str]:
+                return [json.loads(body)["id"] for _, body in await feed.upcoming(limit)]
+
+            public = feed(Audience.PUBLIC)
+            assert await ids(public) == ["a/p1", "b/p1", "a/p2", "b/p2"]
+            first, second = await public.upcoming(2)
+            await public.delivered(second[0])
+            assert first[0] < second[0]
+            assert await ids(public) == await ids(feed(Audience.PUBLIC)) == ["a/p2", "b/p2"]
+            assert await ids(feed(Audience.PUBLIC, "b")) == ["b/p1", "b/p2"]
+            assert await ids(feed(Audience.RESTRICTED, "b"), 3) == ["b/r1", "b/r2", "b/r3"]
+            one_by_one = feed(Audience.RESTRICTED, "a")
+            for expected in ("a/r1", "a/r2", "a/r3", "a/r4"):
+                ((n, body),) = await one_by_one.upcoming(1)
+                assert json.loads(body)["id"] == expected
+                await one_by_one.delivered(n)
+            # a quiet stream is looked through once, and what comes later is still found
+            quiet = feed(Audience.PUBLIC, "c")
+            assert await ids(quiet) == []
+            await journal.commit(stored_round(9, "c"))
+            assert await ids(quiet) == ["c/p1"]
+            assert await ids(quiet) == ["c/p1"]
+        await journal.close()
+
+
+def test_a_reader_says_how_far_it_looked(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    stored(path, [stored_round(0), stored_round(1)])
+    with Reader.open(path) as reader:
+
+        def look(after: int, limit: int) -> tuple[list[int], int]:
+            events, looked = reader.events(Audience.PUBLIC, after=after, limit=limit)
+            return [n for n, _ in events], looked
+
+        assert look(0, 1) == ([2], 2)
+        assert look(0, 2) == ([2, 6], 6)
+        assert look(0, 3) == ([2, 6], 8)
+        assert look(6, 3) == ([], 8)

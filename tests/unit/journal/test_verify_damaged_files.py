@@ -1,0 +1,258 @@
+"""A file that was damaged below its tables: a flipped bit, a column of another type, no UTF-8.
+
+What is left unnoticed is nothing of a record; whatever is noticed is told in one line.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shoe_ctl.cli.verify import verify as command
+from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import schema
+from shoe_ctl.journal.chain import BadRecord, Fault
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.signing import open_signer
+from shoe_ctl.journal.store import Store
+from shoe_ctl.journal.verify import verify
+from shoe_ctl.records import Audience
+from shoe_testing.journals import T_US, opened, records, spoil, stored_round, verified
+
+GROUPS = 18
+FLIPS = 1500
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A journal of three tables and two checkpoints."""
+    path = tmp_path_factory.mktemp("journal") / "journal.db"
+    key = open_signer(path, None)
+    with opened(path) as store:
+        for number in range(GROUPS):
+            store.commit([stored_round(number, "abc"[number % 3])])
+            if number in (7, 12):
+                store.checkpoint(key, T_US + number)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path, whole: bytes) -> Path:
+    path = tmp_path / "journal.db"
+    path.write_bytes(whole)
+    return path
+
+
+def loosened(path: Path, *statements: str) -> None:
+    """Changes a journal whose columns were made to take anything, as a flipped bit makes them."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT', ''), 'NOT NULL', '')"
+            " WHERE name IN ('record', 'cursor')"
+        )
+        connection.commit()
+    spoil(path, *statements)
+
+
+def is_whole(path: Path) -> bool:
+    try:
+        return verified(path).ok
+    except JournalError:
+        return False
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_is_found_or_hits_nothing_of_a_record(path: Path, whole: bytes) -> None:
+    written, chance, noticed = records(path), random.Random(6), 0
+    for _ in range(FLIPS):
+        spoilt = bytearray(whole)
+        spoilt[chance.randrange(len(spoilt))] ^= 1 << chance.randrange(8)
+        path.write_bytes(spoilt)
+        if is_whole(path):
+            assert records(path) == written
+        else:
+            noticed += 1
+    assert noticed > FLIPS / 10
+
+
+@pytest.mark.parametrize("n", [1, 17, 40, 4 * GROUPS + 2])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "\"table\" = CAST(x'62ff' AS TEXT)",
+        "kind = CAST(x'ff' AS TEXT)",
+        "body = 'text'",
+        "body = CAST(x'ff' AS TEXT)",
+        "body = NULL",
+        "body = 7",
+        "hash = NULL",
+        "hash = hex(hash)",
+        'kind = CAST("table" AS BLOB)',
+        "kind = NULL",
+        "\"table\" = replace(hex(zeroblob(70000)), '00', 'x')",
+    ],
+)
+def test_a_record_that_cannot_even_be_read_is_found_and_placed(
+    path: Path, n: int, change: str
+) -> None:
+    loosened(path, f"UPDATE record SET {change} WHERE n = {n}")
+    found = verified(path)
+    assert found.first_bad is not None
+    assert (found.first_bad.n, found.records) == (n, n - 1)
+    assert found.first_bad.text == "altered: it cannot be read"
+
+
+def test_a_record_missing_before_one_that_cannot_be_read_is_told_first(path: Path) -> None:
+    loosened(path, "DELETE FROM record WHERE n = 30", "UPDATE record SET body = 7 WHERE n = 31")
+    bad = verified(path).first_bad
+    assert bad is not None
+    assert (bad.n, bad.text) == (30, "missing: no record 30")
+
+
+def test_what_is_wrong_is_placed_though_a_record_behind_it_cannot_be_read(path: Path) -> None:
+    loosened(
+        path,
+        "UPDATE record SET body = x'00' WHERE n = 20",
+        "UPDATE record SET kind = CAST(x'ff' AS TEXT) WHERE n = 22",
+    )
+    bad = verified(path).first_bad
+    assert bad is not None and bad.n == 20
+    assert bad.text.startswith("altered")
+
+
+@pytest.mark.parametrize(
+    ("spoils", "read"),
+    [
+        ("UPDATE head SET \"table\" = CAST(x'ff' AS TEXT) WHERE \"table\" = 'a'", Reader.heads),
+        ("UPDATE cursor SET n = 'x'", lambda reader: reader.cursor("console")),
+        (
+            "UPDATE record SET body = 'x' WHERE kind = 'event.public'",
+            lambda reader: reader.events(Audience.PUBLIC, after=0, limit=10),
+        ),
+        (
+            "UPDATE record SET body = NULL WHERE kind = 'checkpoint'",
+            lambda reader: next(reader.indexed_records("", Kind.CHECKPOINT)),
+        ),
+    ],
+)
+def test_whoever_reads_on_is_told_in_one_line(
+    path: Path, spoils: str, read: Callable[[Reader], object]
+) -> None:
+    with opened(path) as store:
+        store.move_cursor("console", 1)
+    loosened(path, spoils)
+    with Reader.open(path) as reader, pytest.raises(JournalError, match="is corrupt"):
+        read(reader)
+
+
+def test_a_daemon_does_not_start_on_a_last_record_that_cannot_be_read(path: Path) -> None:
+    loosened(path, "UPDATE record SET body = 7 WHERE n = (SELECT max(n) FROM record)")
+    with pytest.raises(JournalError, match=r"is corrupt: record \d+ cannot be read"):
+        Store.open(path)
+
+
+HEAD_OF_A = "UPDATE head SET n = n - 1 WHERE \"table\" = 'a'"
+
+
+def test_a_head_that_names_another_record_than_the_one_it_has_the_hash_of_is_found(
+    path: Path,
+) -> None:
+    spoil(path, HEAD_OF_A)
+    bad = verified(path).first_bad
+    assert bad is not None
+    assert (bad.table, bad.text) == ("a", "wrong head: the table's head is not its last record")
+
+
+def test_an_index_that_does_not_lead_to_a_record_is_found(path: Path) -> None:
+    """As it stands where some of its bytes were lost: SQLite itself goes by it unseen."""
+    (first, last) = (record.n for record in records(path) if record.kind == "checkpoint")
+    where = schema.INDEXED
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        hidden = where.replace("'checkpoint'", "'no such'")
+        for was, now in ((where, hidden), (hidden, where)):
+            connection.execute(
+                "UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'landmark'",
+                (was, now),
+            )
+            connection.commit()
+            connection.execute("PRAGMA writable_schema = RESET")
+            connection.execute("PRAGMA writable_schema = ON")
+            if now == hidden:
+                connection.execute("REINDEX landmark")
+                connection.commit()
+    assert records(path)[last - 1].kind == "checkpoint"
+    assert verified(path).first_bad == BadRecord(
+        "", first, Fault.ALTERED, "the file's index, that does not lead to it"
+    )
+
+
+def begins_at(n: int) -> Callable[[dict[str, object]], None]:
+    return lambda said: said.update(begins={"n": n, "told": {}})
+
+
+def reforge(path: Path, place: int, change: Callable[[dict[str, object]], None]) -> int:
+    """Changes what a checkpoint says, from the first on or the last back; its record's number."""
+    with closing(sqlite3.connect(path)) as connection:
+        signed = connection.execute("SELECT n, body FROM record WHERE kind = 'checkpoint'")
+        n, body = signed.fetchall()[place]
+    said = json.loads(body[64:])
+    change(said)
+    forged = body[:64] + json.dumps(said).encode()
+    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (forged, n)))
+    return int(n)
+
+
+def test_a_forged_beginning_is_found(path: Path) -> None:
+    for n in (10**30, 2**63 - 1, 0, -1, 60):
+        last = reforge(path, -1, begins_at(n))
+        bad = verified(path).first_bad
+        assert bad is not None
+        assert (bad.table, bad.n) == ("", last)
+    reforge(path, -1, begins_at(5))
+    bad = verified(path).first_bad
+    assert bad is not None
+    assert bad.text == "missing: the checkpoint with which the journal begins"
+
+
+def test_a_beginning_that_is_no_checkpoint_is_placed(path: Path) -> None:
+    def ruin(said: dict[str, object]) -> None:
+        said["heads"] = {"a": {"n": 1, "hash": "no hex"}}
+
+    first = reforge(path, 0, ruin)
+    reforge(path, -1, begins_at(first))
+    spoil(path, f"DELETE FROM record WHERE n < {first}")
+    assert verified(path).first_bad == BadRecord("", first, Fault.ALTERED, "it is no checkpoint")
+
+
+def test_a_name_cannot_write_on_the_terminal(path: Path) -> None:
+    spoil(
+        path,
+        "UPDATE record SET \"table\" = 'a' || char(10) || 'chains      whole' || char(27) || '[8m'"
+        " || replace(hex(zeroblob(500)), '00', 'x') WHERE n = 9",
+    )
+    shown = CliRunner().invoke(command, [str(path)])
+    assert shown.exit_code == 1
+    assert "\x1b" not in shown.output
+    assert "of table a\\nchains      whole\\x1b[8mxxxxx" in shown.output
+    assert "chains" not in [line.split()[0] for line in shown.output.splitlines()]
+    assert all(len(line) <= 80 for line in shown.output.splitlines()[1:])
+
+
+def test_how_far_it_has_come_is_told_as_it_goes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_ctl.journal.reader.BATCH", 20)
+    come: list[tuple[int, int]] = []
+    with Reader.open(path) as reader:
+        assert verify(reader, progress=lambda n, last_n: come.append((n, last_n))).ok
+    assert come == [(20, 74), (40, 74), (60, 74)]

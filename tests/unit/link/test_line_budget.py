@@ -1,0 +1,343 @@
+"""A line that brings garbage: left to gather, kept up to a budget, suspended, and opened again.
+
+In: garbage of every kind, at any rate, on a clock by hand. Out: what is handed on, when it is read,
+what the owner is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from firmware_proto.angel_eye.frames import encode_event
+from firmware_proto.cards import card
+from firmware_proto.events import CardDrawn, Discarded, Started
+from firmware_proto.profiles import profile
+from shoe_ctl.link.connection import PORTION, Connection, Reception
+from shoe_ctl.link.line_budget import (
+    FORGIVEN_A_SECOND,
+    KEPT_A_MINUTE,
+    NOISY,
+    SHORTEST_S,
+    LineBudget,
+    Suspensions,
+)
+from shoe_ctl.link.reconnect import LinkState, Supervisor, Suspension
+from shoe_ctl.link.transport import READ_SIZE, Transport, TransportLost
+from shoe_testing.transports import HandClock
+
+LINE_RATE = 12_000
+CARD = CardDrawn(card=card("8S"), hand="player", index=1)
+
+GARBAGE: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    "acknowledgements": ("angel_eye", lambda size: b"\x06" * size),
+    "starts of frames": ("angel_eye", lambda size: b"\x05" * size),
+    "zeros to an angel_eye": ("angel_eye", bytes),
+    "random to an angel_eye": ("angel_eye", random.Random(1).randbytes),
+    "a line without an end": ("bee_tek", lambda size: b"A" * size),
+    "random to a bee_tek": ("bee_tek", random.Random(2).randbytes),
+    "zeros to a reference": ("reference", bytes),
+    "random to a reference": ("reference", random.Random(3).randbytes),
+    "no delimiter": ("reference", lambda size: b"A" * size),
+}
+
+
+class NoisyTransport:
+    """A line that brings ``first``, then ``rate`` bytes of garbage a second while it is noisy."""
+
+    def __init__(
+        self, clock: HandClock, garbage: Callable[[int], bytes], rate: float, first: bytes = b""
+    ) -> None:
+        self.lost: str | None = None
+        self.dropped = 0
+        self.closed = False
+        self.given = 0
+        self.rate = rate
+        self._clock = clock
+        self._garbage = garbage
+        self._waiting = first
+        self._since = clock.now
+
+    def read(self) -> bytes:
+        if self.lost is not None:
+            raise TransportLost(self.lost)
+        came = min(int((self._clock.now - self._since) * self.rate), 1 << 20)
+        if came:
+            self._waiting += self._garbage(came)
+            self._since = self._clock.now
+        data, self._waiting = self._waiting[:READ_SIZE], self._waiting[READ_SIZE:]
+        self.given += len(data)
+        return data
+
+    def when_readable(self, wake: Callable[[], None] | None) -> None:
+        if wake is not None and (self._waiting or self.rate or self.lost is not None):
+            self._clock.call_later(0.0 if self._waiting else 0.001, wake)
+
+    def write(self, data: bytes) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def passing(
+    clock: HandClock, running: asyncio.Task[Any], until_so: Callable[[], bool]
+) -> None:
+    """Lets the clock go on to whatever is waited for next, until it is so."""
+    async with asyncio.timeout(30):
+        while not (until_so() or running.done()):
+            if clock.waiting:
+                await clock.pass_next()
+            await asyncio.sleep(0)
+
+
+def connection(
+    name: str, line: NoisyTransport, clock: HandClock, taken: list[Reception]
+) -> Connection:
+    async def take(reception: Reception) -> None:
+        taken.append(reception)
+
+    return Connection(
+        name="bac-07",
+        number=1,
+        transport=line,
+        session=profile(name).host_session(resume=None, settings={}),
+        clock=clock,
+        on_reception=take,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", GARBAGE)
+@pytest.mark.parametrize("rate", [LINE_RATE, 100 * LINE_RATE])
+async def test_garbage_is_handed_on_in_large_portions_until_the_budget_is_spent(
+    kind: str, rate: float
+) -> None:
+    name, garbage = GARBAGE[kind]
+    clock, taken = HandClock(), list[Reception]()
+    line = NoisyTransport(clock, garbage, rate)
+    served = connection(name, line, clock, taken)
+    running = asyncio.create_task(served.run())
+    began = clock.now
+    await passing(clock, running, lambda: clock.now > began + 120)
+    assert "garbage" in await running
+    assert served.over_budget
+    minutes = (clock.now - began) / 60
+    assert KEPT_A_MINUTE <= line.given <= KEPT_A_MINUTE * (1 + minutes) + READ_SIZE
+    assert b"".join(r.chunk for r in taken) != b""
+    assert sum(len(r.chunk) for r in taken) == line.given
+    later = [r for r in taken if r.chunk and r.offset > 10 * PORTION]
+    assert sum(len(r.chunk) for r in later) / len(later) > 1500
+    assert not line.closed
+
+
+async def test_what_came_before_the_garbage_is_handed_on_whole() -> None:
+    frames = b"".join(encode_event(CARD, seq) for seq in "123456789")
+    clock, taken = HandClock(), list[Reception]()
+    line = NoisyTransport(clock, GARBAGE["acknowledgements"][1], LINE_RATE, first=frames)
+    served = connection("angel_eye", line, clock, taken)
+    running = asyncio.create_task(served.run())
+    await passing(clock, running, lambda: False)
+    await running
+    assert [h.event for r in taken for h in r.heard if not isinstance(h.event, Discarded)] == [
+        CARD
+    ] * 9
+
+
+async def test_a_shoe_that_says_much_is_neither_held_up_nor_suspended() -> None:
+    frames = b"".join(encode_event(CARD, seq) for seq in "0123456789" * 4000)
+    assert len(frames) > 2 * KEPT_A_MINUTE
+    clock, taken = HandClock(), list[Reception]()
+    line = NoisyTransport(clock, bytes, 0, first=frames)
+    served = connection("angel_eye", line, clock, taken)
+    running = asyncio.create_task(served.run())
+    began = clock.now
+    await passing(clock, running, lambda: line.given == len(frames))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert (clock.now, running.done()) == (began, False)
+    assert max(len(r.chunk) for r in taken) == PORTION
+    assert sum(len(r.heard) for r in taken) == 40_000
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+def test_a_stray_byte_now_and_then_makes_no_line_noisy() -> None:
+    allowance = LineBudget()
+    for second in range(0, 3600, 2):
+        assert allowance.spend(1, 0, 1, 0.0, float(second)) == 0.0
+    assert not (allowance.is_noisy or allowance.is_spent)
+
+
+def test_single_bytes_without_end_are_left_to_gather_for_seconds() -> None:
+    allowance, now, portions = LineBudget(), 0.0, 0
+    while now < 60:
+        now += max(0.1, allowance.spend(1, 0, 1, 0.0, now))
+        portions += 1
+    assert portions < 60 * (1 + FORGIVEN_A_SECOND / 100) + NOISY / 100 + 10
+
+
+def test_a_frame_that_comes_in_pieces_costs_nothing() -> None:
+    allowance = LineBudget()
+    for second in range(3600):
+        for _ in range(9):
+            assert allowance.spend(1, 0, 0, 0.0, float(second)) == 0.0
+        assert allowance.spend(1, 10, 0, 0.0, float(second)) == 0.0
+    assert not allowance.is_spent
+
+
+def test_a_shoe_that_repeats_what_was_read_late_is_soon_read_at_once_again() -> None:
+    allowance, now, pause_s = LineBudget(), 0.0, 20.0
+    for _ in range(200):  # a frame of 45 bytes, every quarter of a second until it is read
+        again = 45 * int(pause_s / 0.25)
+        now += pause_s + 0.25
+        pause_s = allowance.spend(45 + again, 45, 0, 0.001, now, repeated=again)
+        assert pause_s <= SHORTEST_S
+    assert pause_s == 0
+
+
+def test_frames_that_are_repeated_without_end_are_gathered_and_go_over_the_budget() -> None:
+    allowance, now, portions = LineBudget(), 0.0, 0
+    while not allowance.is_spent:
+        pause_s = allowance.spend(45, 0, 0, 0.0001, now, repeated=45)
+        if allowance.is_noisy:
+            assert pause_s == SHORTEST_S
+            allowance.spend(1200 - 45, 0, 0, 0.0001, now, repeated=1200 - 45)
+        now, portions = now + max(pause_s, 45 / LINE_RATE), portions + 1
+    assert now < 15
+    assert portions < 200
+
+
+def test_the_next_connection_of_a_noisy_line_is_read_at_once() -> None:
+    allowance = LineBudget()
+    assert [allowance.spend(120, 0, 1, 0.0001, 0.0) for _ in range(20)][-1] > SHORTEST_S
+    allowance.begin_connection()
+    assert allowance.spend(164, 164, 0, 0.001, 0.0) == 0
+    assert allowance.spend(1, 0, 1, 0.001, 0.0) > 0  # it was noisy a moment ago
+
+
+def test_what_takes_long_to_decode_is_read_the_more_seldom() -> None:
+    allowance = LineBudget()
+    allowance.spend(4096, 0, 1, 0.0, 0.0)
+    assert allowance.spend(4096, 0, 1, 0.5, 0.1) == pytest.approx(4.5)
+
+
+def test_a_line_that_takes_more_than_its_share_of_the_time_is_over_its_budget() -> None:
+    allowance = LineBudget()
+    for second in range(60):
+        allowance.spend(1, 0, 1, 0.1, float(second))
+    assert not allowance.is_spent
+    for second in range(60, 240):
+        allowance.spend(1, 0, 1, 0.2, float(second))
+    assert allowance.is_spent
+
+
+def test_a_line_is_suspended_for_longer_each_time_and_at_first_again_after_a_quiet_minute() -> None:
+    suspensions, now, waits = Suspensions(), 0.0, []
+    for _ in range(6):
+        waits.append(suspensions.next(now))
+        now += waits[-1] + 1
+    assert waits == [5, 10, 20, 40, 60, 60]
+    assert suspensions.next(now + 61) == 5
+
+
+class Owner:
+    """A supervisor on a clock by hand, with a line to each connection, and what it was told."""
+
+    def __init__(self, open_line: Callable[[HandClock], NoisyTransport]) -> None:
+        self.clock = HandClock()
+        self.lines: list[NoisyTransport] = []
+        self.told: list[Any] = []
+        self._open_line = open_line
+        self.link = Supervisor(
+            name="bac-07",
+            profile=profile("angel_eye"),
+            settings={},
+            opener=self._open,
+            clock=self.clock,
+            resume=lambda: None,
+            on_up=self._note_up,
+            on_lost=self._note,
+            on_reception=self._take,
+            first_connection=1,
+            on_suspended=self._note,
+            on_resumed=self._note,
+        )
+
+    async def _open(self) -> Transport:
+        self.lines.append(self._open_line(self.clock))
+        return self.lines[-1]
+
+    async def _note_up(self, up: Connection) -> None:
+        self.told.append(f"up {up.number}")
+
+    async def _note(self, what: object) -> None:
+        self.told.append(what)
+
+    async def _take(self, reception: Reception) -> None:
+        pass
+
+
+async def test_a_suspended_line_counts_what_it_does_not_keep_and_comes_back_when_it_is_quiet(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING)
+    owner = Owner(lambda clock: NoisyTransport(clock, GARBAGE["acknowledgements"][1], LINE_RATE))
+    running = asyncio.create_task(owner.link.run())
+    await passing(owner.clock, running, lambda: owner.link.state is LinkState.SUSPENDED)
+    [line] = owner.lines
+    kept, began = line.given, owner.clock.now
+    await passing(owner.clock, running, lambda: len(owner.told) == 4)
+    up, first, second, third = owner.told
+    assert up == "up 1"
+    assert isinstance(first, Suspension)
+    assert (first.connection, first.wait_s, first.unkept, first.again) == (1, 5, 0, False)
+    assert (second.wait_s, third.wait_s, second.again) == (10, 20, True)
+    assert second.unkept == pytest.approx(5 * LINE_RATE, rel=0.02)
+    assert owner.clock.now - began == pytest.approx(15)
+    line.rate = 0
+    await passing(owner.clock, running, lambda: len(owner.told) == 6)
+    assert owner.told[4:] == [line.given - kept, "up 2"]
+    assert line.closed
+    assert len(owner.lines) == 2
+    said = [r.getMessage() for r in caplog.records if "suspended" in r.getMessage()]
+    assert len(said) == 3 and "Check cable, ground, baud rate" in said[0]
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_a_line_that_is_hung_up_while_it_is_suspended_is_opened_when_its_time_comes() -> None:
+    owner = Owner(lambda clock: NoisyTransport(clock, GARBAGE["acknowledgements"][1], LINE_RATE))
+    running = asyncio.create_task(owner.link.run())
+    await passing(owner.clock, running, lambda: owner.link.state is LinkState.SUSPENDED)
+    owner.lines[0].lost, began = "hung up", owner.clock.now
+    await passing(owner.clock, running, lambda: "up 2" in owner.told)
+    assert owner.clock.now - began == pytest.approx(5, abs=0.3)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+async def test_a_shoe_that_speaks_and_is_gone_at_once_is_backed_off_from() -> None:
+    class Dying(NoisyTransport):
+        def read(self) -> bytes:
+            if self.given and not self._waiting:
+                self.lost = "hung up"
+            return super().read()
+
+    start = encode_event(Started(), "1")
+    owner = Owner(lambda clock: Dying(clock, bytes, 1e-9, first=start))
+    running = asyncio.create_task(owner.link.run())
+    began = owner.clock.now
+    await passing(owner.clock, running, lambda: owner.clock.now > began + 30)
+    assert 8 <= owner.told.count("hung up") <= len(owner.lines) <= 15
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

@@ -1,0 +1,273 @@
+"""The serial transport on real ptys."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import sys
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import serial  # type: ignore[import-untyped]
+
+from firmware_proto.profiles import SerialSettings
+from shoe_ctl.errors import PortError
+from shoe_ctl.link.address import SerialAddress
+from shoe_ctl.link.serial import serial_opener
+from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost
+from shoe_testing.transports import ShoeEnd, until
+
+SETTINGS = SerialSettings(baud=4800)
+
+
+@pytest.fixture
+def opener(shoe: ShoeEnd, executor: ThreadPoolExecutor) -> Opener:
+    return serial_opener(SerialAddress(str(shoe.link)), SETTINGS, executor)
+
+
+@pytest.fixture
+async def transport(opener: Opener) -> AsyncIterator[Transport]:
+    open_port = await opener()
+    yield open_port
+    open_port.close()
+
+
+async def readable(transport: Transport) -> None:
+    woken = asyncio.Event()
+    transport.when_readable(woken.set)
+    try:
+        async with asyncio.timeout(10):
+            await woken.wait()
+    finally:
+        transport.when_readable(None)
+
+
+async def refusal(path: str, executor: ThreadPoolExecutor) -> str:
+    with pytest.raises(PortError) as refused:
+        await serial_opener(SerialAddress(path), SETTINGS, executor)()
+    line = str(refused.value)
+    assert "\n" not in line
+    return line
+
+
+async def test_bytes_pass_both_ways_unchanged(shoe: ShoeEnd, transport: Transport) -> None:
+    every = bytes(range(256))
+    assert transport.read() == b""
+    shoe.say(every)
+    heard = b""
+    while len(heard) < len(every):
+        await readable(transport)
+        heard += transport.read()
+    transport.write(every)
+    assert heard == every
+    assert await shoe.hear(256) == every
+
+
+async def test_what_came_before_the_port_was_open_is_flushed(shoe: ShoeEnd, opener: Opener) -> None:
+    shoe.say(b"cut in ha")
+    transport = await opener()
+    shoe.say(b"whole")
+    await readable(transport)
+    assert transport.read() == b"whole"
+    transport.close()
+
+
+async def test_an_unplug_is_a_loss_and_wakes_the_reader(
+    shoe: ShoeEnd, transport: Transport
+) -> None:
+    woken = asyncio.Event()
+    transport.when_readable(woken.set)
+    shoe.unplug()
+    await asyncio.wait_for(woken.wait(), 10)
+    assert transport.lost is None
+    for _ in range(2):
+        with pytest.raises(TransportLost, match=f"unplugged: {shoe.link}"):
+            transport.read()
+    assert transport.lost == f"unplugged: {shoe.link}"
+
+
+async def test_an_unplug_found_by_a_write_wakes_the_reader(
+    shoe: ShoeEnd, transport: Transport
+) -> None:
+    shoe.unplug()
+    transport.write(b"to no one")
+    await readable(transport)
+    with pytest.raises(TransportLost, match="unplugged"):
+        transport.read()
+    transport.write(b"nor this")
+
+
+async def test_a_shoe_that_does_not_read_never_blocks_the_loop(
+    shoe: ShoeEnd, transport: Transport
+) -> None:
+    sent = bytes(range(250)) * 200
+    for at in range(0, len(sent), 250):
+        transport.write(sent[at : at + 250])
+    assert transport.lost is None
+    assert await shoe.hear(len(sent)) == sent
+
+
+async def test_the_queue_to_a_shoe_that_does_not_read_is_bounded(
+    shoe: ShoeEnd, transport: Transport
+) -> None:
+    for _ in range(2 * WRITE_LIMIT // 1000):
+        transport.write(b"x" * 1000)
+    with pytest.raises(
+        TransportLost, match=r"write queue full: .* reads nothing, \d+ bytes are waiting"
+    ):
+        transport.read()
+
+
+async def test_the_last_words_reach_the_shoe_after_closing(
+    shoe: ShoeEnd, transport: Transport
+) -> None:
+    transport.write(b"lock")
+    transport.close()
+    transport.close()
+    assert await shoe.hear(4) == b"lock"
+
+
+async def test_a_port_is_set_as_the_profile_says(
+    shoe: ShoeEnd, executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, object] = {}
+    real = serial.Serial
+
+    def spy(path: str, **settings: object) -> object:
+        asked.update(settings)
+        return real(path, **settings)
+
+    monkeypatch.setattr(serial, "Serial", spy)
+    settings = SerialSettings(baud=9600, bits=7, parity="E", stop_bits=2)
+    (await serial_opener(SerialAddress(str(shoe.link)), settings, executor)()).close()
+    names = ("baudrate", "bytesize", "parity", "stopbits")
+    assert [asked[n] for n in names] == [9600, 7, "E", 2]
+
+
+async def test_an_open_port_is_locked_and_a_closed_one_is_free(
+    shoe: ShoeEnd, transport: Transport
+) -> None:
+    with shoe.link.open("rb", buffering=0) as other:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        transport.close()
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+async def test_a_port_taken_names_who_holds_it(
+    transport: Transport, shoe: ShoeEnd, executor: ThreadPoolExecutor
+) -> None:
+    line = await refusal(str(shoe.link), executor)
+    assert line == f"port taken: {shoe.link} by this program itself (give each table its own port)"
+
+
+async def test_a_port_taken_by_another_names_that_process(
+    shoe: ShoeEnd, executor: ThreadPoolExecutor
+) -> None:
+    hold = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(flush=True); input()"
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", hold, str(shoe.link), stdin=-1, stdout=-1
+    )
+    assert other.stdout is not None
+    await other.stdout.readline()
+    line = await refusal(str(shoe.link), executor)
+    await other.communicate(b"\n")
+    assert line.startswith(f"port taken: {shoe.link} by python")
+    assert line.endswith(f"(process {other.pid})")
+
+
+async def test_a_missing_port_names_its_neighbours(
+    shoe: ShoeEnd, executor: ThreadPoolExecutor
+) -> None:
+    line = await refusal(f"{shoe.link}s", executor)
+    assert line.startswith(f"no such port: {shoe.link}s (there are: {shoe.link}")
+
+
+async def test_a_link_to_nowhere_says_where_it_leads(
+    tmp_path: Path, executor: ThreadPoolExecutor
+) -> None:
+    link = tmp_path / "SH-0042"
+    link.symlink_to("/dev/pts/none")
+    line = await refusal(str(link), executor)
+    assert line.startswith(
+        f"no such port: {link} (it links to /dev/pts/none, which does not exist: check power"
+    )
+
+
+async def test_a_port_in_a_missing_folder_says_what_to_check(
+    executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
+    line = await refusal("/dev/no-such-folder/SH-1", executor)
+    assert "/dev/no-such-folder does not exist either" in line
+
+
+async def test_without_any_adapter_the_cable_is_named(
+    executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
+    line = await refusal("/dev/ttyUSB99", executor)
+    assert line == (
+        "no such port: /dev/ttyUSB99 (no serial adapter is plugged in: check power and cable)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/dev/null", "a device of another kind"), ("/", "a folder")]
+)
+async def test_what_is_no_serial_port_is_called_so(
+    path: str, kind: str, executor: ThreadPoolExecutor
+) -> None:
+    assert await refusal(path, executor) == f"not a serial port: {path} ({kind})"
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [
+        (errno.EACCES, "permission denied: {} (its mode allows access: check container"),
+        (errno.EBUSY, "port taken: {} by another program (fuser -v {} names it)"),
+        (errno.ENXIO, "no device answers behind {} (check power and cable)"),
+        (errno.EMFILE, "cannot open port {}: [Errno 24] as the system says"),
+    ],
+)
+async def test_what_the_system_refuses_is_told_in_one_line(
+    number: int,
+    says: str,
+    shoe: ShoeEnd,
+    executor: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise serial.SerialException(number, "as the system says")
+
+    monkeypatch.setattr(serial, "Serial", refuse)
+    path = str(shoe.link)
+    assert (await refusal(path, executor)).startswith(says.replace("{}", path))
+
+
+async def test_opening_that_is_cancelled_leaves_nothing_open(
+    shoe: ShoeEnd, opener: Opener, executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_it, go_on = threading.Event(), threading.Event()
+    opened: list[serial.Serial] = []
+    real = serial.Serial
+
+    def slow(path: str, **settings: object) -> serial.Serial:
+        at_it.set()
+        assert go_on.wait(10)
+        opened.append(real(path, **settings))
+        return opened[0]
+
+    monkeypatch.setattr(serial, "Serial", slow)
+    task = asyncio.ensure_future(opener())
+    await until(at_it.is_set)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    executor.shutdown()
+    assert not opened[0].is_open

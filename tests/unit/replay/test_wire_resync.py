@@ -1,0 +1,128 @@
+"""Bytes of a connection that began before its journal, held to the inputs frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from firmware_proto.bee_tek import codec as bee_tek_codec
+from firmware_proto.events import CardDrawn
+from firmware_proto.reference import codec as reference_codec
+from firmware_proto.session import ReceivedEvent
+from shoe_ctl.cli.main import shoectl
+from shoe_ctl.history.event_ids import event_head
+from shoe_ctl.journal.codec import Kind, Wire
+from shoe_ctl.journal.signing import open_signer
+from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import Difference, Differences, Rounds
+from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
+from shoe_testing.journals import WIRE_TABLES, WiredTable, cards_of_outcomes, records, wired_table
+
+
+def begun_late(rows: list[Record]) -> tuple[WireReplay, list[Difference]]:
+    """What is found of these records when those before the last snapshot are not there."""
+    table = rows[0].table
+    begins = max(at for at, record in enumerate(rows) if record.kind == Kind.SNAPSHOT.value)
+    replaying, found, rounds = (
+        WireReplay(table, RecordedSessions(), whole=False),
+        Differences(),
+        Rounds(),
+    )
+    for record in rows[begins:]:
+        open_round = rounds.open
+        if record.kind == Kind.RESTRICTED.value:
+            rounds.add(event_head(record.body))
+        found.add(replaying.add(record, open_round))
+    found.add(replaying.settle(rounds.open))
+    return replaying, found.first
+
+
+@pytest.mark.parametrize("name", WIRE_TABLES)
+def test_a_connection_whose_beginning_is_not_there_is_held_to_the_inputs_frame_by_frame(
+    name: str, kept: Callable[[str], tuple[Path, WiredTable]]
+) -> None:
+    replaying, found = begun_late(records(kept(name)[0]))
+    assert found == []
+    assert replaying.overheard > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [("reference", reference_codec), ("keyed", reference_codec), ("bee_tek", bee_tek_codec)],
+)
+def test_a_codec_that_was_altered_is_found_there_too(
+    name: str,
+    codec: ModuleType,
+    kept: Callable[[str], tuple[Path, WiredTable]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path, _ = kept(name)
+    right = codec.Listener.feed
+
+    def wrong(self: Any, data: bytes) -> list[ReceivedEvent]:
+        return [
+            replace(one, event=replace(one.event, card=None))
+            if isinstance(one.event, CardDrawn)
+            else one
+            for one in right(self, data)
+        ]
+
+    monkeypatch.setattr(codec.Listener, "feed", wrong)
+    _, found = begun_late(records(path))
+    assert len(found) > 3
+    assert {(d.replay, d.why) for d in found} == {("wire", "the bytes say something else")}
+    rounds = {record.n: drawn_at for record, drawn_at in cards_of_outcomes(path)}
+    assert all(d.round_id in (rounds[d.n], None) for d in found)  # None: it was open before
+    assert found[-1].round_id == rounds[found[-1].n]
+
+
+@pytest.mark.parametrize("name", ["reference", "angel_eye", "bee_tek"])
+def test_what_is_not_recorded_there_or_not_said_is_found(
+    name: str, kept: Callable[[str], tuple[Path, WiredTable]]
+) -> None:
+    path, _ = kept(name)
+    rows = records(path)
+    card = next(
+        at
+        for at in range(len(rows) - 1, -1, -1)
+        if rows[at].kind == Kind.INPUT.value and b'"type":"card_drawn"' in rows[at].body
+    )
+    _, found = begun_late(rows[:card] + rows[card + 1 :])
+    assert [d.why for d in found] == ["the bytes say what is not recorded"]
+    wire = max(at for at in range(card) if rows[at].kind == Kind.WIRE.value)
+    silent = msgspec.structs.replace(Wire.from_bytes(rows[wire].body), data=b"")
+    rows[wire] = msgspec.structs.replace(rows[wire], body=silent.to_bytes())
+    _, found = begun_late(rows)
+    assert "an input that no bytes say" in [d.why for d in found]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keyed", [False, True])
+def test_an_exported_shoe_replays_though_its_connection_began_before_it(
+    keyed: bool, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "journal.db", tmp_path / "s2.gz"
+    with wired_table(path, "reference", sets=2, keyed=keyed) as table:
+        table.deal_rounds(1)
+        table.store.checkpoint(open_signer(path, None), 1)
+        table.deal_rounds(95)
+        second = [e for e in table.told if (e.subject or "").startswith("t1-s2-r")]
+        assert table.connections == 1
+    rounds = len({event.subject for event in second})
+    exported = shoectl_runs("export", path, "--shoe", "t1-s2", "--output", out)
+    assert exported.exit_code == 0, exported.output
+    again = shoectl_runs("replay", out, "--json")
+    plain = msgspec.json.decode(again.output)
+    assert (again.exit_code, plain["differences"], plain["rounds"]) == (0, [], rounds)
+    assert (plain["bytes"], plain["overheard"] > 1000 * rounds / 2) == (0, True)
+
+
+def shoectl_runs(*words: object) -> Result:
+    return CliRunner().invoke(shoectl, [str(word) for word in words])

@@ -1,0 +1,174 @@
+"""Scenario files are read strictly: each error names file, key, and what was expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_proto.cards import DECKS
+from shoe_testing.for_each import for_each
+from simulators.errors import WrongUsage
+from simulators.shoe.model import shuffled
+from simulators.table.fields import Fields, Wrong
+from simulators.table.scenario import SHIPPED, Scenario, find, load, parse, shipped
+from simulators.table.scenario_player import shoe_for
+from simulators.table.shoe_setup import ShoeSetup
+
+GOOD = """
+version = 1
+title = "One"
+table = {game = "tiger"}
+steps = [{draw = 1}]
+expect = ["round.opened"]
+"""
+
+
+def read(text: str) -> Scenario:
+    return parse(text.encode(), "one.toml", name="one")
+
+
+def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
+    scenario = read(GOOD)
+    assert (scenario.name, scenario.profile, scenario.shoe) == ("one", "reference", ShoeSetup())
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (("version = 1", "version = 2"), "version: expected 1, not 2"),
+        (("version = 1", ""), "version: expected 1, not None"),
+        (("version = 1", "version = true"), "version: expected 1, not True"),
+        (('title = "One"', ""), "title: missing, expected text"),
+        (('title = "One"', 'title = " "'), "title: expected text, not ' '"),
+        (('table = {game = "tiger"}', ""), "table.game: missing, expected text"),
+        (('"tiger"}', '"tiger", id = "x"}'), "table.id: expected no such key"),
+        (('"tiger"}', '"tiger", shoe = {port = "x"}}'), "table.shoe.port: expected no such key"),
+        (
+            ('"tiger"}', '"tiger", shoe = {profile = "x"}}'),
+            "table.shoe.profile: expected one of reference, angel_eye, bee_tek, not 'x'",
+        ),
+        (("steps = [{draw = 1}]", ""), "steps: missing, expected an array"),
+        (("steps = [{draw = 1}]", "steps = 1"), "steps: expected an array, not 1"),
+        (("{draw = 1}", "1"), "steps[0]: expected a table, not 1"),
+        (("{draw = 1}", "{draw = 0}"), "steps[0].draw: expected a whole number from 1, not 0"),
+        (("{draw = 1}", '{draw = "1"}'), "steps[0].draw: expected a whole number from 1, not '1'"),
+        (("{draw = 1}", "{darw = 1}"), "steps[0]: expected one of say, wager, draw"),
+        (("{draw = 1}", '{draw = 1, say = "x"}'), "steps[0]: expected one of"),
+        (("{draw = 1}", "{draw = 1, refused = 1}"), "steps[0].refused: unknown key"),
+        (("{draw = 1}", "{draw = 1, when_freed = true}"), "steps[0].when_freed: unknown key"),
+        (
+            ("{draw = 1}", "{draw_as_one = 2, when_freed = 1}"),
+            "steps[0].when_freed: expected true or false, not 1",
+        ),
+        (
+            ("{draw = 1}", '{say = "rule", refused = "no"}'),
+            "steps[0].refused: expected one of position, state, consent, other, not 'no'",
+        ),
+        (("{draw = 1}", '{say = "rule", args = 1}'), "steps[0].args: expected a table, not 1"),
+        (("{draw = 1}", '{wager = "tie"}'), "steps[0].player: missing, expected text"),
+        (("{draw = 1}", '{wait = "Round"}'), "steps[0].wait: expected an event's type first"),
+        (("{draw = 1}", '{shoe = "kick"}'), "steps[0].shoe: expected one of unplug, replug"),
+        (
+            ("{draw = 1}", '{new_shoe = {cards = "1D"}}'),
+            "steps[0].new_shoe.cards: expected cards such as 7D TS 4g, not '1D'",
+        ),
+        (
+            ("{draw = 1}", "{new_shoe = {memory = 4}}"),
+            "steps[0].new_shoe.memory: expected no such key: the shoe itself stays",
+        ),
+        (('["round.opened"]', "[1]"), "expect[0]: expected text, not 1"),
+        (('["round.opened"]', '["round.opened x"]'), "expect[0]: expected key=value, not 'x'"),
+        (('["round.opened"]', "[]"), "expect: missing, expected an array"),
+        (
+            ("steps", 'never = ["round.void a=1"]\nsteps'),
+            "never[0]: expected an event's type alone",
+        ),
+        (("steps", "more = 1\nsteps"), "more: unknown key, expected one of version, title"),
+        (
+            ("steps", "shoe = {decks = 11}\nsteps"),
+            "shoe.decks: expected a whole number from 1 to 10",
+        ),
+        (("steps", 'shoe = {deck = "x"}\nsteps'), "shoe.deck: expected one of french52, element65"),
+        (("steps", "shoe = {unreadable = [0]}\nsteps"), "shoe.unreadable: expected draw numbers"),
+        (("steps", "shoe = {x = 1}\nsteps"), "shoe.x: unknown key, expected one of deck, decks"),
+        (
+            ("steps", 'shoe = {decks = 1, cards = "4C 4C"}\nsteps'),
+            "shoe.cards: 4C is there 2 times, expected at most 1 in 1 decks of french52",
+        ),
+        (
+            ("steps", 'shoe = {already_drawn = 415, cards = "4C 5C"}\nsteps'),
+            "shoe.cards: expected no more than the set's 416 cards",
+        ),
+        (("steps", "steps = ["), "expected TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_by_file_key_and_what_was_expected(
+    change: tuple[str, str], error: str
+) -> None:
+    assert change[0] in GOOD
+    with pytest.raises(Wrong) as wrong:
+        read(GOOD.replace(*change, 1))
+    assert str(wrong.value).startswith(f"one.toml: {error}")
+    assert "\n" not in str(wrong.value)
+
+
+def test_a_scenario_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match=r"^no scenario 'nothing' \(have: "):
+        find("nothing")
+    with pytest.raises(WrongUsage, match="No such file"):
+        find(str(tmp_path / "nothing.toml"))
+
+
+def test_a_scenario_is_found_by_name_and_by_path() -> None:
+    path = SHIPPED / "gap.toml"
+    assert find("gap") == find(str(path)) == load(path)
+
+
+@for_each(shipped())
+def test_a_shipped_scenario_is_short_and_says_what_it_is(name: str) -> None:
+    text = (SHIPPED / f"{name}.toml").read_text()
+    assert len(text.splitlines()) <= 40
+    assert 20 <= len(find(name).title) <= 90
+
+
+def test_no_two_shipped_scenarios_have_one_title() -> None:
+    titles = Counter(find(name).title for name in shipped())
+    assert max(titles.values()) == 1
+
+
+faces = st.sampled_from(DECKS["french52"].cards)
+
+
+@given(
+    st.lists(faces, max_size=20),
+    st.lists(st.sampled_from([*DECKS["french52"].cards, *DECKS["element65"].cards]), max_size=3),
+    st.integers(0, 100),
+    st.integers(0, 1000),
+)
+def test_a_stacked_set_has_its_cards_in_front_and_its_decks_composition(
+    front: list[object], extra: list[object], after: int, seed: int
+) -> None:
+    codes = [str(card) for card in front]
+    given_in: dict[str, object] = {"decks": 20 // 2, "seed": seed, "already_drawn": after}
+    if codes:
+        given_in["cards"] = " ".join(codes)
+    if extra:
+        given_in["extra"] = " ".join(str(card) for card in extra)
+    try:
+        setup = ShoeSetup.read(Fields(given_in, "shoe"))
+    except Wrong:
+        assert max(Counter(codes).values()) > 10
+        return
+    cards = setup.stacked.arrange(shuffled(setup.deck, setup.decks, setup.seed))
+    assert [card.code for card in cards[after : after + len(codes)]] == codes
+    held = Counter(card.code for card in cards)
+    assert held == Counter({c.code: 10 for c in setup.deck.cards}) + Counter(map(str, extra))
+
+
+def test_a_half_used_shoe_counts_what_was_drawn_elsewhere() -> None:
+    shoe = shoe_for(find("insufficient_cards_in_the_deal")).shoe
+    assert (shoe.drawn, shoe.remaining) == (414, 2)

@@ -1,0 +1,209 @@
+"""Rounds alike from the table are alike in public, whatever cards lie face down, until one is seen.
+
+Content, count and order of the public stream, answers, status, prompts, choices, the shoe's lock:
+in every method, in the ordinary course and inside irregularities.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import settings as tries
+from hypothesis import strategies as st
+
+from firmware_proto.cards import CARDS
+from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
+from shoe_ctl.games import catalog
+from shoe_ctl.table.status import status
+from shoe_testing.generators import MOST_CARDS, decisions, declarations
+from shoe_testing.places import STAKES
+from shoe_testing.staff import at, comes_back
+from shoe_testing.table_corpus import KINDS, WAYS, kind_of
+from shoe_testing.tables import TableHarness, game
+from shoe_testing.twins import Faces, Twins
+
+HLGA = "Paiza Club"
+NAMED = 2 * MOST_CARDS
+"""The deck's first cards are those that people name: none of them lies face down."""
+
+SETTINGS: list[dict[str, Any]] = [
+    {"name": name, "method": method, "area": HLGA, "faces": "turned_by_dealer"}
+    for name in catalog.shipped()
+    for method in game(name).methods
+] + [{"name": "tiger", **WAYS[0]}]
+
+
+def faces(name: str) -> st.SearchStrategy[Faces]:
+    """Of one card at both tables: alike, unlike, read at neither, of another deck."""
+    ours = [each.code for each in game(name).deck.cards][NAMED:]
+    foreign = [code for code in CARDS if code not in {c.code for c in game(name).deck.cards}]
+    any_card = st.sampled_from(ours)
+    return st.one_of(
+        st.tuples(any_card, any_card),
+        st.tuples(any_card, any_card),
+        any_card.map(lambda code: (code, code)),
+        st.just((None, None)),
+        st.tuples(st.sampled_from(foreign), st.sampled_from(foreign)),
+    )
+
+
+class Bench:
+    """Twins, and somebody who does the same to both."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data = data
+        self.given = dict(data.draw(st.sampled_from(SETTINGS), label="set"))
+        shoe = data.draw(st.sampled_from([shoe for shoe, _ in KINDS]), label="shoe")
+        self.twins = Twins(**kind_of(shoe), **self.given)
+        self.faces = faces(self.given["name"])
+
+    def card(self) -> Faces:
+        return self.data.draw(self.faces, label="card")
+
+    def step(self) -> None:
+        steps = (*[self.next] * 6, self.early, self.decides, self.decides, self.declares,
+                 self.wagers, self.happens, self.together)  # fmt: skip
+        self.data.draw(st.sampled_from(steps))()
+
+    def next(self) -> None:
+        """What the status says is next, read at one of them: it is the same at both."""
+        one = self.twins.one
+        said = status(one.now, one.game, one.settings)["next"]
+        if not one.now.link.up:
+            self.twins.both(comes_back)
+        elif said["command"] == "decide":
+            self.decides()
+        elif said["command"] is not None:
+            self.asks(said["command"], said["args"])
+        elif "draw" in said:
+            self.twins.draws(self.card())
+            self.twins.judge()
+        elif one.now.wake_us is not None:
+            self.twins.both(TableHarness.tick)
+
+    def early(self) -> None:
+        if self.twins.one.now.shoe is not None:
+            self.twins.draws(self.card(), armed=False)
+
+    def together(self) -> None:
+        known = self.data.draw(st.booleans(), label="order known")
+        self.twins.draws_together(self.card(), self.card(), order_known=known)
+
+    def decides(self) -> None:
+        if offered := list(decisions(at(self.twins.one))):
+            self.asks("decide", self.data.draw(st.sampled_from(offered), label="decided"))
+
+    def declares(self) -> None:
+        declared = list(declarations(at(self.twins.one)))
+        self.asks("declare", self.data.draw(st.sampled_from(declared), label="declared"))
+
+    def wagers(self) -> None:
+        self.asks("place_wager", self.data.draw(st.sampled_from(STAKES), label="wager"))
+
+    def happens(self) -> None:
+        what = self.data.draw(st.sampled_from(HAPPENS), label="happens")
+        self.twins.both(what)
+
+    def asks(self, command: str, args: dict[str, Any]) -> None:
+        self.twins.both(lambda t: t.asks(command, reason="seen", consented_by="lee", **args))
+
+
+def refuses(table: TableHarness, why: str) -> None:
+    """The shoe will not give the card that the table waits for."""
+    if table.now.armed is not None:
+        table.says(Reply(accepted=False, reason=why, number=table.now.armed[0]))
+
+
+HAPPENS = (
+    TableHarness.disconnect,
+    TableHarness.connect,
+    TableHarness.restart,
+    lambda table: table.restart("b2"),
+    TableHarness.fails,
+    lambda table: table.says(CuttingCard()),
+    lambda table: table.says(Gap(first=1, last=2)),
+    lambda table: table.says(Lid(open=True)),
+    lambda table: table.says(Button(button=1)),
+    lambda table: table.says(Started()),
+    lambda table: refuses(table, "not the next draw"),
+    lambda table: refuses(table, "busy"),
+    lambda table: table.says(Status(drawn=1, unacknowledged=0)),
+    lambda table: table.asks("pause"),
+    lambda table: table.asks("resume"),
+    lambda table: table.asks("align"),
+    lambda table: table.asks("expose", hand="player"),
+    lambda table: table.asks("pass_cards", hand="banker", player="ann"),
+)
+
+
+def plays(data: st.DataObject, steps: int) -> None:
+    bench = Bench(data)
+    for _ in range(steps):
+        if bench.twins.parted:
+            break
+        bench.step()
+
+
+BEFORE: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "in the deal": [],
+    "in a review": [("pause", {})],
+    "after a loss of power": [("declare", {"key": "power_failure"})],
+    "in a reset": [("declare", {"key": "device_reset"})],
+    "in what nobody foresaw": [("declare", {"key": "other"})],
+    "among cards drawn together": [("declare", {"key": "double_draw"})],
+}
+DECIDED: list[list[dict[str, Any]]] = [
+    [{"choice": "void"}],
+    [{"choice": "correct", "card": "AS"}, {"choice": "play_on"}],
+    [{"choice": "play_on"}, {"choice": "void"}],
+]
+
+
+@pytest.mark.parametrize("decided", DECIDED, ids=lambda d: d[0]["choice"])
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("shoe", ["reference", "angel_eye"])
+def test_why_a_card_is_inspected_makes_no_difference_to_anyone(
+    shoe: str, before: str, decided: list[dict[str, Any]]
+) -> None:
+    """Of another deck, or one more than the deck holds: which of them is nobody's to know."""
+    twins = Twins(**kind_of(shoe), **WAYS[0], decks=1)
+    twins.both(TableHarness.open_round)
+    twins.draws(("9C", "9C"))
+    twins.draws(("3H", "KD"))
+    for command, args in BEFORE[before]:
+        twins.both(lambda t, c=command, a=args: t.asks(c, reason="seen", **a))  # type: ignore[misc]
+    twins.draws(("4f", "9C"))
+    keys = [[opened.key for opened in t.now.halt.stack] for t in (twins.one, twins.other)]
+    assert [each[-1] for each in keys] == ["foreign_card", "extra_card"]
+    for args in decided:
+        twins.both(lambda t, a=args: t.asks("decide", reason="r", consented_by="lee", **a))  # type: ignore[misc]
+    assert not twins.parted
+    assert twins.compared >= len(decided) + 4
+
+
+@tries(max_examples=120)
+@given(st.data())
+def test_what_lies_face_down_makes_no_difference_to_anyone(data: st.DataObject) -> None:
+    plays(data, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=40)
+@tries(max_examples=600)
+@given(st.data())
+def test_it_makes_none_for_longer(data: st.DataObject) -> None:
+    plays(data, 45)
+
+
+@pytest.mark.soak
+def test_it_makes_none_for_as_long_as_there_is_time(seed: int) -> None:
+    until = time.monotonic() + float(os.environ.get("SHOE_CTL_SOAK_S", "60")) / 4
+    while time.monotonic() < until:
+        seed += 1
+        many = tries(max_examples=500)(given(st.data())(lambda data: plays(data, 60)))
+        hypothesis.seed(seed)(many)()
