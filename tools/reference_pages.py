@@ -142,7 +142,7 @@ def _section(title: str, struct: type[msgspec.Struct], more: str) -> str:
     info = type_info(struct)
     assert isinstance(info, msgspec.inspect.StructType)
     rows = [
-        (f"`{f.encode_name}`", _values(f.type), _default(f), meanings[f.encode_name])
+        (f"`{f.encode_name}`", _values(f.type), _default(f), meanings[f.name])
         for f in info.fields
         if f.encode_name not in _NOT_IN_THE_FILE
     ]

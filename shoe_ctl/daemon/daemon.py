@@ -352,7 +352,16 @@ class Daemon:
                 tell=tell,
             )
             deliveries = await stack.enter_async_context(
-                delivering(sinks, journal, store, self._environment, alarm.of, gate)
+                delivering(
+                    sinks,
+                    journal,
+                    store,
+                    self._environment,
+                    alarm.of,
+                    gate,
+                    tables=[p.settings.table for p in self._setups],
+                    now_us=self._clock.wall_us,
+                )
             )
             must_open = self.outage is None and not self._wait
             at_work = [
@@ -360,7 +369,7 @@ class Daemon:
                 for table in recovered
             ]
             alarm.set_tables(self.runners)
-            requests = RequestHandler(self.runners, deliveries.pumps, self._people)
+            requests = RequestHandler(self.runners, deliveries.sinks, self._people)
             await self._clear_outage()
             await stack.enter_async_context(self._accept_requests(requests.answer))
             failed = False
