@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,6 +25,31 @@ class Audience(Enum):
 
     PUBLIC = "p"
     RESTRICTED = "r"
+
+
+class EventId(NamedTuple):
+    """An event's id in its parts."""
+
+    table: str
+    audience: Audience
+    number: int
+
+    def __str__(self) -> str:
+        """As it stands in the event."""
+        return f"{self.table}/{self.audience.value}{self.number}"
+
+
+def event_id(text: str) -> EventId:
+    """Return the parts of an id such as ``bac-07/p31``.
+
+    Raises:
+        ValueError: it is no event's id.
+    """
+    table, slash, last = text.rpartition("/")
+    number = last[1:]
+    if not (table and slash and number.isascii() and number.isdigit() and len(number) < 16):
+        raise ValueError(f"{text!r} is no event's id")
+    return EventId(table, Audience(last[:1]), int(number))
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Command,
         RedeliverRequest,
         Request,
+        ResendRequest,
         StatusRequest,
         read_request,
     )
@@ -26,6 +27,7 @@ else:
             "Command": "requests",
             "RedeliverRequest": "requests",
             "Request": "requests",
+            "ResendRequest": "requests",
             "StatusRequest": "requests",
             "read_request": "requests",
             "serving": "unix_socket",
@@ -38,6 +40,7 @@ __all__ = [
     "Command",
     "RedeliverRequest",
     "Request",
+    "ResendRequest",
     "StatusRequest",
     "read_request",
     "serving",

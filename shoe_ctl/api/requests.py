@@ -1,6 +1,6 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command, a StatusRequest or a RedeliverRequest, or a BadRequest that
+In: one line of JSON. Out: a Command or a question (status, redeliver, resend), or a BadRequest that
 says what is wrong with it. Must not know: tables, sockets, which commands there are.
 """
 
@@ -70,7 +70,15 @@ class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     sink: Text | None = None
 
 
-Request = Command | StatusRequest | RedeliverRequest
+class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Offer a sink again what it had of a table behind the event with the id ``after``."""
+
+    request: str
+    sink: Text
+    after: Id
+
+
+Request = Command | StatusRequest | RedeliverRequest | ResendRequest
 """Anything that can be requested."""
 
 
@@ -91,11 +99,13 @@ class BadRequest(InputRefused):
 
 _peek = msgspec.json.Decoder(_Peek)
 _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
-    form: msgspec.json.Decoder(form) for form in (Command, StatusRequest, RedeliverRequest)
+    form: msgspec.json.Decoder(form)
+    for form in (Command, StatusRequest, RedeliverRequest, ResendRequest)
 }
-_questions: Mapping[str, type[StatusRequest | RedeliverRequest]] = {
+_questions: Mapping[str, type[StatusRequest | RedeliverRequest | ResendRequest]] = {
     "status": StatusRequest,
     "redeliver": RedeliverRequest,
+    "resend": ResendRequest,
 }
 
 
@@ -111,7 +121,8 @@ def read_request(line: bytes) -> Request:
         seen = _peek.decode(line)
         if seen.request is not None:
             if seen.request not in _questions:
-                known = " or ".join(_questions)
+                *first, last = _questions
+                known = f"{', '.join(first)} or {last}"
                 raise BadRequest(f"request: expected {known}, not {seen.request[:64]!r}")
             form = _questions[seen.request]
         return _decoders[form].decode(line)

@@ -85,7 +85,7 @@ def run(  # noqa: PLR0913 - the options of the command line
       shoectl run --config table.toml
       shoectl run --config table.toml --wait --json
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.config.schema import SinkConfig, load
+    from shoe_ctl.config.schema import SinkConfig, check_sinks, load
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
 
@@ -98,6 +98,7 @@ def run(  # noqa: PLR0913 - the options of the command line
     config = load(config_file)
     if as_json and all(sink.path != "-" for sink in config.sink):
         config.sink.append(SinkConfig(kind="jsonl", path="-"))
+        check_sinks(config, config.file)
     if asyncio.run(serve(config, new_key=new_key, accepted=accepted, wait=wait)):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 

@@ -354,6 +354,8 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     names_table = own["table"] is not None or _is_on_command_line(before, "table")
     if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
         raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
+    if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
+        raise UsageError("resend takes sink=NAME and after=ID and no other argument")
     if command == "status" and (arguments or any(value is not None for value in given)):
         raise UsageError("status takes --table and no other argument: it changes nothing")
     connection = _connection_words(own, before)
@@ -363,6 +365,9 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
         if command == "redeliver":
             asked = {"request": command} | arguments
             return _show_redelivered(wire.ask(asked), as_json=options.as_json)
+        if command == "resend":
+            asked = {"request": command} | arguments
+            return _show_resent(wire.ask(asked), as_json=options.as_json)
         return _give(wire, command, arguments, options, connection)
 
 
@@ -612,6 +617,7 @@ def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: 
 
     from shoe_ctl.cli.common import is_terminal
     from shoe_ctl.cli.table_view import lines, show_on_terminal
+    from shoe_ctl.terminal_text import printable
 
     position = answer.get("position")
     if as_json:
@@ -624,6 +630,11 @@ def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: 
             continue
         for line in lines(held, connection, position):
             click.echo(line)
+    wrong = [sink for sink in answer.get("sinks", ()) if sink.get("message")]
+    for number, sink in enumerate(wrong if not as_json else ()):
+        if not number:
+            click.echo()
+        click.echo(printable(sink["message"]["text"]))
     faults = (held["fault"]["message"]["text"] for held in answer["tables"] if held.get("fault"))
     if (fault := next(faults, None)) is not None:
         raise EnvironmentFault(fault)
@@ -649,6 +660,29 @@ def _show_redelivered(answer: dict[str, Any], *, as_json: bool) -> int:
     if any(went["refused"] for went in sinks):
         raise InputRefused("some events were rejected again and stay parked: see the daemon's log")
     if any(went["waiting"] for went in sinks):
+        raise EnvironmentFault("a sink is offline: it gets its events when it is back")
+    return 0
+
+
+def _show_resent(answer: dict[str, Any], *, as_json: bool) -> int:
+    """Exit code 0: everything was taken; 1: something was refused; 3: the sink is away."""
+    import msgspec
+
+    from shoe_ctl.errors import InputRefused
+
+    if "resent" not in answer:
+        raise InputRefused(refusal(answer))
+    went = answer["resent"]
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+    else:
+        told = [f"{went[how]} {how}" for how in ("taken", "refused", "waiting") if went[how]]
+        count = f"{went['events']} event{'' if went['events'] == 1 else 's'}"
+        how = f": {', '.join(told)}" if told else ""
+        click.echo(f"{went['sink']}: {count} behind {went['after']}{how}")
+    if went["refused"]:
+        raise InputRefused("some events were rejected: see the daemon's log")
+    if went["waiting"]:
         raise EnvironmentFault("a sink is offline: it gets its events when it is back")
     return 0
 

@@ -47,8 +47,14 @@ PAGES: Mapping[str, Page] = {
     "redeliver": Page(
         LOOK,
         "Offer parked events to their sinks again.",
-        "sink=jsonl:public",
+        "sink=jsonl:public.jsonl",
         more="Without sink=NAME every sink is offered its parked events.",
+    ),
+    "resend": Page(
+        LOOK,
+        "Offer a sink again the events of a table behind an id.",
+        "sink=jsonl:public.jsonl after=bac-07/p31",
+        more="The events keep their ids; the answer says how many they are.",
     ),
     "accept_loss": Page(
         LOOK,
@@ -220,7 +226,7 @@ PAGES: Mapping[str, Page] = {
 }
 """Every command, as the help lists it."""
 
-REQUESTS = ("status", "redeliver")
+REQUESTS = ("status", "redeliver", "resend")
 """Requests to the daemon, which are no commands of the table."""
 
 ABOUT_THE_JOURNAL = {"accept_loss": "gaming_shift_manager"}
@@ -262,6 +268,7 @@ _MEANINGS: Mapping[str, str] = {
     "short": "all cards missing from the decks",
     "source": "the one who saw it",
     "sink": "the sink, by its name",
+    "after": "the id of the event behind which it begins",
 }
 _OF_A_ROUND = {"player": "Player's cards"}
 
@@ -356,7 +363,9 @@ def _own_arguments(command: str) -> list[Argument]:
     from shoe_ctl.table.arguments import Argument, list_arguments
 
     if command in REQUESTS:
-        return [Argument("sink", (), ("str",), True)] if command == "redeliver" else []
+        sink = Argument("sink", (), ("str",), command == "redeliver")
+        after = Argument("after", (), ("str",), False)
+        return {"status": [], "redeliver": [sink], "resend": [sink, after]}[command]
     kind = _kind(command)
     return [] if kind is None else list_arguments(kind)
 

@@ -25,6 +25,7 @@ from shoe_ctl.validation import error_text
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+SinkName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z")]
 HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
 """The number of a user or group of this host; the highest number names nobody."""
 
@@ -213,6 +214,19 @@ class SinkConfig(_Strict, frozen=True, kw_only=True):
     audience: Literal["public", "restricted"] = "public"
     """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
     revealed."""
+    name: SinkName | None = None
+    """The sink's own name, under which the journal keeps how far it has got: with a name, the file
+    may be renamed or moved. Two sinks cannot share a name. It begins with a letter. Without it, the
+    kind and the path: `"jsonl:public.jsonl"`."""
+    begins: Literal["now", "shoe", "beginning"] = msgspec.field(default="beginning", name="from")
+    """Where the sink begins at its first start: at the journal's `"beginning"`, at the first event
+    of the `"shoe"` that is on the table (of the oldest one, if there are several tables), or
+    `"now"`, with what this start brings. Afterwards it goes on where it was."""
+
+    @property
+    def known_as(self) -> str:
+        """Return the sink's name, under which the journal keeps its cursor."""
+        return f"{self.kind}:{self.path}" if self.name is None else self.name
 
     @property
     def sees(self) -> Audience:
@@ -334,6 +348,7 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
             f"{name}: {error_text(str(error), Config)}{_whose(plain, str(error))}"
         ) from None
     _check_ids(config, name)
+    check_sinks(config, name)
     for at, user in enumerate(config.socket.user if config.socket is not None else ()):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
         for key, position in (("position", user.position), *also):
@@ -364,10 +379,24 @@ def _check_ids(config: Config, name: str) -> None:
     twice = next((i for i in ids if ids.count(i) > 1), None)
     if twice is not None:
         raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
+
+
+def check_sinks(config: Config, name: str) -> None:
+    """Refuse two sinks of one file or of one name.
+
+    Raises:
+        ConfigError: there are two such sinks.
+    """
     paths = [sink.path for sink in config.sink]
     shared = next((p for p in paths if paths.count(p) > 1), None)
     if shared is not None:
         raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
+    names = [sink.known_as for sink in config.sink]
+    shared = next((n for n in names if names.count(n) > 1), None)
+    if shared is not None:
+        raise ConfigError(
+            f"{name}: sink: two sinks have the name {shared!r}: give each a name of its own"
+        )
 
 
 def _whose(plain: Mapping[str, Any], message: str) -> str:

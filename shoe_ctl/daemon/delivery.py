@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Literal
 
 import msgspec
 
 from shoe_ctl.config import Config
+from shoe_ctl.daemon.host import Environment
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
 from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience, Envelope, table_in
+from shoe_ctl.records import Audience, Envelope, EventId, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
-from shoe_ctl.sinks.pump import Pump, Sink
-
-from .host import Environment
-from .table_runner import TableRunner
+from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, wall_us
 
 log = logging.getLogger(__name__)
+
+
+Beginning = Literal["now", "shoe", "beginning"]
+"""Where a sink begins that the journal does not know, as the configuration says it."""
 
 
 class NamedSink(msgspec.Struct, frozen=True):
@@ -34,6 +40,7 @@ class NamedSink(msgspec.Struct, frozen=True):
     name: str
     sees: Audience
     sink: Sink
+    begins: Beginning = "beginning"
 
 
 def given_last(config: Config) -> list[DeliveredEvent]:
@@ -52,7 +59,7 @@ def given_last(config: Config) -> list[DeliveredEvent]:
                 table = table_in(source)
                 found.append(
                     DeliveredEvent(
-                        sink=f"jsonl:{configured.path}",
+                        sink=configured.known_as,
                         source=source,
                         audience=audience,
                         number=number,
@@ -73,12 +80,11 @@ async def open_sinks(
     """
     sinks = []
     for configured in config.sink:
-        name = configured.path
-        path = name if name == "-" else str(config.path(name))
+        path = configured.path if configured.path == "-" else str(config.path(configured.path))
         output = stack.enter_context(environment.thread("sink"))
         sink = open_jsonl(path, configured.sees, output)
         stack.push_async_callback(sink.close)
-        sinks.append(NamedSink(f"jsonl:{name}", configured.sees, sink))
+        sinks.append(NamedSink(configured.known_as, configured.sees, sink, configured.begins))
     return sinks
 
 
@@ -107,11 +113,64 @@ Alarms = Callable[[str, Audience], DeadLetters]
 """Returns the alarm of the sink with this name, which gets this stream."""
 
 
-class Deliveries(msgspec.Struct, frozen=True):
-    """Every sink's pump, by the sink's name, and the tasks that they run in."""
+class RunningSink:
+    """A sink that gets its stream, and what people may ask of it."""
 
-    pumps: Mapping[str, Pump]
+    def __init__(self, named: NamedSink, feed: SinkFeed, pump: Pump) -> None:
+        self.name = named.name
+        self.sees = named.sees
+        self._feed = feed
+        self._pump = pump
+
+    @property
+    def trouble(self) -> SinkTrouble | None:
+        """Why the sink takes nothing now; None while nothing is wrong."""
+        return self._pump.trouble
+
+    def offer_again(self, n: int) -> asyncio.Future[str | None]:
+        """Offer the parked event at record ``n`` once more: None when taken, else why not."""
+        return self._pump.offer_again(n)
+
+    async def resend(self, after: EventId) -> Resend:
+        """Offer again what the sink had of the event's table behind that event.
+
+        Raises:
+            InputRefused: the journal does not have the event, or not what follows it.
+            JournalError: the journal cannot be read.
+        """
+        found = await self._feed.find_range(after)
+        return self._pump.resend(
+            Resend(after.table, after=found.after, upto=found.upto, events=found.events)
+        )
+
+
+class Deliveries(msgspec.Struct, frozen=True):
+    """Every sink at work, by its name, and the tasks that they run in."""
+
+    sinks: Mapping[str, RunningSink]
     tasks: Sequence[asyncio.Task[None]]
+
+
+async def place_new_sinks(
+    sinks: Sequence[NamedSink], journal: Journal, reader: Reader, tables: Collection[str], upto: int
+) -> None:
+    """Store where each sink begins that the journal does not know.
+
+    ``tables`` are those at work. Up to record ``upto`` no id can have been used twice: what is
+    behind it counts as new.
+
+    Raises:
+        JournalError: the journal cannot be read, or takes nothing more.
+    """
+    for named in sinks:
+        if named.begins == "beginning" or reader.has_cursor(named.name):
+            continue
+        n = min(upto, journal.last_n)
+        if named.begins == "shoe":
+            starts = [current_shoe_start(reader, table) for table in tables]
+            n = min([n, *(start - 1 for start in starts if start is not None)])
+        await journal.move_cursor(named.name, n)
+        log.info("sink %s: new: after_record=%d", named.name, n)
 
 
 @asynccontextmanager
@@ -122,8 +181,13 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
     environment: Environment,
     alarms: Alarms,
     gate: DeliveryGate | None = None,
+    *,
+    tables: Collection[str] = (),
+    now_us: Callable[[], int] = wall_us,
 ) -> AsyncIterator[Deliveries]:
     """Run every sink; on leaving, deliver first what is committed.
+
+    ``tables`` are those at work, ``now_us`` is the wall clock, in µs since 1970 UTC.
 
     The ``gate`` holds back every sink. A sink's file that shows the last events proves nothing: it
     may have been put back with the rest of a folder.
@@ -133,7 +197,10 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
         # Entered behind the readers, so that none is closed while the thread still reads: on a
         # second signal, or with a sink that stalls, nobody waits for what was asked of the thread.
         readers = stack.enter_context(environment.thread("journal-reader"))
-        pumps = []
+        with store.reader() as reader:
+            upto = journal.last_n if gate is None else gate.after
+            await place_new_sinks(sinks, journal, reader, tables, upto)
+        pumps, running = [], {}
         for named, reader in zip(sinks, opened, strict=True):
             feed = SinkFeed(
                 journal,
@@ -144,14 +211,15 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 dead_letters=alarms(named.name, named.sees),
                 gate=gate,
             )
-            pump = Pump(named.name, feed, named.sink)
+            pump = Pump(named.name, feed, named.sink, now_us)
+            running[named.name] = RunningSink(named, feed, pump)
             journal.on_commit(pump.wake)
             if gate is not None:
                 gate.on_open(pump.wake)
             pumps.append(pump)
         tasks = [asyncio.create_task(p.run(), name=f"sink {p.name}") for p in pumps]
         try:
-            yield Deliveries({pump.name: pump for pump in pumps}, tasks)
+            yield Deliveries(running, tasks)
         finally:
             for pump in pumps:
                 pump.stop()

@@ -15,18 +15,26 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from shoe_ctl.api.requests import Caller, Command, RedeliverRequest, Request, StatusRequest
+from shoe_ctl.api.requests import (
+    Caller,
+    Command,
+    RedeliverRequest,
+    Request,
+    ResendRequest,
+    StatusRequest,
+)
 from shoe_ctl.config.schema import SocketConfig, SocketUser
+from shoe_ctl.daemon.outage import Outage, fault_of
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
+from shoe_ctl.records import Audience, EventId, event_id, utc
+from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
-
-from .outage import Outage, fault_of
-from .table_runner import TableRunner
 
 OFFERED_WITHIN_S = 10.0
 """How long an answer waits for a sink. What it takes later is announced by the table."""
@@ -136,10 +144,21 @@ class People:
 
 
 class SinkOffers(Protocol):
-    """What a request needs of a sink's pump."""
+    """What a request needs of a sink at work."""
+
+    @property
+    def sees(self) -> Audience:
+        """The stream that it gets."""
+
+    @property
+    def trouble(self) -> SinkTrouble | None:
+        """Why it takes nothing now; None while nothing is wrong."""
 
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
         """Offer the parked event at record ``n`` once more: None when taken, else why not."""
+
+    async def resend(self, after: EventId) -> Resend:
+        """Offer again what it had of the event's table behind that event."""
 
 
 class RequestHandler:
@@ -177,6 +196,8 @@ class RequestHandler:
                 return await self._status(caller, asked)
             if isinstance(asked, RedeliverRequest):
                 return await self._redeliver(caller, asked)
+            if isinstance(asked, ResendRequest):
+                return await self._resend(caller, asked)
             return await self._command(caller, asked)
         except EnvironmentFault as error:
             if not self._failure.done():
@@ -190,7 +211,57 @@ class RequestHandler:
         failure = next((why for why in failures if why is not None), None)
         if failure is not None:  # the daemon is about to say so to everybody
             told = [in_storage_fault(one, fault_of(failure), None) for one in told]
-        return _status_answer(caller, told)
+        return _status_answer(caller, told) | {"sinks": with_texts(self._sink_states(caller))}
+
+    def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
+        """Return the sinks that this caller may know of: not those of what it does not see."""
+        return {
+            name: sink
+            for name, sink in self._sinks.items()
+            if caller.sees is Audience.RESTRICTED or sink.sees is Audience.PUBLIC
+        }
+
+    def _sink_states(self, caller: Caller) -> list[dict[str, Any]]:
+        """Return for each sink whether it takes events, and if not since when and why."""
+        return [_sink_state(name, sink) for name, sink in self._sinks_seen_by(caller).items()]
+
+    async def _resend(self, caller: Caller, asked: ResendRequest) -> dict[str, Any]:
+        """Offer a range of events again; answer how many they are and how that went."""
+        sinks = self._sinks_seen_by(caller)
+        if asked.sink not in sinks:
+            have = ", ".join(sinks) or "none"
+            raise InputRefused(f"there is no sink {asked.sink!r} (there is: {have})")
+        sink = sinks[asked.sink]
+        try:
+            after = event_id(asked.after)
+        except ValueError:
+            raise InputRefused(
+                f"after: expected an event's id such as bac-07/{sink.sees.value}31, not "
+                f"{asked.after!r}"
+            ) from None
+        if after.audience is not sink.sees:
+            raise InputRefused(
+                f"sink {asked.sink} gets the {sink.sees.name.lower()} stream, whose ids are such "
+                f"as {after._replace(audience=sink.sees)}, and not {after}"
+            )
+        resend = await sink.resend(after)
+        log.info(
+            "sink %s: resend started: events=%d after=%s user=%s",
+            asked.sink, resend.events, after, caller.user,
+        )  # fmt: skip
+        await asyncio.wait([resend.done], timeout=OFFERED_WITHIN_S)
+        if resend.done.done() and (why := resend.done.result()) is not None:
+            raise InputRefused(f"sink {asked.sink} takes nothing any more: {why}")
+        return {
+            "resent": {
+                "sink": asked.sink,
+                "after": asked.after,
+                "events": resend.events,
+                "taken": resend.taken,
+                "refused": resend.refused,
+                "waiting": resend.waiting,
+            }
+        }
 
     async def _redeliver(self, caller: Caller, asked: RedeliverRequest) -> dict[str, Any]:
         """Offer parked events again, in the journal's order; answer how that went, by sink."""
@@ -243,6 +314,20 @@ class RequestHandler:
         said = None if answer.message is None else with_texts(answer.message.as_data())
         waits = {"halted": answer.halted, "asks": answer.asks, "message": said}
         return done | {name: said for name, said in waits.items() if said is not None}
+
+
+def _sink_state(name: str, sink: SinkOffers) -> dict[str, Any]:
+    trouble = sink.trouble
+    if trouble is None:
+        return {"sink": name, "state": "at_work"}
+    since = utc(trouble.since_us)
+    said = (
+        message("daemon_sink_ended", sink=name, since=since, why=trouble.why)
+        if trouble.ended
+        else message("daemon_sink_away", sink=name, since=since, why=trouble.why)
+    )
+    state = "ended" if trouble.ended else "away"
+    return {"sink": name, "state": state, "since": since, "message": said.as_data()}
 
 
 def status_in_outage(

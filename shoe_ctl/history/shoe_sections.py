@@ -12,6 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
+from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import chain_end, read_snapshot
@@ -76,6 +77,29 @@ def _number(reader: Reader, meta: Record) -> int | None:
                 return msgspec.json.decode(snapshot.state, type=_State).shoes
         break
     return None
+
+
+def current_shoe_start(reader: Reader, table: str) -> int | None:
+    """Return the record of the first event about the set that the table plays from.
+
+    None where the journal has none of the table's sets from its beginning. A section begins right
+    behind the event that the set was loaded: that event belongs to the set, too.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    known = list(sections(reader, table))
+    if not known:
+        return None
+    current = known[-1]
+    for before in known[-2:-1]:
+        events = (Kind.PUBLIC, Kind.RESTRICTED)
+        upto = current.first - 1
+        for record in reader.records(after=before.first - 1, upto=upto, table=table, kinds=events):
+            head = event_head(record.body)
+            if (head.type, head.subject) == ("shoe.loaded", current.shoe_id):
+                return record.n
+    return current.first
 
 
 def find_section(reader: Reader, shoe_id: str | None) -> ShoeSection:

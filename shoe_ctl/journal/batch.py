@@ -6,7 +6,7 @@ the records and the ids of the events. Must not know: files, threads, what a bod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -84,8 +84,17 @@ class EventIds(msgspec.Struct, frozen=True):
         return self.public if audience is Audience.PUBLIC else self.restricted
 
 
+class StoredEvent(msgspec.Struct, frozen=True):
+    """One copy of an event as it is stored: its record's number, and the envelope's bytes."""
+
+    n: int
+    table: str
+    audience: Audience
+    body: bytes
+
+
 class CommitResult(msgspec.Struct, frozen=True):
-    """The first and last record number of a stored batch, and the ids of its events.
+    """The first and last record number of a stored batch, the ids of its events, and the events.
 
     An empty batch has ``last_n == first_n - 1``. ``ids`` goes by the handles of ``append_event``.
     """
@@ -93,6 +102,7 @@ class CommitResult(msgspec.Struct, frozen=True):
     first_n: int
     last_n: int
     ids: Mapping[int, EventIds]
+    events: Sequence[StoredEvent] = ()
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):

@@ -1,25 +1,71 @@
 """The journal on the daemon's event loop: commits, and the feeds that sinks read.
 
 In: a store, the executor of its one writer thread, batches. Out: commit results; a call to each
-listener when there is more to read; events after a sink's cursor.
+listener when there is more to read; events after a sink's cursor, the newest from memory.
 Must not know: sinks, what a body means.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
 
-from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.journal.batch import Batch, CommitResult, StoredEvent
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, EventId
+
+_T = TypeVar("_T")
+
+
+RECENT_BYTES = 1 << 20
+"""So many bytes of events are kept in memory, about two thousand: a sink that is behind by more
+reads the journal."""
+
+
+class RecentEvents:
+    """The newest events that were committed, for sinks that keep up: they need not read.
+
+    ``after``: every event behind this record is in memory. ``last_n`` is the last committed record.
+    """
+
+    def __init__(self, last_n: int) -> None:
+        self.after = self.last_n = last_n
+        self._events: deque[StoredEvent] = deque()
+        self._bytes = 0
+
+    def add(self, result: CommitResult) -> None:
+        """Add what a commit stored, and forget the oldest."""
+        self.last_n = result.last_n
+        self._events.extend(result.events)
+        self._bytes += sum(len(event.body) for event in result.events)
+        while self._bytes > RECENT_BYTES:
+            oldest = self._events.popleft()
+            self._bytes -= len(oldest.body)
+            self.after = oldest.n
+
+    def upcoming(
+        self, audience: Audience, *, after: int, limit: int, table: str | None
+    ) -> tuple[list[tuple[int, bytes]], int] | None:
+        """As ``Reader.events``; None where some of them are not in memory any more."""
+        if after < self.after:
+            return None
+        found: list[tuple[int, bytes]] = []
+        for event in reversed(self._events):
+            if event.n <= after:
+                break
+            if event.audience is audience and table in (None, event.table):
+                found.append((event.n, event.body))
+        events = found[: -limit - 1 : -1]
+        return events, events[-1][0] if len(events) == limit else self.last_n
 
 
 class Journal:
@@ -34,6 +80,7 @@ class Journal:
         self._waiting: list[tuple[Batch, asyncio.Future[CommitResult]]] = []
         self._writing: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self.recent = RecentEvents(store.last_n)
 
     def on_commit(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` on the loop after every commit that stored something."""
@@ -120,6 +167,8 @@ class Journal:
             self._store.sync_head_file()
 
     def _notify(self, results: list[CommitResult]) -> None:
+        for result in results:
+            self.recent.add(result)
         if any(result.last_n >= result.first_n for result in results):
             for listener in self._listeners:
                 listener()
@@ -165,6 +214,11 @@ class DeliveryGate:
         self._withheld = [(f'{{"id":"{t}/'.encode(), first, last) for t, first, last in withheld]
         self._waiting: set[str] = set()
         self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def after(self) -> int:
+        """The last record of before the start, up to which everything was compared."""
+        return self._after
 
     @property
     def published(self) -> int:
@@ -226,10 +280,23 @@ class DeliveryGate:
         return bool(self._waiting) and n > self._after
 
 
+class EventRange(NamedTuple):
+    """Events of one table after a record, up to another, and how many they are."""
+
+    after: int
+    upto: int
+    events: int
+
+
+class UnknownEvent(InputRefused):
+    """No event has this id, or the journal does not have it any more."""
+
+
 class SinkFeed:
     """One sink's place in one stream, oldest first; ``table`` narrows it to one table.
 
-    ``gate`` holds back what may have used ids, until that is known.
+    ``gate`` holds back what may have used ids, until that is known. The journal is read only for
+    what is not in memory: by a sink that is behind, and for what is offered again.
 
     ``readers`` is the executor that ``reader`` is used in, one call at a time; it may be shared.
     A sink not known to the journal starts at the journal's first event.
@@ -263,19 +330,22 @@ class SinkFeed:
         Raises:
             JournalError: the journal cannot be read.
         """
-        return await asyncio.get_running_loop().run_in_executor(
-            self._readers, self._upcoming, limit
-        )
-
-    def _upcoming(self, limit: int) -> list[tuple[int, bytes]]:
         if self._position is None:
-            self._position = self._reader.cursor(self._sink, self._table)
+            self._position = await self._read(partial(self._reader.cursor, self._sink, self._table))
         while True:
-            events, looked = self._reader.events(
-                self._audience, after=self._position, limit=limit, table=self._table
+            after, table = self._position, self._table
+            found = self._journal.recent.upcoming(
+                self._audience, after=after, limit=limit, table=table
             )
+            if found is None:
+                read = self._reader.events
+                found = await self._read(
+                    partial(read, self._audience, after=after, limit=limit, table=table)
+                )
+            events, looked = found
             if not events and not (self._gate is not None and self._gate.holds(looked)):
-                self._position = looked  # so that a quiet stream is not searched again and again
+                # so that a quiet stream is not searched again and again; never back
+                self._position = max(self._position, looked)
             if not events or self._gate is None:
                 return events
             if passed := self._gate.passes(events):
@@ -284,6 +354,9 @@ class SinkFeed:
             if not free:
                 return []
             self._position = free[-1]  # all of these are withheld
+
+    async def _read(self, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, call)
 
     async def delivered(self, n: int) -> None:
         """Move the cursor: everything up to record ``n`` has been delivered.
@@ -309,11 +382,56 @@ class SinkFeed:
         Raises:
             JournalError: the journal cannot be read.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self._event, n)
+        return await self._read(partial(self._event, n))
 
     def _event(self, n: int) -> bytes | None:
         found, _ = self._reader.events(self._audience, after=n - 1, limit=1, table=self._table)
         return found[0][1] if found and found[0][0] == n else None
+
+    async def find_range(self, after: EventId) -> EventRange:
+        """Return the events of a table behind this one that were delivered.
+
+        Raises:
+            UnknownEvent: the journal does not have the event, or not what follows it.
+            JournalError: the journal cannot be read.
+        """
+        return await self._read(partial(self._find_range, after))
+
+    def _find_range(self, after: EventId) -> EventRange:
+        upto = self._position
+        if upto is None:
+            upto = self._reader.cursor(self._sink, self._table)
+        kept = self._reader.event_numbers(after.table, self._audience)
+        if kept is None or after.number > kept[1]:
+            last = "none" if kept is None else str(after._replace(number=kept[1]))
+            raise UnknownEvent(f"there is no event {after}: the last of its table is {last}")
+        if after.number < kept[0] - 1:
+            first = after._replace(number=kept[0])
+            raise UnknownEvent(f"what follows {after} is not in the journal: it begins at {first}")
+        n = self._reader.find_event(after)
+        given = self._reader.event_numbers(after.table, self._audience, upto=upto)
+        last_given = 0 if given is None else given[1]
+        return EventRange(n or 0, upto, max(0, last_given - after.number))
+
+    async def earlier(
+        self, table: str, *, after: int, upto: int, limit: int
+    ) -> list[tuple[int, bytes]]:
+        """Return up to ``limit`` events of a table after one record, up to another.
+
+        What is never published is left out.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        while True:
+            read = partial(
+                self._reader.events, self._audience, after=after, limit=limit, table=table
+            )
+            events = [event for event in (await self._read(read))[0] if event[0] <= upto]
+            passed = events if self._gate is None else self._gate.passes(events)
+            if passed or not events:
+                return passed
+            after = events[-1][0]
 
     async def taken(self, n: int, event: bytes) -> None:
         """Store that this event, record ``n``, was delivered after all; the cursor stays.

@@ -19,7 +19,7 @@ from shoe_ctl.journal import schema
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.codec import InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.records import Audience, Record
+from shoe_ctl.records import Audience, EventId, Record, event_id
 
 BATCH = 1000
 """Records read at a time: a read that lasts keeps the writer from tidying its log."""
@@ -33,6 +33,15 @@ _PARTS = 'n, "table", kind, body, hash'
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
 
 _STREAM = {Audience.PUBLIC: Kind.PUBLIC.value, Audience.RESTRICTED: Kind.RESTRICTED.value}
+
+
+class _Event(msgspec.Struct):
+    """The attribute of an event's envelope by which it is found."""
+
+    id: str
+
+
+_event = msgspec.json.Decoder(_Event)
 
 
 class Head(msgspec.Struct):
@@ -299,7 +308,25 @@ class Reader:
             f" WHERE {schema.INDEXED} AND n <= ?"
         )
         with schema.translate_errors(self.path):
-            return self._fetch(query, (upto,)) if schema.has_index(self._connection) else None
+            there = schema.has_index(self._connection, "landmark")
+            return self._fetch(query, (upto,)) if there else None
+
+    def indexed_events(self, upto: int) -> dict[tuple[str, str], int] | None:
+        """Return how many events up to a record the index has, by table and kind.
+
+        None where the file has no index of events.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = (
+            'SELECT "table", kind, count(*) FROM record INDEXED BY event'
+            f' WHERE {schema.EVENTS} AND n <= ? GROUP BY "table", kind'
+        )
+        with schema.translate_errors(self.path):
+            if not schema.has_index(self._connection, "event"):
+                return None
+            return {(table, kind): count for table, kind, count in self._fetch(query, (upto,))}
 
     def events(
         self, audience: Audience, *, after: int, limit: int, table: str | None = None
@@ -315,7 +342,7 @@ class Reader:
         query = "SELECT n, body FROM record WHERE n > ? AND kind = ?"
         bindings: list[int | str] = [after, _STREAM[audience]]
         if table is not None:
-            query += ' AND "table" = ?'
+            query += f' AND "table" = ? AND {schema.EVENTS}'
             bindings.append(table)
         with schema.translate_errors(self.path), self._connection:
             last_n = self._last_n()
@@ -326,6 +353,75 @@ class Reader:
             if not isinstance(body, bytes):
                 raise InvalidRow(self.path, n, table)
         return events, events[-1][0] if len(events) == limit else last_n
+
+    def find_event(self, wanted: EventId) -> int | None:
+        """Return the record of the event with this id; None where the journal does not have it.
+
+        Ids of a table and audience are contiguous, so that a search by halves finds it, in records
+        of this table alone.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        found = self._event_beside(wanted.table, wanted.audience, after=0)
+        if found is None or found[1] > wanted.number:
+            return None
+        low, number = found
+        high = self.newest() or 0
+        while number != wanted.number:
+            middle = (low + high) // 2
+            found = self._event_beside(wanted.table, wanted.audience, after=middle)
+            if found is not None and found[1] <= wanted.number:
+                low, number = found
+            elif middle > low:
+                high = middle
+            else:
+                return None
+        return low
+
+    def event_numbers(
+        self, table: str, audience: Audience, *, upto: int | None = None
+    ) -> tuple[int, int] | None:
+        """Return the first and last number of a table's events (up to a record); None without any.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        before = schema.BEYOND if upto is None else upto + 1
+        first = self._event_beside(table, audience, after=0)
+        last = self._event_beside(table, audience, before=before)
+        return None if first is None or last is None else (first[1], last[1])
+
+    def _event_beside(
+        self, table: str, audience: Audience, *, after: int | None = None, before: int | None = None
+    ) -> tuple[int, int] | None:
+        """Return record and number of a table's first event after one, or its last before one."""
+        sign, order = (">", "ASC") if before is None else ("<", "DESC")
+        query = (
+            f'SELECT n, body FROM record WHERE "table" = ? AND kind = ? AND n {sign} ?'
+            f" AND {schema.EVENTS} ORDER BY n {order} LIMIT 1"
+        )
+        position = after if before is None else before
+        assert position is not None
+        with schema.translate_errors(self.path):
+            rows = self._fetch(query, (table, _STREAM[audience], position))
+        if not rows:
+            return None
+        n, body = rows[0]
+        try:
+            return n, event_id(_event.decode(body).id).number
+        except (ValueError, TypeError):
+            raise InvalidRow(self.path, n, table) from None
+
+    def has_cursor(self, sink: str, table: str | None = None) -> bool:
+        """Return True if this sink (for this table) was ever given anything, or told to begin.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = 'SELECT 1 FROM cursor WHERE sink = ? AND "table" = ?'
+        with schema.translate_errors(self.path):
+            return bool(self._fetch(query, (sink, table or "")))
 
     def count_events(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
         """Return how many events, public and restricted, each table has between two records.

@@ -50,9 +50,13 @@ _PIECE = 1 << 18
 _LOOKS_AT_ROOM = 64
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 3
+VERSION = 4
 """``PRAGMA user_version``: rises with every change of what stands below. 1 and 2 were written by
-shoe-ctl 0.1.0, with records in another form."""
+shoe-ctl 0.1.0, with records in another form; 3 by 0.2.0, without the index of events."""
+
+WITHOUT_EVENT_INDEX = 3
+"""The version of a journal of 0.2.0, which is read and written on as it is, and of every export. An
+event is found there by its id, too, but other tables' records are read on the way."""
 
 BEYOND = 2**63 - 1
 """A number that no record comes to."""
@@ -67,11 +71,15 @@ INDEXED = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;
 a query that is to use it says these very words."""
 
-_INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'landmark'"
+EVENTS = "kind IN ('event.public', 'event.restricted')"
+"""The records that are looked for by an event's id; a query that is to use their index says these
+very words."""
+
+_INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?"
 
 _TABLES = f"""
 PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {VERSION};
+PRAGMA user_version = {WITHOUT_EVENT_INDEX};
 CREATE TABLE record (
     n       INTEGER PRIMARY KEY,
     "table" TEXT NOT NULL,
@@ -101,6 +109,11 @@ CREATE TABLE cursor (
     PRIMARY KEY (sink, "table")
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX landmark ON record ("table", kind, n) WHERE {INDEXED};
+"""
+
+_EVENT_INDEX = f"""
+PRAGMA user_version = {VERSION};
+CREATE INDEX event ON record ("table", kind, n) WHERE {EVENTS};
 """
 
 
@@ -162,6 +175,7 @@ def create(path: Path, vfs: str | None) -> None:
             connection.execute("PRAGMA synchronous = EXTRA")
             with connection:
                 connection.execute(_TABLES)
+                connection.execute(_EVENT_INDEX)
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
             connection.close()
@@ -182,22 +196,22 @@ def check_file(connection: apsw.Connection, path: Path) -> int:
     if application_id not in (APPLICATION_ID, EXPORT_ID):
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
     version = connection.pragma("user_version")
-    if version != VERSION:
-        other = "shoe-ctl 0.1.0" if version < VERSION else "a newer shoe-ctl"
+    if version not in (WITHOUT_EVENT_INDEX, VERSION):
+        other = "shoe-ctl 0.1.0" if version < WITHOUT_EVENT_INDEX else "a newer shoe-ctl"
         raise JournalError(
             f"journal {path} has version {version}, written by {other}; this version reads "
-            f"{VERSION}: use {other} for this journal, or begin a new one"
+            f"{WITHOUT_EVENT_INDEX} and {VERSION}: use {other} for this journal, or begin a new one"
         )
     return application_id
 
 
-def has_index(connection: apsw.Connection) -> bool:
-    """Return True if the file has its index: somebody may have dropped it.
+def has_index(connection: apsw.Connection, name: Literal["landmark", "event"]) -> bool:
+    """Return True if the file has this index: somebody may have dropped it.
 
     Raises:
         apsw.Error: it cannot be read.
     """
-    return bool(connection.execute(_INDEX).fetchall())
+    return bool(connection.execute(_INDEX, (name,)).fetchall())
 
 
 class SchemaDifference(NamedTuple):
@@ -216,6 +230,8 @@ def schema_difference(connection: apsw.Connection) -> SchemaDifference | None:
     there = _form(connection)
     with closing(apsw.Connection(":memory:")) as made:
         made.execute(_TABLES)
+        if connection.pragma("user_version") != WITHOUT_EVENT_INDEX:
+            made.execute(_EVENT_INDEX)
         due = _form(made)
     for name in sorted(there.keys() | due.keys()):
         if name not in there:

@@ -15,7 +15,7 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files, schema, wal
-from shoe_ctl.journal.batch import Batch, CommitResult, Counters
+from shoe_ctl.journal.batch import Batch, CommitResult, Counters, StoredEvent
 from shoe_ctl.journal.chain import (
     GENESIS,
     AnchorRecord,
@@ -32,6 +32,7 @@ from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import WriteAheadLog, sync_log
+from shoe_ctl.records import Audience
 
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
 _HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -40,6 +41,11 @@ _TAKE_OUT = "DELETE FROM record WHERE n < ?"
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
 
 _CURSORS_BACK = "UPDATE cursor SET n = ? WHERE n > ?"
+
+_AUDIENCES = {
+    Kind.PUBLIC.value: Audience.PUBLIC,
+    Kind.RESTRICTED.value: Audience.RESTRICTED,
+}
 
 _Row = tuple[int, str, str, bytes, bytes]
 
@@ -409,6 +415,7 @@ class _Transaction:
     def add(self, batch: Batch) -> CommitResult:
         first_n = self.last_n + 1
         encoded = batch.encode(lambda table: self._head(table).counters)
+        events = []
         for record in encoded.records:
             self.last_n += 1
             head = self._head(record.table)
@@ -419,8 +426,10 @@ class _Transaction:
             if record.t_us is not None:
                 head.t_us = record.t_us
             self._rows.append((self.last_n, record.table, record.kind, record.body, head.hash))
+            if (audience := _AUDIENCES.get(record.kind)) is not None:
+                events.append(StoredEvent(self.last_n, record.table, audience, record.body))
         self._devices += encoded.devices
-        return CommitResult(first_n, self.last_n, encoded.ids)
+        return CommitResult(first_n, self.last_n, encoded.ids, events)
 
     def _head(self, table: str) -> Head:
         head = self.heads.get(table)

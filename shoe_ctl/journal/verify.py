@@ -433,7 +433,15 @@ class _Walk:
         return None
 
     def index_holds(self) -> BadRecord | None:
-        """Return how the index, by which a restart finds records, differs from them."""
+        """Return how an index, by which a restart or an id finds records, differs from them."""
+        if (counted := self._reader.indexed_events(self._last_n)) is not None:
+            for kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
+                for table in sorted(self.ends):
+                    names = self._seen.get((table, kind))
+                    stored = 0 if names is None else names.count
+                    if counted.get((table, kind), 0) != stored:
+                        what = "the file's index, that does not lead to each event"
+                        return BadRecord(table, self._last_n, Fault.ALTERED, what)
         if (listed := self._reader.index_entries(self._last_n)) is None:
             return None
         indexed: dict[tuple[str, str], set[int]] = {}

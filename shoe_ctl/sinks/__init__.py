@@ -9,18 +9,29 @@ from shoe_ctl.lazy_names import lazy_names
 if TYPE_CHECKING:
     from shoe_ctl.sinks.delivered import newest_ids
     from shoe_ctl.sinks.jsonl import JsonlFile, JsonlStream, open_jsonl
-    from shoe_ctl.sinks.pump import Pump, Sink
+    from shoe_ctl.sinks.pump import EventRefused, Pump, Sink, SinkEnded
 else:
     __getattr__ = lazy_names(
         __name__,
         {
+            "EventRefused": "pump",
             "JsonlFile": "jsonl",
             "JsonlStream": "jsonl",
             "Pump": "pump",
             "Sink": "pump",
+            "SinkEnded": "pump",
             "newest_ids": "delivered",
             "open_jsonl": "jsonl",
         },
     )
 
-__all__ = ["JsonlFile", "JsonlStream", "Pump", "Sink", "newest_ids", "open_jsonl"]
+__all__ = [
+    "EventRefused",
+    "JsonlFile",
+    "JsonlStream",
+    "Pump",
+    "Sink",
+    "SinkEnded",
+    "newest_ids",
+    "open_jsonl",
+]

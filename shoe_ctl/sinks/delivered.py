@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, event_id
 
 MOST_BYTES = 1 << 20
 """So much of the file's end is read: about two thousand events, of whichever tables were busy."""
@@ -48,10 +48,9 @@ def newest_ids(path: Path) -> Newest | None:
     for line in lines:
         try:
             said = _decoder.decode(line)
-            letter = said.id.rpartition("/")[2][:1]
-            key = (said.source, Audience(letter))
-            number = int(said.id.rpartition("/")[2][1:])
+            _, audience, number = event_id(said.id)
         except ValueError:
             continue
+        key = (said.source, audience)
         found[key] = max(number, found.pop(key, 0))
     return found

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 BATCH = 256
 """Events handed over at a time: after a crash no more than these come again."""
@@ -21,7 +22,7 @@ FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 30.0
 
 MOST_PARKED = 10
-"""A sink that takes none of so many events in a row is itself at fault: no more are passed over."""
+"""A sink that refuses so many events in a row is itself at fault: no more are passed over."""
 
 LONGEST_WHY = 200
 """Characters of a sink's reason that are kept."""
@@ -47,6 +48,14 @@ class Feed(Protocol):
     async def event(self, n: int) -> bytes | None:
         """Return the parked event ``n`` of the stream; None where it is not kept any more."""
 
+    async def earlier(
+        self, table: str, *, after: int, upto: int, limit: int
+    ) -> Sequence[tuple[int, bytes]]:
+        """Return up to ``limit`` events of a table after one record, up to another; oldest first.
+
+        They were published before.
+        """
+
     async def taken(self, n: int, event: bytes) -> None:
         """Record that the sink accepted event ``n`` after all; the cursor stays."""
 
@@ -58,18 +67,61 @@ class Sink(Protocol):
         """Deliver them all, durably; after an error they are all delivered again.
 
         Raises:
+            EventRefused: one of these events cannot be taken, now or ever.
             SinkEnded: nobody is there any more to take events; do not come again.
-            OSError: not now; come again.
-            Exception: any other: one of these events cannot be taken, now or ever.
+            Exception: any other: the sink is away; come again.
         """
+
+
+class EventRefused(Exception):
+    """The sink refuses an event, or one of several. Its text is the reason, for people.
+
+    Only this parks an event. Whatever else goes wrong, the sink is away and gets it later.
+    """
 
 
 class SinkEnded(Exception):
     """The other end closed the sink for good."""
 
 
-class _Refused(Exception):
-    """The sink does not take an event, or one of several."""
+class SinkTrouble(NamedTuple):
+    """Why a sink takes nothing, and since when (µs since 1970 UTC).
+
+    ``ended``: it is not tried again before the next start.
+    """
+
+    since_us: int
+    why: str
+    ended: bool = False
+
+
+class Resend:
+    """A range of one table's events that a sink is offered again, and how that goes.
+
+    ``after`` and ``upto`` are record numbers, ``events`` is how many lie between. ``done`` has a
+    result when all of them were offered: None, or why the sink is offered no more.
+    """
+
+    def __init__(self, table: str, *, after: int, upto: int, events: int) -> None:
+        self.table = table
+        self.after = after
+        self.upto = upto
+        self.events = events
+        self.taken = self.refused = 0
+        self.position = after
+        self.done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def waiting(self) -> int:
+        """How many are still to be offered."""
+        if self.done.done() and self.done.result() is None:
+            return 0
+        return self.events - self.taken - self.refused
+
+
+def wall_us() -> int:
+    """Return the system's time in µs since 1970 UTC."""
+    return time.time_ns() // 1000
 
 
 class Pump:
@@ -77,19 +129,25 @@ class Pump:
 
     A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
     first failure is logged as a warning, further ones of the same outage as debug. An event that
-    it takes neither with others nor alone is parked, and those behind it go out. Parked ones go out
-    once more where that is asked for, behind what was committed by then.
+    it refuses both with others and alone is parked, and those behind it go out. Parked ones go out
+    once more where that is asked for, behind what was committed by then; so do ranges of events
+    that it had before. ``now_us`` is the wall clock, in µs since 1970 UTC.
     """
 
-    def __init__(self, name: str, feed: Feed, sink: Sink) -> None:
+    def __init__(
+        self, name: str, feed: Feed, sink: Sink, now_us: Callable[[], int] = wall_us
+    ) -> None:
         self.name = name
+        self.trouble: SinkTrouble | None = None
         self._feed = feed
         self._sink = sink
+        self._now_us = now_us
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._batches = 0
         self._parked_in_a_row = 0
         self._again: dict[int, asyncio.Future[str | None]] = {}
+        self._resends: list[Resend] = []
         self._ended: str | None = None
 
     def wake(self) -> None:
@@ -110,11 +168,27 @@ class Pump:
             self._give_up(self._ended)
         return offer
 
+    def resend(self, asked: Resend) -> Resend:
+        """Offer a range again, behind what was committed by then; return how that goes.
+
+        A range that waits already and begins at the same record is that one: it is offered once.
+        """
+        for waiting in self._resends:
+            if (waiting.table, waiting.after) == (asked.table, asked.after):
+                return waiting
+        self._resends.append(asked)
+        self._news.set()
+        if self._ended is not None:
+            self._give_up(self._ended)
+        return asked
+
     def _give_up(self, why: str) -> None:
         """Give up every redelivery: the sink has ended."""
         self._ended = why
         while self._again:
             self._again.popitem()[1].set_result(why)
+        while self._resends:
+            self._resends.pop().done.set_result(why)
 
     def stop(self) -> None:
         """Let ``run`` return once what is committed now has been delivered.
@@ -158,10 +232,13 @@ class Pump:
             last_pass = self._stopping.is_set()  # before looking: what came since is looked for
             self._news.clear()
             try:
-                if not (await self._drain() and await self._offer_parked()):
+                if not (
+                    await self._drain() and await self._offer_parked() and await self._offer_again()
+                ):
                     return
             except SinkEnded as end:
                 _log.warning('sink %s: ended: reason="%s"', self.name, end)
+                self.trouble = SinkTrouble(self._now_us(), _reason(end), ended=True)
                 self._give_up(f"it has ended: {end}")
                 return
             if last_pass:
@@ -173,7 +250,7 @@ class Pump:
         while events := await self._feed.upcoming(BATCH):
             try:
                 went_on = await self._hand_over(events)
-            except _Refused:
+            except EventRefused:
                 went_on = await self._hand_over_singly(events)
             if not went_on:
                 return False
@@ -193,9 +270,10 @@ class Pump:
             try:
                 if not await self._hand_over([(n, body)]):
                     return False
-            except _Refused as refused:
-                _log.error('sink %s: event parked: record=%d reason="%s"', self.name, n, refused)
-                await self._feed.parked(n, body, str(refused))
+            except EventRefused as refused:
+                why = _reason(refused)
+                _log.error('sink %s: event parked: record=%d reason="%s"', self.name, n, why)
+                await self._feed.parked(n, body, why)
                 self._batches += 1
                 self._parked_in_a_row += 1
         return True
@@ -210,8 +288,8 @@ class Pump:
                 try:
                     if not await self._deliver([body]):
                         return False
-                except _Refused as refused:
-                    why = str(refused)
+                except EventRefused as refused:
+                    why = _reason(refused)
                     _log.error(
                         'sink %s: event still parked: record=%d reason="%s"', self.name, n, why
                     )
@@ -222,6 +300,45 @@ class Pump:
             self._again.pop(n).set_result(why)
         return True
 
+    async def _offer_again(self) -> bool:
+        """Offer each range that was asked for again; return False if it was stopped.
+
+        What was committed meanwhile goes out before each further batch.
+        """
+        while self._resends:
+            asked = self._resends[0]
+            events = await self._feed.earlier(
+                asked.table, after=asked.position, upto=asked.upto, limit=BATCH
+            )
+            if not events:
+                self._resends.remove(asked)
+                asked.done.set_result(None)
+                continue
+            if not await self._offer_batch(asked, events) or not await self._drain():
+                return False
+        return True
+
+    async def _offer_batch(self, asked: Resend, events: Sequence[tuple[int, bytes]]) -> bool:
+        """Offer these, and each of them alone if the sink refuses one."""
+        try:
+            if not await self._deliver([body for _, body in events]):
+                return False
+            asked.taken += len(events)
+        except EventRefused as refused:
+            if len(events) > 1:
+                for event in events:
+                    if not await self._offer_batch(asked, [event]):
+                        return False
+                return True
+            asked.refused += 1
+            _log.error(
+                'sink %s: event refused again: record=%d reason="%s"',
+                self.name, events[0][0], _reason(refused),
+            )  # fmt: skip
+        asked.position = events[-1][0]
+        self._batches += 1
+        return True
+
     async def _deliver(self, bodies: Sequence[bytes]) -> bool:
         retry_s, level = FIRST_RETRY_S, logging.WARNING
         while True:
@@ -230,15 +347,19 @@ class Pump:
             except SinkEnded:
                 raise
             except Exception as error:
-                if not isinstance(error, OSError) and self._parked_in_a_row < MOST_PARKED:
-                    raise _Refused(_one_line(error)) from error
-                if self._stopping.is_set():
-                    _log.warning('sink %s: stopped during a failure: reason="%s"', self.name, error)
-                    return False
-                _log.log(
-                    level, 'sink %s: delivery failed: reason="%s". Retrying.', self.name, error
+                if isinstance(error, EventRefused) and self._parked_in_a_row < MOST_PARKED:
+                    self.trouble = None
+                    raise
+                why = _reason(error)
+                self.trouble = SinkTrouble(
+                    self._now_us() if self.trouble is None else self.trouble.since_us, why
                 )
+                if self._stopping.is_set():
+                    _log.warning('sink %s: stopped during a failure: reason="%s"', self.name, why)
+                    return False
+                _log.log(level, 'sink %s: delivery failed: reason="%s". Retrying.', self.name, why)
             else:
+                self.trouble = None
                 if level != logging.WARNING:
                     _log.info("sink %s: delivery resumed", self.name)
                 return True
@@ -251,5 +372,8 @@ class Pump:
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
 
-def _one_line(error: Exception) -> str:
-    return textwrap.shorten(f"{type(error).__name__}: {error}", LONGEST_WHY, placeholder=" ...")
+def _reason(error: Exception) -> str:
+    """Return an error in one line; the name of its type where its text needs it."""
+    text, known = str(error), isinstance(error, EventRefused | SinkEnded | OSError)
+    said = text if known and text else f"{type(error).__name__}: {text}" if text else ""
+    return textwrap.shorten(said or type(error).__name__, LONGEST_WHY, placeholder=" ...")

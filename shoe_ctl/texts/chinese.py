@@ -522,6 +522,8 @@ TEXTS: Mapping[str, str] = {
     "daemon_failed": "{detail}",
     "daemon_not_handled": "命令未能处理；牌桌已中止",
     "daemon_storage_fault": "存储故障，任何内容都不会存储、确认或发布：{detail}",
+    "daemon_sink_away": "接收端 {sink} 自 {since} 起不可用，正在重试：{why}",
+    "daemon_sink_ended": "接收端 {sink} 已于 {since} 结束，重启前不再重试：{why}",
     "daemon_no_such_table": "此处没有 {table} 号桌：有 {tables}",
     "daemon_not_in_position": "用户 {user} 的职位为 {own:position}，不是 {position:position}",
     "daemon_no_loss": "此日志没有丢失：无须裁决",

@@ -705,6 +705,8 @@ TEXTS: Mapping[str, str] = {
     "daemon_failed": "{detail}",
     "daemon_not_handled": "the command could not be handled; the table is halted",
     "daemon_storage_fault": "storage fault, nothing is stored, acknowledged or published: {detail}",
+    "daemon_sink_away": "sink {sink} is away since {since} and is tried again: {why}",
+    "daemon_sink_ended": "sink {sink} ended at {since} and is not tried before a restart: {why}",
     "daemon_no_such_table": "no table {table} is served here: there is {tables}",
     "daemon_not_in_position": "user {user} acts up to {own}, not as {position}",
     "daemon_no_loss": "this journal shows no loss; there is nothing to rule on",

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from shoe_ctl.records import Audience
+from shoe_ctl.sinks.pump import EventRefused
 from tests.simulation.process import Life
 
 ANSWERS_S = 0.003
@@ -70,14 +71,14 @@ class RemoteSystem:
             raise ConnectionResetError(f"{self.name} hung up before it answered")
 
     def _swallow(self, events: Sequence[bytes]) -> None:
-        """Raises ValueError at an event that it will not take; an alarm of that it always takes."""
+        """Raises EventRefused at what it will not take; an alarm of that it always takes."""
         if self.chokes and b'"type":"delivery.' not in events[-1]:
             self.chokes -= 1
             self._poison.add(events[-1])
         if self._poison.intersection(events):
             if len(events) == 1:
                 self._refused(self.name, self.audience, events[0])
-            raise ValueError(f"{self.name} does not understand an event")
+            raise EventRefused(f"{self.name} does not understand an event")
 
 
 class Delivery:

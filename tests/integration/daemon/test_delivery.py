@@ -14,6 +14,7 @@ import apsw
 import pytest
 
 from shoe_ctl.daemon.delivery import NamedSink
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
 from shoe_testing.cli import run_shoectl_async
@@ -69,7 +70,7 @@ class Choosy(ToldEvents):
             if event["type"] == "round.outcome" and first and self.poison is None:
                 self.poison = event["id"]
             if event["id"] == self.poison and not self.mended:
-                raise ValueError("an outcome that nobody can take")
+                raise pump.EventRefused("an outcome that nobody can take")
         await super().deliver(events)
 
 
@@ -195,6 +196,179 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
         path.write_text(path.read_text() + 'audience = "restricted"\n')
         async with serving(path, told, sinks=sinks):
             assert (await run_shoectl_async(*redeliver))[:2] == (0, "choosy: 1 taken\n")
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_what_a_receiver_lost_is_offered_again_with_the_same_ids(tmp_path: Path) -> None:
+    told, floor, hidden = ToldEvents(), ToldEvents(), ToldEvents()
+    sinks = [
+        NamedSink("floor", Audience.PUBLIC, floor),
+        NamedSink("hidden", Audience.RESTRICTED, hidden),
+    ]
+    path = write_config(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+    resend = ("table", "resend", "--socket", str(tmp_path / SOCKET))
+    with ShoeAtTable(tmp_path, "reference", seed=66) as shoe:
+        shoe.rest_after(3)
+        async with serving(path, told, sinks=sinks):
+            await shoe.rests()
+            await floor.times(3, "round.settled")
+            first = list(floor.events)
+            seen = [event["id"] for event in first]
+            last = int(seen[-1].removeprefix("bac-07/p"))
+            code, out, wrong = await shoectl(*resend, "sink=floor", "after=bac-07/p10")
+            assert (code, wrong) == (0, "")
+            assert out == f"floor: {last - 10} events behind bac-07/p10: {last - 10} taken\n"
+            assert floor.events == [*first, *first[10:]]
+            assert told.events[: len(first)] == first and len(told.events) == len(first)
+            one = await shoectl(*resend, "sink=floor", f"after=bac-07/p{last - 1}", "--json")
+            named = {"sink": "floor", "after": f"bac-07/p{last - 1}", "events": 1}
+            assert json.loads(one[1]) == {
+                "resent": {**named, "taken": 1, "refused": 0, "waiting": 0}
+            }
+            none = await shoectl(*resend, "sink=floor", f"after=bac-07/p{last}")
+            assert none == (0, f"floor: 0 events behind bac-07/p{last}\n", "")
+            for arguments, line in (
+                (("sink=attic", "after=bac-07/p1"), "there is no sink 'attic' (there is: "),
+                (("sink=hidden", "after=bac-07/r1"), "there is no sink 'hidden' (there is: "),
+                (
+                    ("sink=floor", "after=bac-07/p99999"),
+                    "there is no event bac-07/p99999: the last ",
+                ),
+                (("sink=floor", "after=bac-08/p1"), "there is no event bac-08/p1: the last "),
+                (
+                    ("sink=floor", "after=bac-07/r1"),
+                    "sink floor gets the public stream, whose ids ",
+                ),
+                (("sink=floor", "after=p1"), "after: expected an event's id such as bac-07/p31, "),
+            ):
+                code, out, wrong = await shoectl(*resend, *arguments)
+                assert (code, out, wrong.count("\n")) == (1, "", 1)
+                assert wrong.startswith(f"shoectl: {line}")
+                assert "hidden (" not in wrong and ", hidden" not in wrong
+            code, _, wrong = await shoectl(*resend, "sink=floor")
+            assert code == 2 and "resend takes sink=NAME and after=ID" in wrong
+            assert len(floor.events) == len(first) + last - 10 + 1
+            shoe.rest_after(5)
+            shoe.go_on()
+            await shoe.rests()
+            await floor.times(5 + 3, "round.outcome")
+        assert once_each(floor.events) == told.events
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_the_status_says_which_sink_is_away_and_why(tmp_path: Path) -> None:
+    told, dead, hidden = ToldEvents(), Dead(), Dead()
+    sinks = [
+        NamedSink("dead", Audience.PUBLIC, dead),
+        NamedSink("hidden", Audience.RESTRICTED, hidden),
+    ]
+    path = write_config(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)
+    status = ("table", "status", "--socket", str(tmp_path / SOCKET))
+    with ShoeAtTable(tmp_path, "reference", seed=67) as shoe:
+        shoe.rest_after(1)
+        async with serving(path, told, sinks=sinks):
+            await shoe.rests()
+            await told.times(1, "round.outcome")
+            _, out, _ = await shoectl(*status, "--json")
+            states = {each["sink"]: each for each in json.loads(out)["sinks"]}
+            assert states.keys() == {"told", "dead", "jsonl:public.jsonl"}
+            assert states["told"] == {"sink": "told", "state": "at_work"}
+            away = states["dead"]
+            assert (away["state"], away["message"]["code"]) == ("away", "daemon_sink_away")
+            line = f"sink dead is away since {away['since']} and is tried again: nobody is there"
+            assert away["message"]["text"] == line
+            code, out, _ = await shoectl(*status)
+            assert code == 0 and out.endswith(f"\n\n{line}\n")
+            dead.is_back = hidden.is_back = True
+            code, _, wrong = await shoectl(
+                "table", "resend", "--socket", str(tmp_path / SOCKET),
+                "sink=dead", "after=bac-07/p0",
+            )  # fmt: skip
+            assert code in (0, 3), wrong
+            await dead.times(1, "round.outcome")
+            _, out, _ = await shoectl(*status, "--json")
+            assert {"sink": "dead", "state": "at_work"} in json.loads(out)["sinks"]
+
+
+async def test_an_outage_whose_errors_are_no_system_errors_parks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class BrokerError(Exception):
+        """As a client library's own: no OSError."""
+
+    class Gone(Dead):
+        async def deliver(self, events: Sequence[bytes]) -> None:
+            try:
+                await super().deliver(events)
+            except OSError as error:
+                raise BrokerError(str(error)) from None
+
+    monkeypatch.setattr(pump, "LONGEST_RETRY_S", 0.1)
+    quick, gone = ToldEvents(), Gone()
+    sinks = [NamedSink("gone", Audience.PUBLIC, gone)]
+    with ShoeAtTable(tmp_path, "reference", seed=68) as shoe:
+        shoe.rest_after(4)
+        async with serving(config(tmp_path), quick, sinks=sinks):
+            await shoe.rests()
+            await quick.times(4, "round.outcome")
+            gone.is_back = True
+            await gone.times(4, "round.outcome")
+        assert gone.events == quick.events
+        assert quick.data("delivery.parked") == []
+
+
+async def test_sinks_that_keep_up_never_read_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    honest = Reader.events
+
+    def events(reader: Reader, *args: Any, **named: Any) -> Any:
+        reads.append(1)
+        return honest(reader, *args, **named)
+
+    monkeypatch.setattr(Reader, "events", events)
+    told = ToldEvents()
+    with ShoeAtTable(tmp_path, "reference", seed=69) as shoe:
+        shoe.rest_after(1)
+        async with serving(config(tmp_path), told):
+            await shoe.rests()
+            await told.times(1, "round.outcome")
+            before = len(reads)
+            shoe.rest_after(ROUNDS)
+            shoe.go_on()
+            await shoe.rests()
+            await told.times(ROUNDS, "round.outcome")
+            assert len(reads) == before
+        assert told.events == once_each(told.events)
+
+
+async def test_a_sink_whose_file_is_renamed_goes_on_by_its_name(tmp_path: Path) -> None:
+    told = ToldEvents()
+    path = config(tmp_path)
+    unnamed = path.read_text()
+    with ShoeAtTable(tmp_path, "reference", seed=70) as shoe:
+        for number, text in enumerate(
+            (
+                unnamed,
+                unnamed.replace(
+                    'path = "public.jsonl"', 'path = "moved.jsonl"\nname = "jsonl:public.jsonl"'
+                ),
+            ),
+            1,
+        ):
+            path.write_text(text)
+            shoe.rest_after(2 * number)
+            async with serving(path, told):
+                shoe.go_on()
+                await shoe.rests()
+                await told.times(2 * number, "round.outcome")
+    lines = [
+        json.loads(line)
+        for name in ("public.jsonl", "moved.jsonl")
+        for line in (tmp_path / name).read_bytes().splitlines()
+    ]
+    assert lines == told.events
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 

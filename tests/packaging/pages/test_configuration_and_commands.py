@@ -60,7 +60,7 @@ SECTIONS = [
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda s: s.__name__)
 def test_every_key_is_on_the_page(section: type[msgspec.Struct]) -> None:
-    keys = {field.name for field in msgspec.structs.fields(section)} - {"folder", "file"}
+    keys = {field.encode_name for field in msgspec.structs.fields(section)} - {"folder", "file"}
     assert keys
     named = set(re.findall(r"`([a-z_]+)`|\[+(?:table\.|socket\.)?([a-z_]+)\]", KEYS))
     assert keys <= {word for pair in named for word in pair}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from shoe_ctl.sinks.pump import EventRefused
+
 
 def sink_events(count: int, start: int = 1, size: int = 0) -> list[bytes]:
     return [b'{"id":"t/p%d","pad":"%s"}' % (n, b"x" * size) for n in range(start, start + count)]
@@ -36,6 +38,12 @@ class Ledger:
 
     async def event(self, n: int) -> bytes | None:
         return self.events[n - 1] if n <= len(self.events) else None
+
+    async def earlier(
+        self, table: str, *, after: int, upto: int, limit: int
+    ) -> Sequence[tuple[int, bytes]]:
+        assert table == "t"
+        return list(enumerate(self.events, 1))[after:upto][:limit]
 
     async def taken(self, n: int, event: bytes) -> None:
         self.taken_after_all.append((n, event))
@@ -72,5 +80,5 @@ class Choosy(Taker):
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         if self.poison.intersection(events):
-            raise ValueError("too long\nby far")
+            raise EventRefused("too long\nby far")
         await super().deliver(events)

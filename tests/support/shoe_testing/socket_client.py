@@ -16,7 +16,13 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.requests import Command, RedeliverRequest, StatusRequest, read_request
+from shoe_ctl.api.requests import (
+    Command,
+    RedeliverRequest,
+    ResendRequest,
+    StatusRequest,
+    read_request,
+)
 from shoe_ctl.cli import table_pages
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.status import status
@@ -147,6 +153,9 @@ def answer_request(line: bytes) -> dict[str, object]:
             return {"user": "kim", "position": "gaming_shift_manager", "tables": [held]}
         case RedeliverRequest():
             return {"redelivered": []}
+        case ResendRequest() as asked:
+            went = {"sink": asked.sink, "after": asked.after, "events": 2, "taken": 2}
+            return {"resent": {**went, "refused": 0, "waiting": 0}}
         case Command() as command:
             args = dict(command.args)
             if command.command == "declare":

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_ctl.api.requests import BadRequest, Command, RedeliverRequest, StatusRequest, read_request
+from shoe_ctl.api.requests import (
+    BadRequest,
+    Command,
+    RedeliverRequest,
+    ResendRequest,
+    StatusRequest,
+    read_request,
+)
 from shoe_ctl.table.inputs import TableCommand, from_bytes, to_bytes
 from shoe_testing.socket_client import envelope
 
@@ -47,6 +54,8 @@ def test_status_is_asked_for_all_tables_or_one() -> None:
     )
     again = RedeliverRequest(request="redeliver", sink="jsonl:-")
     assert read_request(b'{"request": "redeliver", "sink": "jsonl:-"}') == again
+    asked = ResendRequest(request="resend", sink="floor", after="a/p31")
+    assert read_request(b'{"request": "resend", "sink": "floor", "after": "a/p31"}') == asked
 
 
 @pytest.mark.parametrize("key", ["command_id", "table", "command", "person", "position"])
@@ -65,7 +74,10 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"\xff\xfe", "not JSON"),
         (b"[]", "expected `object`"),
         (b"null", "expected `object`"),
-        (b'{"request": "events"}', "request: expected status or redeliver, not 'events'"),
+        (b'{"request": "more"}', "request: expected status, redeliver or resend, not 'more'"),
+        (b'{"request": "resend", "sink": "a"}', "missing key `after`"),
+        (b'{"request": "resend", "after": "t/p1"}', "missing key `sink`"),
+        (b'{"request": "resend", "sink": "a", "after": 31}', "after: expected `str"),
         (b'{"request": "status", "tabel": "a"}', "unknown key `tabel`: is it `table`?"),
         (b'{"request": 1}', "request: expected `str"),
         (line(pin="1234"), "unknown key `pin`"),

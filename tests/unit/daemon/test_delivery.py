@@ -18,7 +18,7 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
-from shoe_testing.journals import Never
+from shoe_testing.journals import Never, stored, stored_round
 
 
 class Nowhere:
@@ -59,7 +59,9 @@ class SlowDisk:
 async def test_a_reader_is_closed_only_when_nobody_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store.open(tmp_path / "journal.db")
+    path = tmp_path / "journal.db"
+    stored(path, [stored_round(0)])  # which the sink lacks, so that it reads
+    store = Store.open(path)
     disk = SlowDisk(monkeypatch)
     with ThreadPoolExecutor(1) as writer:
         journal = Journal(store, writer)

@@ -78,6 +78,7 @@ def test_notes_that_are_what_the_records_lead_to_are_whole(path: Path) -> None:
         ("CREATE TABLE other (x)", "added: the file's table other"),
         ("CREATE INDEX more ON record (kind)", "added: the file's index more"),
         ("DROP INDEX landmark", "missing: the file's index landmark"),
+        ("DROP INDEX event", "missing: the file's index event"),
     ],
 )
 def test_what_was_altered_beside_the_records_is_found(path: Path, statement: str, why: str) -> None:

@@ -14,11 +14,20 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
+from shoe_ctl.records import Audience, event_id
 from shoe_testing.config import make_config, table_section, this_user
-from shoe_testing.journals import opened, spoil, stored, stored_round
+from shoe_testing.journals import opened, spoil, stored, stored_round, verified
 
 NEWER = schema.VERSION + 1
 OTHERS = {1: "shoe-ctl 0.1.0", 2: "shoe-ctl 0.1.0", NEWER: "a newer shoe-ctl"}
+
+
+def of_0_2_0(folder: Path, count: int = 1) -> Path:
+    """A journal as shoe-ctl 0.2.0 made it: without the index of events."""
+    path = folder / "journal.db"
+    stored(path, [stored_round(n, "ab"[n % 2]) for n in range(count)])
+    spoil(path, "DROP INDEX event", f"PRAGMA user_version = {schema.WITHOUT_EVENT_INDEX}")
+    return path
 
 
 def of_version(folder: Path, version: int) -> Path:
@@ -31,7 +40,7 @@ def of_version(folder: Path, version: int) -> Path:
 def line(path: Path, version: int) -> str:
     return (
         f"journal {path} has version {version}, written by {OTHERS[version]}; this version reads "
-        f"3: use {OTHERS[version]} for this journal, or begin a new one"
+        f"3 and 4: use {OTHERS[version]} for this journal, or begin a new one"
     )
 
 
@@ -91,3 +100,30 @@ def test_what_a_restart_looks_for_is_found_by_its_index(tmp_path: Path) -> None:
     assert [row[3] for row in plan] == [
         "SEARCH record USING INDEX landmark (table=? AND kind=? AND n<?)"
     ]
+
+
+def test_a_journal_of_0_2_0_is_written_on_as_it_is_and_its_events_are_found(tmp_path: Path) -> None:
+    path = of_0_2_0(tmp_path, 6)
+    with opened(path) as store, store.reader() as reader:
+        store.commit([stored_round(7, "b")])
+        n = reader.find_event(event_id("b/p4"))
+        assert n is not None
+        ((at, body),) = reader.events(Audience.PUBLIC, after=n - 1, limit=1)[0]
+        assert (at, b'"id":"b/p4"' in body) == (n, True)
+        assert reader.indexed_events(n) is None
+    assert verified(path).ok
+
+
+def test_a_table_s_events_are_found_by_their_index(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    with opened(path):
+        connection = apsw.Connection(str(path))
+        for bound, order in (("n > ?", "ASC"), ("n < ?", "DESC")):
+            plan = connection.execute(
+                'EXPLAIN QUERY PLAN SELECT n, body FROM record WHERE "table" = ? AND kind = ?'
+                f" AND {bound} AND {schema.EVENTS} ORDER BY n {order} LIMIT 1",
+                ("bac-07", "event.public", 100),
+            ).fetchall()
+            (found,) = (str(row[3]) for row in plan)
+            assert found.startswith("SEARCH record USING INDEX event (table=? AND kind=? AND n")
+        connection.close()

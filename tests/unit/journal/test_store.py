@@ -108,7 +108,7 @@ def test_an_event_cannot_be_added_without_an_id() -> None:
 
 def test_an_empty_group_stores_nothing(path: Path) -> None:
     with opened(path) as store:
-        assert store.commit([Batch()]) == [CommitResult(1, 0, {})]
+        assert store.commit([Batch()]) == [CommitResult(1, 0, {}, [])]
 
 
 @given(

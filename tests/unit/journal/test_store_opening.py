@@ -133,7 +133,10 @@ def _other_version(path: Path) -> None:
     [
         (_text, "is not a journal of shoe-ctl: it is not an SQLite file"),
         (_foreign, "is not a journal of shoe-ctl: another program's file"),
-        (_other_version, "has version 99, written by a newer shoe-ctl; this version reads 3: use"),
+        (
+            _other_version,
+            "has version 99, written by a newer shoe-ctl; this version reads 3 and 4: use",
+        ),
         (Path.mkdir, "is a"),
     ],
     ids=["text", "foreign", "version", "directory"],

@@ -16,7 +16,7 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump as pump_module
 from shoe_ctl.sinks.jsonl import JsonlFile
-from shoe_ctl.sinks.pump import BATCH, MOST_PARKED, Pump, SinkEnded
+from shoe_ctl.sinks.pump import BATCH, MOST_PARKED, EventRefused, Pump, SinkEnded, SinkTrouble
 from shoe_testing.journals import Never, stored_round
 from shoe_testing.sinks import Choosy, Ledger, Taker, numbered
 
@@ -261,6 +261,11 @@ class _Crashing:
     async def event(self, n: int) -> bytes | None:
         return await self._feed.event(n)
 
+    async def earlier(
+        self, table: str, *, after: int, upto: int, limit: int
+    ) -> Sequence[tuple[int, bytes]]:
+        return await self._feed.earlier(table, after=after, upto=upto, limit=limit)
+
     async def taken(self, n: int, event: bytes) -> None:
         await self._feed.taken(n, event)
 
@@ -274,7 +279,7 @@ async def test_what_a_sink_will_not_take_is_parked_and_the_rest_goes_out_in_orde
     pump.stop()
     await pump.run()
     assert sink.taken == [b"0", b"1", b"2", b"4", b"6", b"7", b"8"]
-    why = "ValueError: too long by far"
+    why = "too long by far"
     assert feed.passed_over == [(4, b"3", why), (6, b"5", why)]
     assert feed.cursor == 9
     assert caplog.messages == [
@@ -284,7 +289,7 @@ async def test_what_a_sink_will_not_take_is_parked_and_the_rest_goes_out_in_orde
 
 
 async def test_an_event_that_is_refused_once_only_is_not_parked() -> None:
-    feed, sink = Ledger(), Taker(ValueError("not these together"))
+    feed, sink = Ledger(), Taker(EventRefused("not these together"))
     feed.events = numbered(3)
     pump = Pump("test", feed, sink)
     pump.stop()
@@ -314,3 +319,58 @@ async def test_a_sink_that_takes_nothing_at_all_is_at_fault_itself_and_no_more_i
     pump.stop()
     await running
     assert len(feed.passed_over) == MOST_PARKED
+
+
+class _BrokerError(Exception):
+    """What a client library raises for a link that is gone: no OSError."""
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (_BrokerError("not connected\nnow"), "_BrokerError: not connected now"),
+        (ValueError("no address"), "ValueError: no address"),
+        (TimeoutError(), "TimeoutError"),
+        (ConnectionRefusedError("nobody is there"), "nobody is there"),
+    ],
+)
+async def test_only_a_sink_that_says_refused_has_an_event_parked_every_other_error_means_away(
+    caplog: pytest.LogCaptureFixture, error: Exception, why: str
+) -> None:
+    feed, sink = Ledger(), Taker(*[error] * (2 * MOST_PARKED))
+    feed.events = numbered(3)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 3:
+        await feed.moves.get()
+    pump.stop()
+    await running
+    assert feed.passed_over == []
+    assert sink.taken == numbered(3)
+    assert caplog.messages[0] == f'sink test: delivery failed: reason="{why}". Retrying.'
+
+
+async def test_a_pump_knows_since_when_its_sink_is_away_and_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = iter(range(100, 200))
+    feed, sink = Ledger(), Taker(OSError("first"), OSError("then"))
+    feed.events = numbered(1)
+    pump = Pump("test", feed, sink, lambda: next(now))
+    pauses: list[SinkTrouble | None] = []
+
+    async def pause(_: float) -> None:
+        pauses.append(pump.trouble)
+
+    monkeypatch.setattr(pump, "_pause", pause)
+    assert pump.trouble is None
+    pump_task = asyncio.create_task(pump.run())
+    await feed.moves.get()
+    assert pauses == [SinkTrouble(100, "first"), SinkTrouble(100, "then")]
+    assert pump.trouble is None
+    feed.events += numbered(1, 1)
+    sink.outcomes = [SinkEnded("its reader has gone")]
+    pump.wake()
+    await pump_task
+    assert pump.trouble == SinkTrouble(101, "its reader has gone", ended=True)

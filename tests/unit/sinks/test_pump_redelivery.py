@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shoe_ctl.sinks import pump as pump_module
-from shoe_ctl.sinks.pump import Pump, SinkEnded
+from shoe_ctl.sinks.pump import BATCH, EventRefused, Pump, Resend, SinkEnded
 from shoe_testing.sinks import Choosy, Ledger, Taker, numbered
 
 
@@ -22,7 +22,7 @@ async def test_what_was_parked_goes_out_once_more_behind_the_rest_when_that_is_a
     later, sooner = pump.offer_again(6), pump.offer_again(4)
     assert pump.offer_again(4) is sooner
     assert await sooner is None
-    assert await later == "ValueError: too long by far"
+    assert await later == "too long by far"
     sink.poison.clear()
     feed.events += numbered(1, 9)
     pump.wake()
@@ -39,7 +39,7 @@ async def test_a_sink_that_is_away_gets_what_was_asked_for_when_it_is_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.0)
-    never_and_away = [ValueError("no"), ValueError("no"), OSError("away"), OSError("away")]
+    never_and_away = [EventRefused("no"), EventRefused("no"), OSError("away"), OSError("away")]
     feed, sink = Ledger(), Taker(*never_and_away)
     feed.events = numbered(1)
     pump = Pump("test", feed, sink)
@@ -56,7 +56,7 @@ async def test_stopping_does_not_wait_for_what_a_sink_that_is_away_was_asked_to_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 60.0)
-    feed, sink = Ledger(), Taker(ValueError("no"), ValueError("no"), *[OSError("away")] * 9)
+    feed, sink = Ledger(), Taker(EventRefused("no"), EventRefused("no"), *[OSError("away")] * 9)
     feed.events = numbered(1)
     pump = Pump("test", feed, sink)
     running = asyncio.create_task(pump.run())
@@ -72,7 +72,7 @@ async def test_stopping_does_not_wait_for_what_a_sink_that_is_away_was_asked_to_
 
 
 async def test_a_sink_that_has_ended_is_offered_nothing() -> None:
-    no = ValueError("no")
+    no = EventRefused("no")
     feed, sink = Ledger(), Taker(no, no, SinkEnded("the reader has gone"))
     feed.events = numbered(1)
     pump = Pump("test", feed, sink)
@@ -83,3 +83,75 @@ async def test_a_sink_that_has_ended_is_offered_nothing() -> None:
         assert await pump.offer_again(1) == "it has ended: the reader has gone"
     await running
     assert sink.taken == []
+
+
+async def test_a_range_is_offered_again_in_order_and_the_cursor_stays() -> None:
+    feed, sink = Ledger(), Taker()
+    feed.events = numbered(6)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 6:
+        await feed.moves.get()
+    asked = pump.resend(Resend("t", after=2, upto=5, events=3))
+    assert pump.resend(Resend("t", after=2, upto=6, events=4)) is asked
+    assert (asked.taken, asked.waiting) == (0, 3)
+    assert await asked.done is None
+    assert (asked.taken, asked.refused, asked.waiting) == (3, 0, 0)
+    assert sink.taken == [*numbered(6), b"2", b"3", b"4"]
+    assert feed.moved == [6]
+    assert feed.taken_after_all == []
+    pump.stop()
+    await running
+
+
+async def test_what_is_new_goes_out_between_the_batches_of_a_range() -> None:
+    feed, sink = Ledger(), Taker()
+    feed.events = numbered(2 * BATCH)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 2 * BATCH:
+        await feed.moves.get()
+    sink.taken.clear()
+    asked = pump.resend(Resend("t", after=0, upto=2 * BATCH, events=2 * BATCH))
+    feed.events.append(b"new")
+    honest = feed.earlier
+
+    async def earlier(table: str, *, after: int, upto: int, limit: int) -> object:
+        if after == 0:
+            feed.events.append(b"newer")
+        return await honest(table, after=after, upto=upto, limit=limit)
+
+    feed.earlier = earlier  # type: ignore[assignment]
+    assert await asked.done is None
+    assert sink.taken.index(b"newer") == BATCH + 1
+    assert sink.taken[0] == b"new"
+    assert len(sink.taken) == 2 * BATCH + 2
+    pump.stop()
+    await running
+
+
+async def test_an_event_of_a_range_that_is_refused_is_counted_and_not_parked() -> None:
+    feed, sink = Ledger(), Choosy()
+    feed.events = numbered(5)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 5:
+        await feed.moves.get()
+    sink.poison = {b"3"}
+    asked = pump.resend(Resend("t", after=1, upto=5, events=4))
+    assert await asked.done is None
+    assert (asked.taken, asked.refused, asked.waiting) == (3, 1, 0)
+    assert sink.taken == [*numbered(5), b"1", b"2", b"4"]
+    assert feed.passed_over == []
+    pump.stop()
+    await running
+
+
+async def test_a_sink_that_has_ended_is_offered_no_range() -> None:
+    feed, sink = Ledger(), Taker(SinkEnded("the reader has gone"))
+    feed.events = numbered(1)
+    pump = Pump("test", feed, sink)
+    await pump.run()
+    asked = pump.resend(Resend("t", after=0, upto=1, events=1))
+    assert await asked.done == "it has ended: the reader has gone"
+    assert asked.waiting == 1
