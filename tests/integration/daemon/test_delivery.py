@@ -215,17 +215,21 @@ async def test_what_a_receiver_lost_is_offered_again_with_the_same_ids(tmp_path:
             first = list(floor.events)
             seen = [event["id"] for event in first]
             last = int(seen[-1].removeprefix("bac-07/p"))
-            code, out, wrong = await shoectl(*resend, "sink=floor", "after=bac-07/p10")
+            code, out, wrong = await run_shoectl_async(*resend, "sink=floor", "after=bac-07/p10")
             assert (code, wrong) == (0, "")
             assert out == f"floor: {last - 10} events behind bac-07/p10: {last - 10} taken\n"
             assert floor.events == [*first, *first[10:]]
             assert told.events[: len(first)] == first and len(told.events) == len(first)
-            one = await shoectl(*resend, "sink=floor", f"after=bac-07/p{last - 1}", "--json")
+            one = await run_shoectl_async(
+                *resend, "sink=floor", f"after=bac-07/p{last - 1}", "--json"
+            )
+                *resend, "sink=floor", f"after=bac-07/p{last - 1}", "--json"
+            )
             named = {"sink": "floor", "after": f"bac-07/p{last - 1}", "events": 1}
             assert json.loads(one[1]) == {
                 "resent": {**named, "taken": 1, "refused": 0, "waiting": 0}
             }
-            none = await shoectl(*resend, "sink=floor", f"after=bac-07/p{last}")
+            none = await run_shoectl_async(*resend, "sink=floor", f"after=bac-07/p{last}")
             assert none == (0, f"floor: 0 events behind bac-07/p{last}\n", "")
             for arguments, line in (
                 (("sink=attic", "after=bac-07/p1"), "there is no sink 'attic' (there is: "),
@@ -241,11 +245,11 @@ async def test_what_a_receiver_lost_is_offered_again_with_the_same_ids(tmp_path:
                 ),
                 (("sink=floor", "after=p1"), "after: expected an event's id such as bac-07/p31, "),
             ):
-                code, out, wrong = await shoectl(*resend, *arguments)
+                code, out, wrong = await run_shoectl_async(*resend, *arguments)
                 assert (code, out, wrong.count("\n")) == (1, "", 1)
                 assert wrong.startswith(f"shoectl: {line}")
                 assert "hidden (" not in wrong and ", hidden" not in wrong
-            code, _, wrong = await shoectl(*resend, "sink=floor")
+            code, _, wrong = await run_shoectl_async(*resend, "sink=floor")
             assert code == 2 and "resend takes sink=NAME and after=ID" in wrong
             assert len(floor.events) == len(first) + last - 10 + 1
             shoe.rest_after(5)
@@ -269,7 +273,7 @@ async def test_the_status_says_which_sink_is_away_and_why(tmp_path: Path) -> Non
         async with serving(path, told, sinks=sinks):
             await shoe.rests()
             await told.times(1, "round.outcome")
-            _, out, _ = await shoectl(*status, "--json")
+            _, out, _ = await run_shoectl_async(*status, "--json")
             states = {each["sink"]: each for each in json.loads(out)["sinks"]}
             assert states.keys() == {"told", "dead", "jsonl:public.jsonl"}
             assert states["told"] == {"sink": "told", "state": "at_work"}
@@ -277,16 +281,16 @@ async def test_the_status_says_which_sink_is_away_and_why(tmp_path: Path) -> Non
             assert (away["state"], away["message"]["code"]) == ("away", "daemon_sink_away")
             line = f"sink dead is away since {away['since']} and is tried again: nobody is there"
             assert away["message"]["text"] == line
-            code, out, _ = await shoectl(*status)
+            code, out, _ = await run_shoectl_async(*status)
             assert code == 0 and out.endswith(f"\n\n{line}\n")
             dead.is_back = hidden.is_back = True
-            code, _, wrong = await shoectl(
+            code, _, wrong = await run_shoectl_async(
                 "table", "resend", "--socket", str(tmp_path / SOCKET),
                 "sink=dead", "after=bac-07/p0",
             )  # fmt: skip
             assert code in (0, 3), wrong
             await dead.times(1, "round.outcome")
-            _, out, _ = await shoectl(*status, "--json")
+            _, out, _ = await run_shoectl_async(*status, "--json")
             assert {"sink": "dead", "state": "at_work"} in json.loads(out)["sinks"]
 
 
