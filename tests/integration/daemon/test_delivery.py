@@ -223,8 +223,6 @@ async def test_what_a_receiver_lost_is_offered_again_with_the_same_ids(tmp_path:
             one = await run_shoectl_async(
                 *resend, "sink=floor", f"after=bac-07/p{last - 1}", "--json"
             )
-                *resend, "sink=floor", f"after=bac-07/p{last - 1}", "--json"
-            )
             named = {"sink": "floor", "after": f"bac-07/p{last - 1}", "events": 1}
             assert json.loads(one[1]) == {
                 "resent": {**named, "taken": 1, "refused": 0, "waiting": 0}

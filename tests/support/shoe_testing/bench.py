@@ -18,7 +18,7 @@ from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTim
 from firmware_proto.events import Hello
 from firmware_proto.profiles import profile
 from firmware_proto.reference.mac import ShoeKeys
-from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from firmware_proto.session import Capabilities, HostSession, ReceivedEvent, Resume
 from shoe_ctl.api.requests import Command, read_request
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
@@ -61,8 +61,59 @@ LONGEST_S = 24 * 3600.0
 """More than any shoe takes to be dealt: a table that is not done by then hangs."""
 
 
-class DealtTable:
-    """``told`` are the controller's events, in order; ``count`` is how many of each type.
+class TableAtPort:
+    """What tables in process share: a controller at a port in memory, and inputs made of it."""
+
+    controller: TableController
+    _port: MemoryPort
+    _profile_name: str
+    _connection = 0
+
+    @property
+    def _now_us(self) -> int:
+        return round(self._port.t * 1_000_000)
+
+    @property
+    def _wake_s(self) -> float | None:
+        wake_us = self.controller.state.wake_us
+        return None if wake_us is None else wake_us / 1_000_000
+
+    @property
+    def _is_to_be_woken(self) -> bool:
+        wake_us = self.controller.state.wake_us
+        return wake_us is not None and self._now_us >= wake_us
+
+    def _link_lost(self) -> LinkLost:
+        return LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
+
+    def _link_up(self, can: Capabilities, **more: Any) -> LinkUp:
+        return LinkUp(
+            t_us=self._now_us,
+            connection=self._connection,
+            profile=self._profile_name,
+            arm=can.arm,
+            replay=can.replay,
+            judges=can.judges,
+            names_hands=can.names_hands,
+            authenticated=can.authenticated,
+            **more,
+        )
+
+    def _shoe_said(self, heard: ReceivedEvent) -> ShoeSaid:
+        return ShoeSaid(
+            t_us=self._now_us,
+            event=heard.event,
+            connection=self._connection,
+            seq=heard.seq,
+            first=heard.first,
+            last=heard.last,
+        )
+
+
+class DealtTable(TableAtPort):
+    """A table that a simulated shoe's dealer deals; nobody tells its shoe anything.
+
+    ``told`` are the controller's events, in order; ``count`` is how many of each type.
 
     ``sets`` are dealt one after the other. A shoe that cannot be armed is dealt at ``pace_s``
     whatever the table does, so cards have to be seen within it.
@@ -105,7 +156,6 @@ class DealtTable:
         self._port = MemoryPort(
             self.device, heard=self._heard, dealer=self.dealer, to_host=to_host, to_shoe=to_shoe
         )
-        self._connection = 0
         self._stored: Resume | None = None
 
     def deal(self, sets: int = 1) -> None:
@@ -138,8 +188,7 @@ class DealtTable:
         taken()
 
     def _lose(self) -> None:
-        lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
-        self._happened(lost)
+        self._happened(self._link_lost())
         self._port.advance(REPLUG_S)
         self.connect()
 
@@ -147,19 +196,7 @@ class DealtTable:
         """Opens the port with a fresh session."""
         self._connection += 1
         session = self._session(self._stored, self._session_settings)
-        can = session.capabilities
-        self._happened(
-            LinkUp(
-                t_us=self._now_us,
-                connection=self._connection,
-                profile=self._profile_name,
-                arm=can.arm,
-                replay=can.replay,
-                judges=can.judges,
-                names_hands=can.names_hands,
-                authenticated=can.authenticated,
-            )
-        )
+        self._happened(self._link_up(session.capabilities))
         self._desire(session)
         self._port.plug(session)
         self._port.pump()
@@ -172,36 +209,21 @@ class DealtTable:
         """The data of the events of this type."""
         return [event.data for event in self.told if event.type == kind]
 
-    @property
-    def _now_us(self) -> int:
-        return round(self._port.t * 1_000_000)
-
     def _advance(self) -> None:
         """To whatever comes first: something at the shoe, or the table's wish to be woken."""
         due = self._port.next_deadline
-        wake_us = self.controller.state.wake_us
-        wake = None if wake_us is None else wake_us / 1_000_000
-        waits = [s for s in (due, wake) if s is not None]
+        waits = [s for s in (due, self._wake_s) if s is not None]
         if not waits and self._port.host is None:
             return  # the cable came off as it was plugged in
         next_s = min(waits)
         self._port.advance(max(0.0, next_s - self._port.t))
-        wake_us = self.controller.state.wake_us
-        if wake_us is not None and self._now_us >= wake_us:
+        if self._is_to_be_woken:
             self._happened(Tick(t_us=self._now_us))
             if self._port.host is not None:
                 self._desire(self._port.host)
 
     def _heard(self, heard: ReceivedEvent) -> None:
-        said = ShoeSaid(
-            t_us=self._now_us,
-            event=heard.event,
-            connection=self._connection,
-            seq=heard.seq,
-            first=heard.first,
-            last=heard.last,
-        )
-        self._happened(said)
+        self._happened(self._shoe_said(heard))
         host = self._port.host
         assert host is not None
         if heard.seq is not None:
@@ -238,8 +260,8 @@ A_WHILE_S = 30.0
 """After the last step, for what should not come to come."""
 
 
-class InProcessBench:
-    """See ``simulators.table.bench.Bench``."""
+class InProcessBench(TableAtPort):
+    """See ``simulators.table.bench.Bench``. Other than a dealt table, it is told what to do."""
 
     def __init__(self, scenario: Scenario) -> None:
         plain = {"table": [configured(scenario, "memory")]}
@@ -258,7 +280,6 @@ class InProcessBench:
             armed=checked.profile.CAPABILITIES.arm
         )
         self._port = MemoryPort(self.device, heard=self._heard)
-        self._connection = 0
         self._boot = 1
         self._devices: dict[str, int] = {}
         self._device: str | None = None
@@ -298,8 +319,7 @@ class InProcessBench:
 
     def unplug(self) -> None:
         self._port.unplug()
-        lost = LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
-        self._happened(lost)
+        self._happened(self._link_lost())
 
     def replug(self) -> None:
         known = self.controller.state.link.device_id
@@ -308,21 +328,7 @@ class InProcessBench:
         can = session.capabilities
         self._connection += 1
         self._device = None
-        self._happened(
-            LinkUp(
-                t_us=self._now_us,
-                connection=self._connection,
-                profile=self._profile_name,
-                arm=can.arm,
-                replay=can.replay,
-                judges=can.judges,
-                names_hands=can.names_hands,
-                authenticated=can.authenticated,
-                commands=can.commands,
-                obeys=can.obeys,
-                tells=can.tells,
-            )
-        )
+        self._happened(self._link_up(can, commands=can.commands, obeys=can.obeys, tells=can.tells))
         session.set_desired_state(self.controller.desired)
         self._port.plug(session)
         self._port.pump()
@@ -350,34 +356,19 @@ class InProcessBench:
 
     # --- what happens ---------------------------------------------------------------------------
 
-    @property
-    def _now_us(self) -> int:
-        return round(self._port.t * 1_000_000)
-
     def _advance(self, end: float) -> None:
         """To whatever comes first: something at the shoe, the table's wish to be woken, the end."""
-        wake_us = self.controller.state.wake_us
-        times = [self._port.next_deadline, None if wake_us is None else wake_us / 1_000_000]
+        times = [self._port.next_deadline, self._wake_s]
         next_s = min((s for s in times if s is not None), default=end)
         self._port.advance(max(0.0, min(next_s, end) - self._port.t))
-        wake_us = self.controller.state.wake_us
-        if wake_us is not None and self._now_us >= wake_us:
+        if self._is_to_be_woken:
             self._happened(Tick(t_us=self._now_us))
             self._port.pump()
 
     def _heard(self, heard: ReceivedEvent) -> None:
         if isinstance(heard.event, Hello):
             self._device = heard.event.device_id
-        self._happened(
-            ShoeSaid(
-                t_us=self._now_us,
-                event=heard.event,
-                connection=self._connection,
-                seq=heard.seq,
-                first=heard.first,
-                last=heard.last,
-            )
-        )
+        self._happened(self._shoe_said(heard))
         if heard.seq is not None and self._port.host is not None:
             if isinstance(heard.seq, int) and self._device is not None:
                 self._devices[self._device] = heard.seq

@@ -85,6 +85,22 @@ class ToldEvents:
                 await self._news.wait()
 
 
+async def ready_or_ended(daemon: asyncio.Task[None], ready: asyncio.Event) -> None:
+    """Waits until a daemon serves, or has ended: what ended it is raised where it is stopped."""
+    waiting = asyncio.create_task(ready.wait())
+    try:
+        await asyncio.wait({daemon, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+
+
+async def stopped(daemon: asyncio.Task[None]) -> None:
+    """Cancels a daemon, as SIGTERM does, and waits for its end."""
+    daemon.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await daemon
+
+
 @asynccontextmanager
 async def serving(  # noqa: PLR0913 - what a test may choose, each by name
     config: Path,
@@ -114,15 +130,11 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
         )
         ready = asyncio.Event()
         task = asyncio.create_task(daemon.run(ready.set, tell), name="daemon")
-        waiting = asyncio.create_task(ready.wait())
         try:
-            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            await ready_or_ended(task, ready)
             yield daemon
         finally:
-            waiting.cancel()
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await stopped(task)
 
 
 def runner(daemon: Daemon) -> TableRunner:
@@ -375,18 +387,12 @@ class DaemonHost:
         )
         ready = asyncio.Event()
         self._task = asyncio.create_task(daemon.run(ready.set), name="daemon")
-        waiting = asyncio.create_task(ready.wait())
-        try:
-            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
+        await ready_or_ended(self._task, ready)
 
     async def stop(self) -> None:
         """As SIGTERM stops it: what is stored is delivered."""
         assert self._task is not None
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await stopped(self._task)
 
     async def restart(self, what: str) -> None:
         """The daemon goes and comes back; with the host, if that is what is asked for."""
