@@ -67,6 +67,7 @@ check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: w
 	@echo "check: types" && $(BIN)/mypy
 	@echo "check: imports" && $(BIN)/lint-imports --no-logo
 	@echo "check: words" && $(BIN)/codespell && $(BIN)/python tools/prose.py
+	@echo "check: passed"
 
 docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
 	@$(BIN)/python tools/reference_pages.py

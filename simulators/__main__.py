@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulators.cli import choices_of, run, scene_of, shoe_options
+from simulators.cli import run, scenario_run, server_settings, shoe_options
 
 if TYPE_CHECKING:
     from simulators.scenario_runner import ScenarioRun
@@ -44,24 +44,24 @@ def child(**options: Any) -> int:
     from simulators.server import serve
 
     if options["scenario"] is not None:
-        return _play(scene_of(options, patience_s=_PATIENCE_S))
-    choices = choices_of(options)
+        return _play(scenario_run(options, patience_s=_PATIENCE_S))
+    settings = server_settings(options)
 
     def tell(serving: Server) -> None:
         line = {
             "port": serving.address,
-            "seed": choices.seed,
+            "seed": settings.seed,
             "pid": os.getpid(),
-            "profile": choices.profile,
+            "profile": settings.profile,
             "device_id": serving.device_id,
         }
         click.echo(json.dumps(line))
 
-    return serve(choices, opened=tell, until_stdin_ends=True)
+    return serve(settings, opened=tell, until_stdin_ends=True)
 
 
 def _play(scene: ScenarioRun) -> int:
-    """Plays a scenario: its table first, then ``note``, ``host`` and at last ``end`` lines."""
+    """Play a scenario: its table first, then ``note``, ``host`` and at last ``end`` lines."""
     from simulators.scenario_runner import Progress, run_scenario
     from simulators.table.scenario import configured
 
@@ -77,13 +77,13 @@ def _play(scene: ScenarioRun) -> int:
             table=configured(scene.scenario, serving.address),
         )
 
-    audience = Progress(
+    progress = Progress(
         opened=opened,
         note=lambda words: say(note=words),
         host=lambda what: say(host=what),
         ended=lambda wrong: say(end=wrong),
     )
-    return run_scenario(scene, audience, until_stdin_ends=True)
+    return run_scenario(scene, progress, until_stdin_ends=True)
 
 
 if __name__ == "__main__":

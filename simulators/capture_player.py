@@ -1,4 +1,4 @@
-"""Plays a capture back at a port of its own: the same bytes, the same pauses, the same losses.
+"""Play a capture back at a port of its own: the same bytes, the same pauses, the same losses.
 
 In: a capture's file, a port. Out: the port's address once it is open; how it went.
 Must not know: what the bytes mean, who listens.
@@ -64,7 +64,7 @@ class Recording:
 
 @contextlib.contextmanager
 def recording(path: Path) -> Iterator[Recording]:
-    """Reads a capture. A last line without its end was cut off and is left out.
+    """Read a capture. A last line without its end was cut off and is left out.
 
     What can be read only once, a pipe, is kept in an unnamed temporary file.
 
@@ -84,7 +84,7 @@ def recording(path: Path) -> Iterator[Recording]:
 
 
 def _read_through(source: BinaryIO, kept: BinaryIO, name: str) -> Recording:
-    """The capture that ``source`` is, once all its lines were read and stand in ``kept``."""
+    """Read all lines of ``source`` into ``kept``, and return the capture."""
     length = shoe_bytes = 0
 
     def lines() -> Iterator[bytes]:
@@ -124,7 +124,7 @@ def _lines(file: BinaryIO, name: str, most: int) -> Iterator[bytes]:
 
 
 def _entries(lines: Iterator[bytes], name: str) -> Iterator[Entry]:
-    """The entries behind the header, which is passed over."""
+    """Return the entries behind the header, which is passed over."""
     next(lines, None)
     return _read(lines, name)
 
@@ -172,7 +172,7 @@ class CapturePlayer:
         """Bytes of the host: a capture cannot answer."""
 
     def start(self) -> None:
-        """Plugs the port in.
+        """Plug the port in.
 
         Raises:
             simulators.errors.PortFault: the port cannot be made.
@@ -180,7 +180,7 @@ class CapturePlayer:
         self._port.start(self)
 
     def stop(self) -> None:
-        """Pulls the plug for good."""
+        """Pull the plug for good."""
         self._next = None
         if self._timer is not None:
             self._timer.cancel()
@@ -210,7 +210,7 @@ class CapturePlayer:
         """A slow host has read; what is under way it still has ``LINGER_S`` for."""
 
     def _play(self) -> None:
-        """Lets happen what is due, and comes back for the next."""
+        """Let happen what is due, and come back for the next."""
         while (entry := self._next) is not None:
             due = self._began + entry.t_us / 1e6 / self._speed
             if due > self._loop.time():
@@ -250,7 +250,7 @@ def play(
     speed: float,
     opened: Callable[[str], None],
 ) -> int:
-    """Plays once, from when a host opens the port.
+    """Play once, from when a host opens the port.
 
     Returns 0 at its end or after SIGTERM, 130 after SIGINT.
 

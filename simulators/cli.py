@@ -32,6 +32,19 @@ _LONGEST_WORD = 300
 _LONGEST_LINE = 200
 _PATIENCE_S = 600.0  # a person may be starting the daemon, or starting it again
 
+
+class _WholeNumber(click.IntRange):
+    """A whole number in a range; an error calls it so."""
+
+    name = "whole number"
+
+
+class _Number(click.FloatRange):
+    """A number in a range; an error calls it so."""
+
+    name = "number"
+
+
 _OPTIONS = (
     click.option(
         "--profile",
@@ -55,7 +68,7 @@ _OPTIONS = (
     click.option(
         "--decks",
         metavar="N",
-        type=click.IntRange(1, 10),
+        type=_WholeNumber(1, 10),
         default=8,
         show_default=True,
         help="Decks in each set of cards.",
@@ -63,14 +76,14 @@ _OPTIONS = (
     click.option(
         "--seed",
         metavar="N",
-        type=click.IntRange(0),
+        type=_WholeNumber(0),
         help="Shuffle the first set with this seed, the next one with seed + 1. The same seed "
         "gives the same cards.  [random]",
     ),
     click.option(
         "--shoes",
         metavar="N",
-        type=click.IntRange(1, _MOST_SHOES),
+        type=_WholeNumber(1, _MOST_SHOES),
         default=1,
         show_default=True,
         help="How many sets of cards to deal, one after another.",
@@ -78,7 +91,7 @@ _OPTIONS = (
     click.option(
         "--pace-ms",
         metavar="N",
-        type=click.IntRange(0, 3_600_000),
+        type=_WholeNumber(0, 3_600_000),
         default=400,
         show_default=True,
         help="How long the dealer takes to draw a card, in milliseconds. A shoe that cannot be "
@@ -142,14 +155,14 @@ _NOT_OF_A_SCENARIO = (
 
 
 def shoe_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command the options of a simulated shoe."""
+    """Give a command the options of a simulated shoe."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def choices_of(options: dict[str, Any]) -> ServerSettings:
-    """The options as ``serving`` takes them.
+def server_settings(options: dict[str, Any]) -> ServerSettings:
+    """Return the settings of the server that these options ask for.
 
     Raises:
         simulators.errors.WrongUsage: a port that cannot be understood, no profile, an option that
@@ -173,8 +186,8 @@ def choices_of(options: dict[str, Any]) -> ServerSettings:
     )
 
 
-def scene_of(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
-    """The options as ``performing`` takes them.
+def scenario_run(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
+    """Return the playing of a scenario that these options ask for.
 
     Raises:
         simulators.errors.SimulatorError: no such scenario, a wrong file or port, an option that a
@@ -232,26 +245,26 @@ def serve(**options: Any) -> int:
     from simulators.server import serve as serve_shoe
 
     if options["scenario"] is not None:
-        return _play(scene_of(options, patience_s=_PATIENCE_S))
-    choices = choices_of(options)
+        return _play(scenario_run(options, patience_s=_PATIENCE_S))
+    settings = server_settings(options)
 
     def tell(serving: Server) -> None:
         click.echo(serving.address)
         click.echo(
-            f"shoe {serving.device_id}: profile {choices.profile}, {choices.decks} decks of "
-            f"{choices.deck}, seed {choices.seed}\n"
+            f"shoe {serving.device_id}: profile {settings.profile}, {settings.decks} decks of "
+            f"{settings.deck}, seed {settings.seed}\n"
             "for the daemon's configuration:\n"
-            f'  [table.shoe]\n  profile = "{choices.profile}"\n  port = "{serving.address}"\n'
+            f'  [table.shoe]\n  profile = "{settings.profile}"\n  port = "{serving.address}"\n'
             "stop with Ctrl-C",
             err=True,
         )
 
     def count(faults: Mapping[str, int]) -> None:
-        if choices.faults is not None:
+        if settings.faults is not None:
             told = ", ".join(f"{name} {times}" for name, times in faults.items() if times)
             click.echo(f"faults of the line: {told or 'none occurred'}", err=True)
 
-    return serve_shoe(choices, opened=tell, until_stdin_ends=False, struck=count)
+    return serve_shoe(settings, opened=tell, until_stdin_ends=False, struck=count)
 
 
 @cli.command(short_help="Play back a capture: the same bytes and pauses.")
@@ -265,7 +278,7 @@ def serve(**options: Any) -> int:
 @click.option(
     "--speed",
     metavar="N",
-    type=click.FloatRange(0.01, 1000.0),
+    type=_Number(0.01, 1000.0),
     default=1.0,
     show_default=True,
     help="Play this many times faster: 2 halves the pauses.",
@@ -306,12 +319,12 @@ def play(port: str, speed: float, capture: Path) -> int:
 
 
 def _visible(text: str) -> str:
-    """A text out of a file as a terminal may be given it."""
+    """Return a text out of a file as a terminal may be given it."""
     return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST_LINE]
 
 
 def _play(scene: ScenarioRun) -> int:
-    """Plays a scenario for a person, who runs the daemon."""
+    """Play a scenario for a person, who runs the daemon."""
     from simulators.scenario_runner import Progress, run_scenario
     from simulators.table.scenario import configured
 
@@ -335,7 +348,7 @@ def _play(scene: ScenarioRun) -> int:
 
 
 def _as_toml(table: dict[str, Any]) -> str:
-    """A table of a configuration file, as a person would add it to theirs."""
+    """Return a table of a configuration file, as a person would add it to theirs."""
     return "\n".join(("[[table]]", *(f"{key} = {_value(value)}" for key, value in table.items())))
 
 
@@ -346,7 +359,7 @@ def _value(value: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    """What is wrong, without what a long name or value in it would hide."""
+    """Return what is wrong, without what a long name or value in it would hide."""
     half = _LONGEST_WORD // 2
     return " ".join(
         word if len(word) <= _LONGEST_WORD else f"{word[:half]}...{word[-half:]}"
@@ -355,7 +368,7 @@ def _one_line(text: str) -> str:
 
 
 def run(command: click.Command, name: str) -> int:
-    """Runs a command; whatever goes wrong is one line on stderr and an exit code."""
+    """Run a command; whatever goes wrong is one line on stderr and an exit code."""
     try:
         code = command.main(prog_name=name, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as no_args:

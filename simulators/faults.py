@@ -18,10 +18,10 @@ class Line(Protocol):
     """One direction of a cable. What is put first arrives first."""
 
     def put(self, data: bytes, t: float) -> None:
-        """Sends a chunk."""
+        """Send a chunk."""
 
     def take(self, t: float) -> list[bytes]:
-        """The chunks that have arrived by now."""
+        """Return the chunks that have arrived by now."""
 
     def pulled(self, t: float) -> bool:
         """True once, when all that arrives before the cable was pulled has been taken."""
@@ -85,7 +85,7 @@ class Faults:
 
 
 def parse_faults(text: str) -> Faults:
-    """The ``--faults`` value ``drop=0.02,flip=0.01``: what strikes, and how often.
+    """Parse the ``--faults`` value ``drop=0.02,flip=0.01``: which faults, and how often.
 
     Raises:
         simulators.errors.WrongUsage: anything else.

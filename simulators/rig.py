@@ -51,7 +51,7 @@ class Rig:
         return self._clock()
 
     def start(self) -> None:
-        """Plugs the port in.
+        """Plug the port in.
 
         Raises:
             simulators.errors.PortFault: the port cannot be made.
@@ -60,7 +60,7 @@ class Rig:
         self.turn()
 
     def stop(self) -> None:
-        """Pulls the plug for good; doing it twice is harmless."""
+        """Pull the plug for good; doing it twice is harmless."""
         for timer in (self._replug, self._timer):
             if timer is not None:
                 timer.cancel()
@@ -69,11 +69,11 @@ class Rig:
         self.port.close()
 
     def unplug(self) -> None:
-        """Pulls the plug; the shoe keeps its power."""
+        """Pull the plug; the shoe keeps its power."""
         self.port.close()
 
     def replug(self) -> None:
-        """Plugs it in again under the same name; raises like ``start``."""
+        """Plug it in again under the same name; raises like ``start``."""
         self._replug = None
         self.port.reopen()
         self.turn()
@@ -88,7 +88,7 @@ class Rig:
         self.turn()
 
     def turn(self) -> None:
-        """Lets happen what is due; call it after touching device or dealer from outside."""
+        """Let happen what is due; call it after touching device or dealer from outside."""
         if self._turning or self._held:
             return
         self._turning = True

@@ -1,4 +1,4 @@
-"""Plays one scenario through a daemon that someone else runs: a shoe on a port, bots at its socket.
+"""Play one scenario through a daemon that runs already: a shoe on a port, bots at its socket.
 
 In: a scenario, a port, the daemon's socket and its file of public events. Out: what is done, in
 words, and what came otherwise than expected. Must not know: how the daemon is started.
@@ -30,7 +30,7 @@ NOTHING_ELSE_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRun:
-    """What was asked for. ``patience_s`` bounds every wait, that for a daemon too."""
+    """A scenario to play, and where. ``patience_s`` bounds every wait, that for a daemon too."""
 
     scenario: Scenario
     port: PtyAt | TcpAt
@@ -42,7 +42,7 @@ class ScenarioRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Who is told: that the port is open, each act in words, what the host has to do, the end.
+    """Calls on progress: the port is open, each act in words, what the host has to do, the end.
 
     The end is what went otherwise than expected, or None.
     """
@@ -53,30 +53,30 @@ class Progress:
     ended: Callable[[str | None], None]
 
 
-def run_scenario(scene: ScenarioRun, audience: Progress, *, until_stdin_ends: bool) -> int:
-    """Plays it; 0 when all came as expected, 1 when not, 130 after SIGINT.
+def run_scenario(run: ScenarioRun, progress: Progress, *, until_stdin_ends: bool) -> int:
+    """Play it; 0 when all came as expected, 1 when not, 130 after SIGINT.
 
     With ``until_stdin_ends`` the shoe stays until stdin has ended.
 
     Raises:
         simulators.errors.SimulatorError: the port or the events cannot be used.
     """
-    return asyncio.run(_perform(scene, audience, until_stdin_ends))
+    return asyncio.run(_run(run, progress, until_stdin_ends))
 
 
-async def _perform(scene: ScenarioRun, audience: Progress, until_stdin_ends: bool) -> int:
+async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> int:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
-        device = shoe_for(scene.scenario)
-        rig = Rig(device, cleanup.enter_context(port_at(scene.port)))
+        device = shoe_for(run.scenario)
+        rig = Rig(device, cleanup.enter_context(port_at(run.port)))
         cleanup.callback(rig.stop)
         rig.start()
-        audience.opened(Server(rig.port.address, device.shoe.device_id))
+        progress.opened(Server(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))
-        playing = asyncio.create_task(_play(scene, rig, audience))
+        playing = asyncio.create_task(_play(run, rig, progress))
         try:
             await asyncio.wait({playing, done}, return_when=asyncio.FIRST_COMPLETED)
             if done.done():
@@ -91,37 +91,37 @@ async def _perform(scene: ScenarioRun, audience: Progress, until_stdin_ends: boo
                 await playing
 
 
-async def _play(scene: ScenarioRun, rig: Rig, audience: Progress) -> int:
-    client = SocketClient(scene.socket)
+async def _play(run: ScenarioRun, rig: Rig, progress: Progress) -> int:
+    client = SocketClient(run.socket)
 
     async def restart(what: str) -> None:
         connected = rig.connections
-        audience.host(what)
-        await bench.in_time(lambda: rig.connections > connected, scene.patience_s)
+        progress.host(what)
+        await bench.in_time(lambda: rig.connections > connected, run.patience_s)
 
     bench = LiveBench(
         rig,
         client,
-        scene.events,
+        run.events,
         restart=restart,
-        pace_s=scene.pace_ms / 1000,
-        patience_s=scene.patience_s,
+        pace_s=run.pace_ms / 1000,
+        patience_s=run.patience_s,
     )
     wrong: str | None = None
     try:
-        await ScenarioPlayer(scene.scenario, bench, audience.note).play()
+        await ScenarioPlayer(run.scenario, bench, progress.note).play()
     except SimulatorError as stuck:
         wrong = str(stuck)
     finally:
         await client.close()
-    differs = await _differences(scene.scenario, bench)
+    differs = await _differences(run.scenario, bench)
     said = "\n".join(text for text in (wrong, differs) if text is not None) or None
-    audience.ended(said)
+    progress.ended(said)
     return 0 if said is None else 1
 
 
 async def _differences(scenario: Scenario, bench: LiveBench) -> str | None:
-    """What differs once all had time to come, and more than all."""
+    """Return what differs once all had time to come, and more than all."""
     await bench.in_time(lambda: scenario.differences(bench.public) is None, TOLD_WITHIN_S)
     await asyncio.sleep(NOTHING_ELSE_S)
     return scenario.differences(bench.public)

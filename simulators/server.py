@@ -1,6 +1,6 @@
-"""Runs one simulated shoe on one port until it is told to stop, for a person or for a parent.
+"""Serve one simulated shoe on one port until it is stopped, for a person or a parent process.
 
-In: the choices of a command line. Out: the port's address once it is open, the exit code.
+In: the options of a command line. Out: the port's address once it is open, the exit code.
 Must not know: how options are spelled, the controller.
 """
 
@@ -45,7 +45,7 @@ _ENOUGH = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """What was asked for. ``shoes`` counts sets, the first with ``seed``, each next one more."""
+    """What to serve. ``shoes`` counts sets, the first with ``seed``, each next one more."""
 
     profile: str
     port: PtyAt | TcpAt
@@ -64,25 +64,25 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What is there once the port is open."""
+    """A shoe that is served: its port's address and its id."""
 
     address: str
     device_id: str
 
 
 def any_seed() -> int:
-    """A seed for someone who wants none in particular."""
+    """Return a seed for someone who wants none in particular."""
     return random.SystemRandom().getrandbits(32)
 
 
 def serve(
-    choices: ServerSettings,
+    settings: ServerSettings,
     *,
     opened: Callable[[Server], None],
     until_stdin_ends: bool,
     struck: Callable[[Mapping[str, int]], None] = lambda _: None,
 ) -> int:
-    """Serves until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
+    """Serve until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
 
     ``opened`` is called once a host can open the port, ``struck`` at the end with how often each
     fault of the line struck. Each process is a device of its own: its
@@ -92,15 +92,15 @@ def serve(
         simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
     """
     lines: list[FaultyLine] = []
-    if choices.faults is not None:
-        lines = [FaultyLine(choices.seed + way, choices.faults) for way in range(2)]
-    code = asyncio.run(_serve(choices, lines, opened, until_stdin_ends))
+    if settings.faults is not None:
+        lines = [FaultyLine(settings.seed + way, settings.faults) for way in range(2)]
+    code = asyncio.run(_serve(settings, lines, opened, until_stdin_ends))
     struck(sum((line.struck for line in lines), Counter()))
     return code
 
 
 async def _serve(
-    choices: ServerSettings,
+    settings: ServerSettings,
     lines: Sequence[Line],
     opened: Callable[[Server], None],
     until_stdin_ends: bool,
@@ -109,27 +109,27 @@ async def _serve(
     done: asyncio.Future[int] = loop.create_future()
     async with contextlib.AsyncExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
-        truth = GroundTruth(cleanup.enter_context(_truth_file(choices.truth, done)))
-        own = _identity(choices.key_file)
+        truth = GroundTruth(cleanup.enter_context(_truth_file(settings.truth, done)))
+        own = _identity(settings.key_file)
         device = simulated_shoe(
-            choices.profile,
-            deck=choices.deck,
-            decks=choices.decks,
-            seed=choices.seed,
+            settings.profile,
+            deck=settings.deck,
+            decks=settings.decks,
+            seed=settings.seed,
             device_id=own.device_id,
             keys=own.keys,
             truth=truth,
         )
-        supply = Supply(DECKS[choices.deck], choices.decks, choices.seed + 1, choices.shoes - 1)
+        supply = Supply(DECKS[settings.deck], settings.decks, settings.seed + 1, settings.shoes - 1)
         to_host, to_shoe = lines or (None, None)
-        port = cleanup.enter_context(port_at(choices.port))
+        port = cleanup.enter_context(port_at(settings.port))
         rig = Rig(device, port, to_host=to_host, to_shoe=to_shoe)
         cleanup.callback(rig.stop)
         tell = None
-        if (teller := _teller(choices, rig)) is not None:
-            cleanup.push_async_callback(teller.close)
-            tell = teller.tell
-        dealer = dealer_for(device, supply, pace_s=choices.pace_ms / 1000, tell=tell)
+        if (operator := _operator(settings, rig)) is not None:
+            cleanup.push_async_callback(operator.close)
+            tell = operator.tell
+        dealer = dealer_for(device, supply, pace_s=settings.pace_ms / 1000, tell=tell)
         rig.dealer = dealer
         dealer.open_table(rig.now)
         rig.start()
@@ -139,22 +139,22 @@ async def _serve(
         return await done
 
 
-def _teller(choices: ServerSettings, rig: Rig) -> Operator | None:
-    """Who tells the table what the shoe does not, where a socket is named.
+def _operator(settings: ServerSettings, rig: Rig) -> Operator | None:
+    """Return the operator for a shoe that cannot speak for itself, where a socket is named.
 
     Raises:
         WrongUsage: shoes of this profile speak for themselves.
     """
-    if choices.socket is None or choices.table is None:
+    if settings.socket is None or settings.table is None:
         return None
     if not isinstance(rig.device, BeeTekDevice):
-        raise WrongUsage(f"--socket: a shoe of profile {choices.profile} speaks for itself")
-    return Operator(SocketClient(choices.socket), table=choices.table, done=rig.turn)
+        raise WrongUsage(f"--socket: a shoe of profile {settings.profile} speaks for itself")
+    return Operator(SocketClient(settings.socket), table=settings.table, done=rig.turn)
 
 
 @contextlib.contextmanager
 def port_at(at: PtyAt | TcpAt) -> Iterator[Port]:
-    """The port that was asked for, not yet plugged in; it is unplugged before this is left.
+    """Yield the port that was asked for, not yet plugged in; unplug it on leaving.
 
     A pty for which no link was named has one in a folder that only this user may enter, and that
     goes with it.
@@ -182,7 +182,7 @@ class _Identity:
 
 
 def _identity(key_file: Path | None) -> _Identity:
-    """The first shoe of a key file, with its keys; without one, nobody in particular."""
+    """Return the first shoe of a key file, with its keys; without one, nobody in particular."""
     if key_file is None:
         return _Identity(f"SIM-{random.SystemRandom().getrandbits(24):06X}", None)
     try:
@@ -211,7 +211,7 @@ def _finish(done: asyncio.Future[int], code: int) -> None:
 
 @contextlib.contextmanager
 def signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
-    """SIGINT and SIGTERM end the serving with their exit codes."""
+    """Let SIGINT and SIGTERM end the serving with their exit codes."""
     codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: 0}
     for number, code in codes.items():
         loop.add_signal_handler(number, _finish, done, code)
@@ -226,7 +226,7 @@ def signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Itera
 def _truth_file(
     path: Path | None, done: asyncio.Future[int]
 ) -> Iterator[Callable[[str], None] | None]:
-    """A writer of lines, each of them in the file when it returns; a fault ends the serving."""
+    """Yield a writer of lines. Each is in the file when it returns; a fault ends the serving."""
     if path is None:
         yield None
         return
@@ -252,7 +252,7 @@ def _truth_file(
 
 @contextlib.contextmanager
 def stdin_watched(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Iterator[None]:
-    """Ends the serving when stdin does. What comes before its end is not looked at."""
+    """End the serving when stdin does. What comes before its end is not looked at."""
 
     def readable() -> None:
         try:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from firmware_proto.profiles import PROFILES
+from shoe_ctl.cli.common import Number
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused, UsageError
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ if TYPE_CHECKING:
 )
 @click.option("--table", metavar="TABLE", help="With --journal: the table, if it holds several.")
 @click.option("-o", "--output", metavar="FILE", help="The new file to write.  [stdout]")
-@click.option(
-    "--seconds", metavar="S", type=click.FloatRange(0, min_open=True), help="Stop after S seconds."
-)
+@click.option("--seconds", metavar="S", type=Number(0, min_open=True), help="Stop after S seconds.")
 def capture(  # noqa: PLR0913 - an argument for each option
     name: str | None,
     port: str | None,

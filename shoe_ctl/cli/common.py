@@ -1,4 +1,4 @@
-"""What several commands share: tables on a terminal, the bar of a long run, damage of a journal.
+"""What several commands share: numbers, tables on a terminal, a bar, damage of a journal.
 
 In: rows, records done, a journal's path. Out: text on the terminal; an error in one line.
 Must not know: any command. ``rich`` is imported only when a table is shown on a terminal.
@@ -23,6 +23,22 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
     from rich.console import Console, RenderableType
     from rich.table import Table
+
+
+# Numbers among the options.
+
+
+class WholeNumber(click.IntRange):
+    """A whole number in a range; an error calls it so."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """A number in a range; an error calls it so."""
+
+    name = "number"
+
 
 # Tables. A terminal gets one that rich draws; a pipe gets the plain text of each command.
 

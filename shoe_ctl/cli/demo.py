@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from firmware_proto.profiles import PROFILES
-from shoe_ctl.cli.common import COLUMNS
+from shoe_ctl.cli.common import COLUMNS, WholeNumber
 from shoe_ctl.errors import (
     EnvironmentFault,
     InputRefused,
@@ -58,11 +58,11 @@ _ROUNDS_A_DECK = 7
 @click.option(
     "--rounds",
     metavar="N",
-    type=click.IntRange(1, _MOST_ROUNDS),
+    type=WholeNumber(1, _MOST_ROUNDS),
     help="Stop after this many rounds.  [one shoe]",
 )
 @click.option(
-    "--seed", metavar="N", type=click.IntRange(0), help="Deal the cards of this seed.  [random]"
+    "--seed", metavar="N", type=WholeNumber(0), help="Deal the cards of this seed.  [random]"
 )
 @click.option(
     "--profile",
@@ -74,7 +74,7 @@ _ROUNDS_A_DECK = 7
 @click.option(
     "--pace-ms",
     metavar="N",
-    type=click.IntRange(0, 10_000),
+    type=WholeNumber(0, 10_000),
     default=20,
     show_default=True,
     help="How long the dealer takes to draw a card, in milliseconds.",

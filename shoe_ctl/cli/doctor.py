@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from firmware_proto.profiles import PROFILES
+from shoe_ctl.cli.common import Number
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused, PortError, UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--seconds",
     metavar="S",
-    type=click.FloatRange(0, 3600, min_open=True),
+    type=Number(0, 3600, min_open=True),
     default=5.0,
     show_default=True,
     help="Listen for S seconds at each port and baud rate.",

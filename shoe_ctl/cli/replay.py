@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shoe_ctl.cli.common import Progress, WholeNumber, explain_damage
+
 if TYPE_CHECKING:
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.input_replay import GameOverrides
@@ -22,9 +24,7 @@ if TYPE_CHECKING:
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
 @click.option("--round", "round_id", metavar="ID", help="Report on this round.")
-@click.option(
-    "--last", type=click.IntRange(min=1), metavar="N", help="Report on the last N rounds."
-)
+@click.option("--last", type=WholeNumber(min=1), metavar="N", help="Report on the last N rounds.")
 @click.option("--table", metavar="ID", help="With --last: rounds of this table only.")
 @click.option(
     "--key-file",
@@ -106,7 +106,6 @@ def _tell(
     """Each round's account as it is read: there may be many."""
     import msgspec
 
-    from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
     from shoe_ctl.round_report.summary import COLUMNS
@@ -162,7 +161,6 @@ def _replay(
 def _run(
     journal: Path, sessions: RecordedSessions, others: GameOverrides | None, *, go_on: bool
 ) -> Replay:
-    from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.history import snapshots
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.replay import replay as run

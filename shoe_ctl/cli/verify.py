@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shoe_ctl.cli.common import Progress, WholeNumber
+
 if TYPE_CHECKING:
     from shoe_ctl.journal.verify import Verification
 
@@ -32,7 +34,7 @@ NAME = 40
 )
 @click.option(
     "--signed-to",
-    type=click.IntRange(min=0),
+    type=WholeNumber(min=0),
     default=0,
     metavar="N",
     help="Fail unless signatures cover record N (the last one in the daemon's log).",
@@ -64,7 +66,6 @@ def verify(
 
 
 def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verification:
-    from shoe_ctl.cli.common import Progress
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as walk
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .resolve import TableSetup, warnings
-    from .schema import Config, TableConfig, load, parse
+    from shoe_ctl.config.resolve import TableSetup, warnings
+    from shoe_ctl.config.schema import Config, TableConfig, load, parse
 else:
     __getattr__ = lazy_names(
         __name__,

@@ -17,6 +17,7 @@ import msgspec
 
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
+from shoe_ctl.config.schema import Config, TableConfig
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
@@ -24,8 +25,6 @@ from shoe_ctl.link.address import SerialAddress, parse_address
 from shoe_ctl.link.keyring import KeyRing
 from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.settings import TableSettings
-
-from .schema import Config, TableConfig
 
 NONCE_BYTES = 16
 """Length of the nonce with which a shoe proves itself; see ``with_keys``."""

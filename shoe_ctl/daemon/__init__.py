@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .daemon import Daemon
-    from .delivery import NamedSink
-    from .host import Environment
-    from .table_runner import TableRunner
+    from shoe_ctl.daemon.daemon import Daemon
+    from shoe_ctl.daemon.delivery import NamedSink
+    from shoe_ctl.daemon.host import Environment
+    from shoe_ctl.daemon.table_runner import TableRunner
 else:
     __getattr__ = lazy_names(
         __name__,

@@ -20,6 +20,29 @@ from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.delivery import (
+    NamedSink,
+    UndeliveredAlarm,
+    all_well,
+    delivering,
+    given_last,
+    open_sinks,
+    reopening,
+)
+from shoe_ctl.daemon.host import SYSTEM, Environment
+from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
+from shoe_ctl.daemon.outage import JournalReopener, Outage, marker_for
+from shoe_ctl.daemon.requests import (
+    People,
+    RequestHandler,
+    gid_of,
+    may_not_act,
+    status_in_outage,
+    users_of,
+)
+from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
+from shoe_ctl.daemon.table_runner import Comparison, TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError, ShoeCtlError
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.snapshots import RecoveredTable
@@ -41,23 +64,6 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
-
-from . import loss
-from .delivery import (
-    NamedSink,
-    UndeliveredAlarm,
-    all_well,
-    delivering,
-    given_last,
-    open_sinks,
-    reopening,
-)
-from .host import SYSTEM, Environment
-from .journal_upkeep import Checkpointer, Retention, retention_policy
-from .outage import JournalReopener, Outage, marker_for
-from .requests import People, RequestHandler, gid_of, may_not_act, status_in_outage, users_of
-from .shoe_commands import ShoeCommandSender
-from .table_runner import Comparison, TableRunner
 
 COMPARED_WITHIN_S = 60.0
 """How long sinks wait for a shoe that may show a loss."""

@@ -14,6 +14,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 import msgspec
 
 from shoe_ctl.config import Config
+from shoe_ctl.daemon.host import Environment
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.journal.evidence import DeliveredEvent
 from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
 from shoe_ctl.journal.store import Store
@@ -21,9 +23,6 @@ from shoe_ctl.records import Audience, Envelope, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Sink
-
-from .host import Environment
-from .table_runner import TableRunner
 
 log = logging.getLogger(__name__)
 

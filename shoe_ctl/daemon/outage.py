@@ -19,6 +19,7 @@ import msgspec
 
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
+from shoe_ctl.daemon.host import Environment
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.evidence import DeliveredEvent, was_replaced
 from shoe_ctl.journal.reader import Reader
@@ -26,8 +27,6 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
-
-from .host import Environment
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0

@@ -17,6 +17,8 @@ from typing import Any, Protocol
 
 from shoe_ctl.api.requests import Caller, Command, RedeliverRequest, Request, StatusRequest
 from shoe_ctl.config.schema import SocketConfig, SocketUser
+from shoe_ctl.daemon.outage import Outage, fault_of
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
@@ -24,9 +26,6 @@ from shoe_ctl.table.positions import is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
-
-from .outage import Outage, fault_of
-from .table_runner import TableRunner
 
 OFFERED_WITHIN_S = 10.0
 """How long an answer waits for a sink. What it takes later is announced by the table."""

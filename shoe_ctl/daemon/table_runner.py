@@ -16,6 +16,10 @@ import msgspec
 from firmware_proto.events import Hello
 from firmware_proto.session import Resume
 from shoe_ctl.clock import Clock, Timer
+from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.outage import Outage
+from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
+from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
@@ -48,11 +52,6 @@ from shoe_ctl.table.inputs import (
 )
 from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.texts.message import Message, message
-
-from . import loss
-from .outage import Outage
-from .refusal_budget import RefusalBudget, Unrecorded
-from .shoe_commands import ShoeCommandSender
 
 log = logging.getLogger(__name__)
 

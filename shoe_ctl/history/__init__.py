@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .event_ids import EventIndex
-    from .recorder import LinkRecorder, record_input
-    from .shoe_sections import ShoeSection, find_section
-    from .snapshots import RecoveredTable, SnapshotSchedule
+    from shoe_ctl.history.event_ids import EventIndex
+    from shoe_ctl.history.recorder import LinkRecorder, record_input
+    from shoe_ctl.history.shoe_sections import ShoeSection, find_section
+    from shoe_ctl.history.snapshots import RecoveredTable, SnapshotSchedule
 else:
     __getattr__ = lazy_names(
         __name__,

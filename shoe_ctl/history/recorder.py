@@ -14,14 +14,13 @@ from firmware_proto.commands import Armed, ClearError, Locked, Query
 from firmware_proto.events import Discarded, Repeated, ShoeEvent
 from firmware_proto.reference.mac import VERDICTS
 from firmware_proto.session import ReceivedEvent, Resume
+from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal import codec
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Direction
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
-
-from .event_ids import EventIndex
 
 DECODING = "decoding"
 """The place of a fault that the session raised while it decoded bytes."""

@@ -15,6 +15,7 @@ import msgspec
 from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.games import game_file
 from shoe_ctl.games.game import Game
+from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal.batch import Batch, EventIds
 from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.codec import Kind, Meta, Snapshot
@@ -33,8 +34,6 @@ from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Restarted, ShoeSaid, from_bytes
 from shoe_ctl.table.settings import TableSettings
-
-from .event_ids import EventIndex
 
 MOST_INPUTS = 300
 """A table's inputs between two of its snapshots: about as many as fifteen rounds."""

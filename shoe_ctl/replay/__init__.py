@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from .difference import Difference
-    from .input_replay import GameOverrides, read_overrides
-    from .replay import Replay
-    from .wire_replay import RecordedSessions
+    from shoe_ctl.replay.difference import Difference
+    from shoe_ctl.replay.input_replay import GameOverrides, read_overrides
+    from shoe_ctl.replay.replay import Replay
+    from shoe_ctl.replay.wire_replay import RecordedSessions
 else:
     __getattr__ = lazy_names(
         __name__,

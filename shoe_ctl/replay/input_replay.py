@@ -23,11 +23,10 @@ from shoe_ctl.journal.batch import Batch, Counters
 from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
 from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, from_bytes
-
-from .difference import ENDS, OPENED, Difference, first_difference, text
 
 
 class Handler(Protocol):

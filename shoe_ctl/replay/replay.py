@@ -16,10 +16,9 @@ from shoe_ctl.journal.codec import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.records import Record
-
-from .difference import Difference, Differences, Rounds
-from .input_replay import FromSnapshot, H, InputReplay
-from .wire_replay import SessionOf, WireReplay
+from shoe_ctl.replay.difference import Difference, Differences, Rounds
+from shoe_ctl.replay.input_replay import FromSnapshot, H, InputReplay
+from shoe_ctl.replay.wire_replay import SessionOf, WireReplay
 
 _INPUTS = (Kind.META, Kind.SNAPSHOT, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 _WIRE = (Kind.CONNECTION, Kind.WIRE, Kind.CALLS)

@@ -28,10 +28,16 @@ from shoe_ctl.journal.codec import (
     Wire,
 )
 from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import Difference, first_difference, text
+from shoe_ctl.replay.wire_resync import (
+    OTHER,
+    SHOE_INPUT,
+    UNRECORDED,
+    UNSAID,
+    PartialConnection,
+    RecordedRead,
+)
 from shoe_ctl.table.inputs import FAULT_IN_SHOE_INPUT, Fault, ShoeSaid, from_bytes, to_bytes
-
-from .difference import Difference, first_difference, text
-from .wire_resync import OTHER, SHOE_INPUT, UNRECORDED, UNSAID, PartialConnection, RecordedRead
 
 VerdictOf = Callable[[int], ShoeEvent | None]
 """Returns what was recorded of the frame whose first byte stands here; None for nothing."""

@@ -36,9 +36,8 @@ from firmware_proto.session import ReceivedEvent
 from shoe_ctl.history.recorder import shoe_input
 from shoe_ctl.journal.codec import Call, Direction, Kind, Snapshot, Wire
 from shoe_ctl.records import Record
+from shoe_ctl.replay.difference import Difference, text
 from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
-
-from .difference import Difference, text
 
 SHOE_INPUT = b'{"input":"shoe"'
 """The first bytes of an input that came from a shoe."""

@@ -15,12 +15,11 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.records import Audience, utc
+from shoe_ctl.table.effects import Answer, Effect, TableEvent
+from shoe_ctl.table.inputs import CommandsRefused, TableCommand
+from shoe_ctl.table.state import FirstAnswer
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
-
-from .effects import Answer, Effect, TableEvent
-from .inputs import CommandsRefused, TableCommand
-from .state import FirstAnswer
-from .turn import Turn
 
 REMEMBERED_COMMANDS = 256
 """How many answers are kept for commands that are repeated: more than an hour of play needs."""

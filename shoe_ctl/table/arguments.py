@@ -13,10 +13,9 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args
 
 import msgspec
 
+from shoe_ctl.table.state import Player
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
-
-from .state import Player
-from .turn import Turn
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 

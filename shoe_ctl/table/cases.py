@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
-from .decisions import step_accepts_event
-from .irregularities import (
+from shoe_ctl.table.decisions import step_accepts_event
+from shoe_ctl.table.irregularities import (
     double_draw,
     draw_order,
     gaps,
@@ -20,15 +20,15 @@ from .irregularities import (
     power_failure,
     unread_cards,
 )
-from .irregularities import halts as halt_causes
-from .irregularities.cutting_card import allows_withdrawal
-from .round import card_check, cards_ahead, early_cards, outcome
-from .round.deal import has_implied_announcements
-from .shoe import arming, card_set, link
-from .shoe import ledger as card_ledger
-from .situations import BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES, situation
-from .state import INITIAL_DEAL
-from .turn import Turn
+from shoe_ctl.table.irregularities import halts as halt_causes
+from shoe_ctl.table.irregularities.cutting_card import allows_withdrawal
+from shoe_ctl.table.round import card_check, cards_ahead, early_cards, outcome
+from shoe_ctl.table.round.deal import has_implied_announcements
+from shoe_ctl.table.shoe import arming, card_set, link
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.situations import BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES, situation
+from shoe_ctl.table.state import INITIAL_DEAL
+from shoe_ctl.table.turn import Turn
 
 CardCase = Literal[
     "card.no_card",

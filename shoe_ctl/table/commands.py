@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.game import Game
-from shoe_ctl.texts.message import Message, message
-
-from . import arguments, consent, decisions, entered_rounds, positions
-from .arguments import (
+from shoe_ctl.table import arguments, consent, decisions, entered_rounds, positions
+from shoe_ctl.table.arguments import (
     ChoiceArgs,
     DeclarationArgs,
     HandName,
@@ -26,15 +24,16 @@ from .arguments import (
     NoArgs,
     shorten,
 )
-from .irregularities import cutting_card, device_reset, unread_cards
-from .irregularities import halts as halt_causes
-from .procedures import withdrawal
-from .round import hands, methods, outcome, reveal, shoe_holder
-from .shoe import card_set, link
-from .shoe import commands as shoe_commands
-from .situations import AFTER_BETS, BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES
-from .turn import Check, Objection, Refuse, Turn, check_nothing, refuse
-from .wagers import commands as wager_commands
+from shoe_ctl.table.irregularities import cutting_card, device_reset, unread_cards
+from shoe_ctl.table.irregularities import halts as halt_causes
+from shoe_ctl.table.procedures import withdrawal
+from shoe_ctl.table.round import hands, methods, outcome, reveal, shoe_holder
+from shoe_ctl.table.shoe import card_set, link
+from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.situations import AFTER_BETS, BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES
+from shoe_ctl.table.turn import Check, Objection, Refuse, Turn, check_nothing, refuse
+from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.texts.message import Message, message
 
 Action = Callable[[Turn], None]
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from shoe_ctl.table import positions
+from shoe_ctl.table.inputs import SecondPerson
+from shoe_ctl.table.turn import Objection, Turn
 from shoe_ctl.texts.message import message
-
-from . import positions
-from .inputs import SecondPerson
-from .turn import Objection, Turn
 
 
 def normalize_name(name: str) -> str:

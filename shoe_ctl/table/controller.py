@@ -17,13 +17,11 @@ from transitions import Event, EventData, Machine, MachineError, Transition
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Hello
 from shoe_ctl.games.game import Game
-from shoe_ctl.texts.message import Message, message
-
-from . import answers, commands, status, transitions
-from .answers import sentence
-from .cases import find_case
-from .effects import Answer, Effect, WakeAt
-from .inputs import (
+from shoe_ctl.table import answers, commands, status, transitions
+from shoe_ctl.table.answers import sentence
+from shoe_ctl.table.cases import find_case
+from shoe_ctl.table.effects import Answer, Effect, WakeAt
+from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
@@ -40,19 +38,20 @@ from .inputs import (
     TableCommand,
     Tick,
 )
-from .irregularities import power_failure
-from .irregularities.catalog import PROCEDURES
-from .procedures import stack
-from .procedures.procedure import Procedure
-from .round import entitlement
-from .round.reveal import is_result_awaited
-from .settings import TableSettings
-from .shoe import arming, link
-from .shoe import commands as shoe_commands
-from .situations import STATES, TO_THE_OUTCOME
-from .state import TableState, phase
-from .transitions import Line, lines
-from .turn import TableView, Turn
+from shoe_ctl.table.irregularities import power_failure
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.procedure import Procedure
+from shoe_ctl.table.round import entitlement
+from shoe_ctl.table.round.reveal import is_result_awaited
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.shoe import arming, link
+from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
+from shoe_ctl.table.state import TableState, phase
+from shoe_ctl.table.transitions import Line, lines
+from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 _TRIGGERS = {
     LinkUp: "link_up",

@@ -14,23 +14,31 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.records import utc
+from shoe_ctl.table import arguments, consent, positions
+from shoe_ctl.table.inputs import StorageRestored
+from shoe_ctl.table.irregularities import pending_card, rulings, unread_cards
+from shoe_ctl.table.procedures import stack, withdrawal
+from shoe_ctl.table.procedures.procedure import (
+    OUTAGE,
+    REVIEW,
+    VOID,
+    Accepts,
+    Choice,
+    Declared,
+    End,
+    never,
+)
+from shoe_ctl.table.procedures.shared import check_can_resume
+from shoe_ctl.table.procedures.stack import has_storage_outage, is_paused
+from shoe_ctl.table.round import cards_ahead, outcome, reconstruct, reveal
+from shoe_ctl.table.shoe import card_set, link
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import TableState
+from shoe_ctl.table.turn import Cause, Objection, Turn, not_taken
+from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers.declared import RECORDED, check_recorded, record_declared
 from shoe_ctl.texts.message import Message, message
-
-from . import arguments, consent, positions
-from .inputs import StorageRestored
-from .irregularities import pending_card, rulings, unread_cards
-from .procedures import stack, withdrawal
-from .procedures.procedure import OUTAGE, REVIEW, VOID, Accepts, Choice, Declared, End, never
-from .procedures.shared import check_can_resume
-from .procedures.stack import has_storage_outage, is_paused
-from .round import cards_ahead, outcome, reconstruct, reveal
-from .shoe import card_set, link
-from .shoe import ledger as card_ledger
-from .situations import CARDS_OUT
-from .state import TableState
-from .turn import Cause, Objection, Turn, not_taken
-from .wagers import commands as wager_commands
-from .wagers.declared import RECORDED, check_recorded, record_declared
 
 # The open step. Conditions.
 

@@ -6,9 +6,9 @@ Must not know: anything that the tables do not say.
 
 from __future__ import annotations
 
-from .commands import COMMANDS
-from .situations import SITUATIONS, STATES
-from .transitions import ALWAYS, BY_CARDS, RESUME, ROUND, SHOE
+from shoe_ctl.table.commands import COMMANDS
+from shoe_ctl.table.situations import SITUATIONS, STATES
+from shoe_ctl.table.transitions import ALWAYS, BY_CARDS, RESUME, ROUND, SHOE
 
 _HEAD = """# The ten states of a table
 

@@ -15,20 +15,19 @@ import msgspec
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.records import Audience
+from shoe_ctl.table import arguments
+from shoe_ctl.table.effects import TableEvent
+from shoe_ctl.table.procedures import stack, withdrawal
+from shoe_ctl.table.round import card_entry, outcome, pulls, reveal
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import link, unplaced
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import INITIAL_DEAL, DealtCard, SettledRound, TableState, UnplacedCard
+from shoe_ctl.table.turn import Cause, Objection, Turn
+from shoe_ctl.table.wagers.money import json_amount
+from shoe_ctl.table.wagers.settlement import SettlementLine, line_data, settle_all
 from shoe_ctl.texts.message import Message, message
-
-from . import arguments
-from .effects import TableEvent
-from .procedures import stack, withdrawal
-from .round import card_entry, outcome, pulls, reveal
-from .round import deal as dealing
-from .shoe import ledger as card_ledger
-from .shoe import link, unplaced
-from .situations import CARDS_OUT
-from .state import INITIAL_DEAL, DealtCard, SettledRound, TableState, UnplacedCard
-from .turn import Cause, Objection, Turn
-from .wagers.money import json_amount
-from .wagers.settlement import SettlementLine, line_data, settle_all
 
 HANDS = ("player", "banker")
 """Both hands."""

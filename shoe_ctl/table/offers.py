@@ -10,13 +10,12 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
+from shoe_ctl.table import arguments, decisions, turn
+from shoe_ctl.table.commands import COMMANDS, Command
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.procedure import Choice
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message
-
-from . import arguments, decisions, turn
-from .commands import COMMANDS, Command
-from .procedures import stack
-from .procedures.procedure import Choice
-from .turn import TableView, Turn
 
 
 class Offer(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from .wagers.limits import TableLimits
+from shoe_ctl.table.wagers.limits import TableLimits
 
 HLGA = frozenset({"Paiza Club", "Ruby Room"})
 """The high-limit gaming areas (the definition of HLGA in every table game)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .state import Halt
+from shoe_ctl.table.state import Halt
 
 STATES = (
     "no_shoe", "idle", "betting", "closed", "dealing", "revealing", "drawing", "resolved",

@@ -14,10 +14,9 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
+from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.wagers.types import Scope, Wagers
 from shoe_ctl.texts.message import Message, message
-
-from .effects import Answer
-from .wagers.types import Scope, Wagers
 
 # Commands to the shoe.
 

@@ -12,24 +12,31 @@ from typing import Any
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
+from shoe_ctl.table import offers, situations, undelivered
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.irregularities.power_failure import REFER
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.procedure import Procedure
+from shoe_ctl.table.procedures.shared import ALIGN_FIRST
+from shoe_ctl.table.round import entitlement
+from shoe_ctl.table.round.reveal import is_result_awaited
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.shoe import arming, link
+from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.state import (
+    DealtCard,
+    Halt,
+    OpenIrregularity,
+    Player,
+    Round,
+    TableState,
+    next_slot,
+)
+from shoe_ctl.table.turn import TableView
+from shoe_ctl.table.wagers import settlement
+from shoe_ctl.table.wagers.settlement import settle_all
+from shoe_ctl.table.wagers.types import Wager
 from shoe_ctl.texts.message import Message, message
-
-from . import offers, situations, undelivered
-from .irregularities.catalog import PROCEDURES
-from .irregularities.power_failure import REFER
-from .procedures import stack
-from .procedures.procedure import Procedure
-from .procedures.shared import ALIGN_FIRST
-from .round import entitlement
-from .round.reveal import is_result_awaited
-from .settings import TableSettings
-from .shoe import arming, link
-from .shoe import commands as shoe_commands
-from .state import DealtCard, Halt, OpenIrregularity, Player, Round, TableState, next_slot
-from .turn import TableView
-from .wagers import settlement
-from .wagers.settlement import settle_all
-from .wagers.types import Wager
 
 HANDS = ("player", "banker")
 

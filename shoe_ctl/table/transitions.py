@@ -16,18 +16,18 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from . import answers, decisions, undelivered
-from .cases import CASES, CHECKS, list_cases, take_turn
-from .commands import command_rows
-from .decisions import (
+from shoe_ctl.table import answers, decisions, undelivered
+from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
+from shoe_ctl.table.commands import command_rows
+from shoe_ctl.table.decisions import (
     apply_choice,
     apply_shoe_event,
     raise_declared,
     resume_play,
     void_insufficient_cards,
 )
-from .entered_rounds import enter_round
-from .irregularities import (
+from shoe_ctl.table.entered_rounds import enter_round
+from shoe_ctl.table.irregularities import (
     differential,
     double_draw,
     draw_order,
@@ -38,22 +38,27 @@ from .irregularities import (
     unread_cards,
     wrong_cards,
 )
-from .irregularities import halts as halt_causes
-from .irregularities.cutting_card import offer_withdrawal
-from .irregularities.device_reset import place_cards_drawn_before
-from .irregularities.double_draw import raise_double_draw
-from .irregularities.halts import halt
-from .irregularities.overdraw import place_due_card, record_unarmed_draw
-from .irregularities.rulings import answer_cards_kept, answer_cards_replaced
-from .round import cards_ahead, early_cards, outcome
-from .round.cards_ahead import deal_card_set_aside
-from .round.deal import close_bets, deal_card, measure_differential_after_card, open_round
-from .round.early_cards import begin_with_opening_cards, deal_opening_cards
-from .round.outcome import announce_outcome, end_round
-from .round.reveal import advance_round, call_for_third_card, reveal_face_up_cards
-from .shoe import arming, card_set, link
-from .shoe import ledger as card_ledger
-from .shoe.card_set import (
+from shoe_ctl.table.irregularities import halts as halt_causes
+from shoe_ctl.table.irregularities.cutting_card import offer_withdrawal
+from shoe_ctl.table.irregularities.device_reset import place_cards_drawn_before
+from shoe_ctl.table.irregularities.double_draw import raise_double_draw
+from shoe_ctl.table.irregularities.halts import halt
+from shoe_ctl.table.irregularities.overdraw import place_due_card, record_unarmed_draw
+from shoe_ctl.table.irregularities.rulings import answer_cards_kept, answer_cards_replaced
+from shoe_ctl.table.round import cards_ahead, early_cards, outcome
+from shoe_ctl.table.round.cards_ahead import deal_card_set_aside
+from shoe_ctl.table.round.deal import (
+    close_bets,
+    deal_card,
+    measure_differential_after_card,
+    open_round,
+)
+from shoe_ctl.table.round.early_cards import begin_with_opening_cards, deal_opening_cards
+from shoe_ctl.table.round.outcome import announce_outcome, end_round
+from shoe_ctl.table.round.reveal import advance_round, call_for_third_card, reveal_face_up_cards
+from shoe_ctl.table.shoe import arming, card_set, link
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe.card_set import (
     admit_pending_set,
     admit_unnamed_set,
     announce_shoe_change,
@@ -64,12 +69,12 @@ from .shoe.card_set import (
     remove_shoe,
     set_aside_opening_cards,
 )
-from .shoe.ledger import detect_empty_shoe, note_status
-from .shoe.link import lose_alignment
-from .situations import LEFT_FOR_A_HALT, SITUATIONS, STATES, situation
-from .state import phase
-from .turn import Turn
-from .wagers.commands import apply_wager, measure_differential
+from shoe_ctl.table.shoe.ledger import detect_empty_shoe, note_status
+from shoe_ctl.table.shoe.link import lose_alignment
+from shoe_ctl.table.situations import LEFT_FOR_A_HALT, SITUATIONS, STATES, situation
+from shoe_ctl.table.state import phase
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers.commands import apply_wager, measure_differential
 
 Action = Callable[[Turn], None]
 Condition = Callable[[Turn], bool]

@@ -20,16 +20,23 @@ from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.records import Audience
+from shoe_ctl.table.effects import Answer, Effect, TableEvent
+from shoe_ctl.table.inputs import Happened, Input, ShoeSaid, TableCommand
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.state import (
+    BEGUN_BY_A_CARD,
+    DEALT_IN,
+    Halt,
+    OpenIrregularity,
+    Round,
+    Shoe,
+    TableState,
+)
+from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.message import Message, message
 
-from .effects import Answer, Effect, TableEvent
-from .inputs import Happened, Input, ShoeSaid, TableCommand
-from .settings import TableSettings
-from .state import BEGUN_BY_A_CARD, DEALT_IN, Halt, OpenIrregularity, Round, Shoe, TableState
-from .wagers.limits import WagerRules
-
 if TYPE_CHECKING:
-    from .procedures.procedure import Procedure
+    from shoe_ctl.table.procedures.procedure import Procedure
 
 
 class Cause(NamedTuple):

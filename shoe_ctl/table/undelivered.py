@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from .inputs import DeliveryParked, DeliveryTaken
-from .state import TableState, UndeliveredEvents
-from .turn import Turn
+from shoe_ctl.table.inputs import DeliveryParked, DeliveryTaken
+from shoe_ctl.table.state import TableState, UndeliveredEvents
+from shoe_ctl.table.turn import Turn
 
 MOST_WAITING = 1000
 """For each sink the last so many events can be offered again; older ones stay in the journal."""

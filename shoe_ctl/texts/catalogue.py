@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from .message import Message, is_message
+from shoe_ctl.texts.message import Message, is_message
 
 LANGUAGES: Mapping[str, str] = {"en": "english", "zh": "chinese"}
 """Language → its module."""

@@ -46,20 +46,20 @@ class Port(Protocol):
         """Bytes lost because a host that has the port open does not read."""
 
     def start(self, wire: Wire) -> None:
-        """Plugs the port in.
+        """Plug the port in.
 
         Raises:
             simulators.errors.PortFault: it cannot be made.
         """
 
     def write(self, data: bytes) -> None:
-        """Sends, or keeps for a slow reader, or loses: without a host every byte is lost."""
+        """Send, keep for a slow reader, or lose: without a host every byte is lost."""
 
     def close(self) -> None:
-        """Pulls the plug: the host sees a hang-up, the name goes away."""
+        """Pull the plug: the host sees a hang-up, the name goes away."""
 
     def reopen(self) -> None:
-        """Plugs it in again under the same name; raises like ``start``."""
+        """Plug it in again under the same name; raises like ``start``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class TcpAt:
 
 
 def parse(text: str) -> PtyAt | TcpAt:
-    """The ``--port`` value ``pty[:LINK]`` or ``tcp:HOST:PORT``.
+    """Parse the ``--port`` value ``pty[:LINK]`` or ``tcp:HOST:PORT``.
 
     Raises:
         simulators.errors.WrongUsage: anything else.

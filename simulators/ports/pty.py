@@ -20,41 +20,29 @@ from pathlib import Path
 
 from simulators.errors import PortFault
 from simulators.ports.port import Wire
-from simulators.ports.stream import Stream
+from simulators.ports.stream import StreamPort
 
 LOOK_EVERY_S = 0.01
 """A pty does not tell its master that a slave opens it: the hang-up mark is looked at."""
 
 
-class PtyPort:
+class PtyPort(StreamPort):
     """Each time a host opens the slave is one connection; needs a running loop to start."""
 
     def __init__(self, link: str) -> None:
+        super().__init__()
         self._link = Path(link)
         self._master: int | None = None
         self._slave_name = ""
-        self._stream: Stream | None = None
         self._look: asyncio.TimerHandle | None = None
-        self._wire: Wire | None = None
-        self._overrun = 0
 
     @property
     def address(self) -> str:
         """The link."""
         return str(self._link)
 
-    @property
-    def pending(self) -> int:
-        """Bytes beyond what the kernel holds for the host."""
-        return 0 if self._stream is None else self._stream.pending
-
-    @property
-    def overrun(self) -> int:
-        """Bytes lost because a host has the port open and does not read."""
-        return self._overrun + (0 if self._stream is None else self._stream.overrun)
-
     def start(self, wire: Wire) -> None:
-        """Makes the pty and its link.
+        """Make the pty and its link.
 
         Raises:
             simulators.errors.PortFault: no pty is left, or the link cannot be made.
@@ -78,13 +66,8 @@ class PtyPort:
         self._master = master
         self._watch_for_host()
 
-    def write(self, data: bytes) -> None:
-        """See ``Port.write``."""
-        if self._stream is not None:
-            self._stream.write(data)
-
     def close(self) -> None:
-        """Pulls the plug; doing it twice is harmless."""
+        """Pull the plug; doing it twice is harmless."""
         if self._master is None:
             return
         if self._look is not None:
@@ -98,12 +81,12 @@ class PtyPort:
             self._wire.closed()
 
     def reopen(self) -> None:
-        """Plugs in again: a new pty, under the same link."""
+        """Plug in again: a new pty, under the same link."""
         if self._master is None and self._wire is not None:
             self.start(self._wire)
 
     def _watch_for_host(self) -> None:
-        """Looks for a host; the slave was open once, so the master shows whether it is now."""
+        """Look for a host; the slave was open once, so the master shows whether it is now."""
         self._look = None
         if self._master is None:
             return
@@ -113,14 +96,7 @@ class PtyPort:
             self._look = self._loop.call_later(LOOK_EVERY_S, self._watch_for_host)
             return
         if self._wire is not None:
-            self._stream = Stream(
-                self._loop,
-                self._master,
-                received=self._wire.received,
-                hung_up=self._host_gone,
-                drained=self._wire.drained,
-            )
-            self._wire.opened()
+            self._begin_stream(self._wire, self._master, self._host_gone, self._loop)
 
     def _host_gone(self) -> None:
         self._end_stream()
@@ -129,14 +105,6 @@ class PtyPort:
             self._wire.closed()
         if self._look is None:
             self._watch_for_host()
-
-    def _end_stream(self) -> bool:
-        stream, self._stream = self._stream, None
-        if stream is None:
-            return False
-        self._overrun += stream.overrun
-        stream.stop()
-        return True
 
     def _forget_unread(self) -> None:
         """The kernel would hand the next host what the last one left unread."""
@@ -161,7 +129,7 @@ class PtyPort:
             raise PortFault(f"cannot make the link {self._link}: {error.strerror}") from None
 
     def _is_taken(self) -> bool:
-        """Whether something is there that no killed shoe left behind.
+        """Return whether something is there that no killed shoe left behind.
 
         A pty that was made after the link is another program's: the number was given out again.
         """

@@ -1,7 +1,7 @@
 """A descriptor served by the loop: reads as bytes come, writes what fits, never blocks.
 
-In: a non-blocking descriptor. Out: bytes read, the hang-up, and what was lost to a slow reader.
-Must not know: whether it is a pty or a socket, what the bytes mean.
+In: a non-blocking descriptor. Out: bytes read, the hang-up, and what was lost to a slow reader;
+what ports over descriptors have in common. Must not know: what the bytes mean.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+
+from simulators.ports.port import Wire
 
 LIMIT = 64 * 1024
 """Bytes kept for a host that does not read; beyond it, whole writes are lost."""
@@ -44,7 +46,7 @@ class Stream:
         return len(self._waiting)
 
     def write(self, data: bytes) -> None:
-        """Writes what fits and keeps the rest; a write that would exceed LIMIT is lost whole."""
+        """Write what fits and keep the rest; a write that would exceed LIMIT is lost whole."""
         if not self._running or not data:
             return
         if len(self._waiting) + len(data) > LIMIT:
@@ -56,7 +58,7 @@ class Stream:
             self._loop.add_writer(self._fd, self._writable)
 
     def stop(self) -> None:
-        """Leaves the descriptor alone; what still waits is lost."""
+        """Leave the descriptor alone; what still waits is lost."""
         if self._running:
             self._running = False
             self._waiting.clear()
@@ -90,4 +92,46 @@ class Stream:
             return False
         except OSError:
             self._waiting.clear()
+        return True
+
+
+class StreamPort:
+    """The part of a ``Port`` that a pty and a TCP server share: its bytes, through a Stream."""
+
+    def __init__(self) -> None:
+        self._wire: Wire | None = None
+        self._stream: Stream | None = None
+        self._overrun = 0
+
+    @property
+    def pending(self) -> int:
+        """Bytes beyond what the kernel holds for the host."""
+        return 0 if self._stream is None else self._stream.pending
+
+    @property
+    def overrun(self) -> int:
+        """Bytes lost because a host has the port open and does not read."""
+        return self._overrun + (0 if self._stream is None else self._stream.overrun)
+
+    def write(self, data: bytes) -> None:
+        """See ``Port.write``."""
+        if self._stream is not None:
+            self._stream.write(data)
+
+    def _begin_stream(
+        self, wire: Wire, fd: int, hung_up: Callable[[], None], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Serve a host that opened the port, and tell the wire of it."""
+        self._stream = Stream(
+            loop, fd, received=wire.received, hung_up=hung_up, drained=wire.drained
+        )
+        wire.opened()
+
+    def _end_stream(self) -> bool:
+        """Stop serving; return whether there was a host."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return False
+        self._overrun += stream.overrun
+        stream.stop()
         return True

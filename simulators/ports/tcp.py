@@ -11,20 +11,18 @@ import socket
 
 from simulators.errors import PortFault
 from simulators.ports.port import Wire
-from simulators.ports.stream import Stream
+from simulators.ports.stream import StreamPort
 
 
-class TcpPort:
+class TcpPort(StreamPort):
     """Needs a running loop to start. With port 0 a free one is taken, and kept over ``reopen``."""
 
     def __init__(self, host: str, port: int) -> None:
+        super().__init__()
         self._host = host
         self._port = port
         self._listener: socket.socket | None = None
         self._peer: socket.socket | None = None
-        self._stream: Stream | None = None
-        self._wire: Wire | None = None
-        self._overrun = 0
 
     @property
     def address(self) -> str:
@@ -32,18 +30,8 @@ class TcpPort:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"tcp://{host}:{self._port}"
 
-    @property
-    def pending(self) -> int:
-        """Bytes beyond what the kernel holds for the host."""
-        return 0 if self._stream is None else self._stream.pending
-
-    @property
-    def overrun(self) -> int:
-        """Bytes lost because a connected host does not read."""
-        return self._overrun + (0 if self._stream is None else self._stream.overrun)
-
     def start(self, wire: Wire) -> None:
-        """Listens.
+        """Listen.
 
         Raises:
             simulators.errors.PortFault: the address cannot be had.
@@ -61,13 +49,8 @@ class TcpPort:
         self._listener = listener
         self._loop.add_reader(listener, self._knocked)
 
-    def write(self, data: bytes) -> None:
-        """See ``Port.write``."""
-        if self._stream is not None:
-            self._stream.write(data)
-
     def close(self) -> None:
-        """Hangs up and stops listening; doing it twice is harmless."""
+        """Hang up and stop listening; doing it twice is harmless."""
         if self._listener is None:
             return
         self._loop.remove_reader(self._listener)
@@ -77,7 +60,7 @@ class TcpPort:
             self._host_gone()
 
     def reopen(self) -> None:
-        """Listens again at the same port."""
+        """Listen again at the same port."""
         if self._listener is None and self._wire is not None:
             self.start(self._wire)
 
@@ -94,20 +77,10 @@ class TcpPort:
         peer.setblocking(False)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._peer = peer
-        self._stream = Stream(
-            self._loop,
-            peer.fileno(),
-            received=self._wire.received,
-            hung_up=self._host_gone,
-            drained=self._wire.drained,
-        )
-        self._wire.opened()
+        self._begin_stream(self._wire, peer.fileno(), self._host_gone, self._loop)
 
     def _host_gone(self) -> None:
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            self._overrun += stream.overrun
-            stream.stop()
+        self._end_stream()
         peer, self._peer = self._peer, None
         if peer is not None:
             peer.close()

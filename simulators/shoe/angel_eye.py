@@ -24,10 +24,9 @@ from firmware_proto.events import (
     Standby,
     Started,
 )
-
-from .judge import Judge, Verdict
-from .model import CardOut, Refused
-from .unarmed import UnarmedDevice
+from simulators.shoe.judge import Judge, Verdict
+from simulators.shoe.model import CardOut, Refused
+from simulators.shoe.unarmed import UnarmedDevice
 
 _UNLOCK, _LOCK = "01", "02"
 

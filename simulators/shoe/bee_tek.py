@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from firmware_proto.commands import HostMessage
 from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent
-
-from .judge import Judge
-from .model import CardOut
-from .unarmed import UnarmedDevice
+from simulators.shoe.judge import Judge
+from simulators.shoe.model import CardOut
+from simulators.shoe.unarmed import UnarmedDevice
 
 NOT_READ = Error(code="E3", text="Card Not Read")
 

@@ -1,4 +1,4 @@
-"""Puts a simulated shoe together: the one place that knows which device a profile needs.
+"""Build a simulated shoe: the only module that knows which device a profile needs.
 
 In: a profile's name, a deck, a seed. Out: a Device with its first set in it, not yet switched on.
 Must not know: ports, clocks, who deals.
@@ -38,13 +38,13 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
     unreadable: frozenset[int] = frozenset(),
     settings: Mapping[str, object] | None = None,
     truth: GroundTruth | None = None,
-    memory: EventLog | None = None,
+    event_log: EventLog | None = None,
     keys: ShoeKeys | None = None,
 ) -> Device:
-    """A shoe of this profile with one set pushed in, without power: ``boot`` switches it on.
+    """Return a shoe of this profile with one set pushed in, without power: ``boot`` switches it on.
 
     ``settings`` are the profile's own, as in ``profiles.Profile.device_session``; ``unreadable``
-    draw numbers are not read by the sensor; ``memory`` is for profiles that can replay, ``keys``
+    draw numbers are not read by the sensor; ``event_log`` is for profiles that can replay, ``keys``
     for those that can prove who they are.
 
     Raises:
@@ -72,7 +72,7 @@ def simulated_shoe(  # noqa: PLR0913 - what a test may choose, each by name
             shoe,
             seen,
             session=session if keys is None else keyed_session,
-            memory=memory,
+            event_log=event_log,
             keys=None if keys is None else keys.keys,
         )
     elif kind.CAPABILITIES.judges:

@@ -113,7 +113,7 @@ class Device(ABC):
         """Time passed."""
 
     def outgoing(self) -> bytes:
-        """Takes the bytes to be sent now."""
+        """Take the bytes to be sent now."""
         return b"" if self._session is None else self._session.outgoing()
 
     # --- hands --------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class Device(ABC):
         self._on_loaded(t)
 
     def draw(self, t: float, *, force: bool = False) -> CardOut | CuttingCardOut:
-        """A hand pulls at the front of the shoe; ``force`` overcomes the bolt.
+        """Let a hand pull at the front of the shoe; ``force`` overcomes the bolt.
 
         Raises:
             simulators.shoe.model.Refused: the bolt holds or the shoe is empty.
@@ -186,7 +186,7 @@ class Device(ABC):
     def _on_key(self, t: float) -> None: ...
 
     def _t_us(self, t: float) -> int:
-        """The shoe's own time: µs since boot, 0 without power (its clock stands)."""
+        """Return the shoe's own time: µs since boot, 0 without power (its clock stands)."""
         return 0 if self._booted_at is None else round((t - self._booted_at) * 1_000_000)
 
     def _send(self, event: ShoeEvent, seq: int, t_us: int, boot_id: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The shoe's event memory: battery-backed, numbered for ever, never overwriting what is unheard.
+"""The shoe's event log: battery-backed, numbered for ever, never overwriting unacknowledged ones.
 
 In: events with the shoe's time, acknowledgements. Out: numbers, what is kept, what was lost.
 Must not know: bytes, connections, cards.
@@ -62,7 +62,7 @@ class EventLog:
         return self.next_seq - 1 - self._acknowledged
 
     def store(self, event: ShoeEvent, *, boot_id: int, t_us: int) -> Stored | None:
-        """Gives the event its number and keeps it.
+        """Give the event its number and keep it.
 
         With even the reserve used up the event itself is lost, counted in ``lost``, and its
         number stays used: a gap takes its place as soon as there is room, and nothing older goes.
@@ -81,7 +81,7 @@ class EventLog:
         return None
 
     def acknowledge(self, through: int) -> Stored | None:
-        """The host has stored everything up to ``through``; a number never given is ignored.
+        """Note that the host has stored all up to ``through``; an unknown number is ignored.
 
         The gap that there is room for now, if events were lost before.
         """
@@ -100,7 +100,7 @@ class EventLog:
         return gap
 
     def unheard(self) -> tuple[Stored, ...]:
-        """What is kept and not acknowledged, oldest first."""
+        """Return what is kept and not acknowledged, oldest first."""
         return tuple(self._kept)
 
     @property

@@ -1,4 +1,4 @@
-"""What physically happened, for tests to compare with: cards in order, rounds as judged here.
+"""The ground truth for tests: what physically happened, cards in order, rounds as judged here.
 
 In: cards as they leave the shoe and where the hand lays them. Out: lists, and JSON lines.
 Must not know: what any shoe said, what the table under test made of it.

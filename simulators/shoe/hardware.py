@@ -1,4 +1,4 @@
-"""What a shoe has beside cards and a bolt: a display, a clock, faults, and commands once done.
+"""The shoe's hardware beside cards and bolt: display, clock, faults, and commands once done.
 
 In: commands of a host, what happens to the shoe. Out: the answer, and what is to be said of it.
 Must not know: bytes, numbers of events, connections.
@@ -57,7 +57,7 @@ class Hardware:
             self.faults.pop(event.code, None)
 
     def do(self, command: ShoeCommand, t: float) -> tuple[Answer, tuple[ShoeEvent, ...]]:
-        """Does a command once: the answer, and the events that come of it."""
+        """Do a command once: the answer, and the events that come of it."""
         known = self._answered.get(command.command_id)
         if known is not None:
             return known, ()

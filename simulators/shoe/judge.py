@@ -1,7 +1,8 @@
-"""The simulators' own judge: points, Table of Play, winner and pairs, written by itself.
+"""The test oracle: points, Table of Play, winner and pairs, written without the controller.
 
 In: cards in the order they were drawn. Out: the place of the next card, and the verdict.
-Must not know: how the controller judges; it is the truth that the controller is held to.
+Must not know: how the controller judges. Tests compare the controller with this module: a rule
+imported from there would hide its own bug.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _PLAYER_STANDS = 6
 
 
 def points(card: Card) -> int:
-    """What the card counts, 0 to 9."""
+    """Return what the card counts, 0 to 9."""
     return _POINTS.get(card.rank.value, 0)
 
 
 def total(cards: list[Card]) -> int:
-    """The hand's total: the right digit of the sum (rule 3.4)."""
+    """Return the hand's total: the right digit of the sum (rule 3.4)."""
     return sum(points(c) for c in cards) % 10
 
 
@@ -92,7 +93,7 @@ class Judge:
         return (BANKER, 3) if _BANKER_ROWS[total(self.banker)][column] == "x" else None
 
     def place(self, card: Card) -> tuple[str, int]:
-        """Lays the card where it is due, and says where.
+        """Lay the card where it is due, and return where.
 
         Raises:
             ValueError: no card is due.

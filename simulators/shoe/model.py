@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 def shuffled(deck: Deck, decks: int, seed: int) -> tuple[Card, ...]:
-    """The cards of ``decks`` decks in the order that this seed has had and will have for ever.
+    """Return the cards of ``decks`` decks in the order of this seed, which never changes.
 
     The decks lie one behind the other in the order of ``deck.cards``; then a Fisher-Yates
     shuffle from the back takes ``int(r * (i + 1))`` with ``r`` from ``random.Random(seed)``.
@@ -53,7 +53,7 @@ class Stacked:
     after: int = 0
 
     def arrange(self, cards: tuple[Card, ...]) -> tuple[Card, ...]:
-        """The shuffled cards and the extra ones, in this order.
+        """Return the shuffled cards and the extra ones, in this order.
 
         Raises:
             ValueError: a card in front that the set does not hold so often.
@@ -95,7 +95,7 @@ class CardSet:
         behind_cut: int = CARDS_BEHIND_CUT,
         stacked: Stacked = AS_SHUFFLED,
     ) -> CardSet:
-        """A set shuffled by ``seed``, the cutting card put before the last ``behind_cut`` cards.
+        """Return a set shuffled by ``seed``, with the cutting card before the last ``behind_cut``.
 
         Raises:
             ValueError: fewer than one deck, more cards behind the cut than there are, or an order
@@ -171,7 +171,7 @@ class Shoe:
         behind_cut: int = CARDS_BEHIND_CUT,
         stacked: Stacked = AS_SHUFFLED,
     ) -> CardSet:
-        """Takes out what is left and pushes in a new set; draws count from 1 again.
+        """Take out what is left and push in a new set; draws count from 1 again.
 
         The cards that a stacked set has in it before its front were drawn from it elsewhere.
 
@@ -190,7 +190,7 @@ class Shoe:
         return cards
 
     def arm(self, number: int) -> None:
-        """Frees the bolt for exactly draw ``number``; the same order twice changes nothing.
+        """Free the bolt for exactly draw ``number``; the same order twice changes nothing.
 
         Raises:
             Refused: it was drawn already, is not the next draw, the shoe is empty or locked
@@ -217,7 +217,7 @@ class Shoe:
             self.armed = None
 
     def push_back(self) -> Card:
-        """The card drawn last is pushed in at the front; drawn anew, it has a number of its own.
+        """Push the card drawn last in at the front; drawn again, it has a new number.
 
         Raises:
             Refused: no card of this set is out.
@@ -232,7 +232,7 @@ class Shoe:
         return card
 
     def draw(self, *, bolted: bool = True) -> CardOut | CuttingCardOut:
-        """A hand pulls what lies at the front. Nothing else lets a card out.
+        """Let a hand pull what lies at the front. Nothing else lets a card out.
 
         With ``bolted`` the bolt holds every card that is not armed; without, it is forced (or
         the shoe has none). The cutting card passes the bolt and leaves the arm as it is.

@@ -59,12 +59,12 @@ class ReferenceDevice(Device):
         truth: GroundTruth,
         *,
         session: Callable[[], DeviceSession],
-        memory: EventLog | None = None,
+        event_log: EventLog | None = None,
         keys: dict[int, bytes] | None = None,
     ) -> None:
         super().__init__(shoe, truth, session=session)
-        self.memory = EventLog() if memory is None else memory
-        self.body = Hardware(keys=keys)
+        self.event_log = EventLog() if event_log is None else event_log
+        self.hardware = Hardware(keys=keys)
         self._greeted = False
         self._lamp: Lamp | None = None
         self._status_due: float | None = None
@@ -101,14 +101,14 @@ class ReferenceDevice(Device):
 
         A fault in error mode lets the bolt fall.
         """
-        self.body.note(event)
-        if self.body.in_error_mode:
+        self.hardware.note(event)
+        if self.hardware.in_error_mode:
             self.shoe.lock()
         self._remember(event, t)
         self._status(t)
 
     def pull_together(self, t: float, count: int = 2, *, order_known: bool) -> list[CardOut]:
-        """A hand pulls several cards as one, past the bolt, and lays them as the rules say.
+        """Let a hand pull several cards as one, past the bolt, and lay them as the rules say.
 
         Raises:
             simulators.shoe.model.Refused: there are not so many.
@@ -124,7 +124,7 @@ class ReferenceDevice(Device):
             else:
                 self.truth.cutting_card(out)
                 self._on_cutting_card(t)
-        self.body.lifetime_draws += count
+        self.hardware.lifetime_draws += count
         seen = tuple(out.seen for out in outs)
         first = outs[0]
         self._remember(
@@ -136,7 +136,7 @@ class ReferenceDevice(Device):
         return outs
 
     def push_back(self, t: float) -> None:
-        """A hand pushes the card drawn last back in.
+        """Let a hand push the card drawn last back in.
 
         Raises:
             simulators.shoe.model.Refused: no card of this set is out.
@@ -156,9 +156,9 @@ class ReferenceDevice(Device):
             case HelloRequest():
                 self._greet(t)
             case Acknowledge(through):
-                self._replay(self.memory.acknowledge(through))
+                self._replay(self.event_log.acknowledge(through))
             case ReplayRequest(first):
-                for stored in self.memory.since(first):
+                for stored in self.event_log.since(first):
                     self._replay(stored)
             case Armed():
                 self._arm(said, t)
@@ -190,7 +190,7 @@ class ReferenceDevice(Device):
             ),
             t,
         )
-        self.body.lifetime_draws += 1
+        self.hardware.lifetime_draws += 1
         self._told_if_empty(t)
         self._status(t)
 
@@ -206,9 +206,9 @@ class ReferenceDevice(Device):
 
     def _arm(self, order: Armed, t: float) -> None:
         try:
-            if self.memory.full:
+            if self.event_log.full:
                 raise Refused("memory full")
-            if self.body.in_error_mode:
+            if self.hardware.in_error_mode:
                 raise Refused("busy")
             self.shoe.arm(order.number)
         except Refused as refusal:
@@ -218,7 +218,7 @@ class ReferenceDevice(Device):
         self._status(t)
 
     def _command(self, command: ShoeCommand, t: float) -> None:
-        answer, events = self.body.do(command, t)
+        answer, events = self.hardware.do(command, t)
         self._say_now(answer, t)
         for event in events:
             self._remember(event, t)
@@ -234,7 +234,7 @@ class ReferenceDevice(Device):
         """Hello, then everything unheard: when asked, and unasked when power comes back."""
         self._greeted = True
         self._hello(t)
-        for stored in self.memory.unheard():
+        for stored in self.event_log.unheard():
             self._replay(stored)
         self._status(t)
 
@@ -250,7 +250,7 @@ class ReferenceDevice(Device):
                 decks=None if cards is None else cards.decks,
                 drawn=self.shoe.drawn,
                 cutting_card_out=self.shoe.cutting_card_out,
-                oldest_seq=self.memory.oldest_seq,
+                oldest_seq=self.event_log.oldest_seq,
                 can_arm=True,
             ),
             t,
@@ -262,7 +262,7 @@ class ReferenceDevice(Device):
             Status(
                 armed=self.shoe.armed,
                 drawn=self.shoe.drawn,
-                unacknowledged=self.memory.unacknowledged,
+                unacknowledged=self.event_log.unacknowledged,
                 locked_by_key=self.shoe.locked_by_key,
             ),
             t,
@@ -273,11 +273,11 @@ class ReferenceDevice(Device):
             self._send_unnumbered(event, t)
 
     def _send_unnumbered(self, event: ShoeEvent, t: float) -> None:
-        self._send(event, self.memory.next_seq, self._t_us(t))
+        self._send(event, self.event_log.next_seq, self._t_us(t))
 
     def _remember(self, event: ShoeEvent, t: float) -> None:
-        stored = self.memory.store(event, boot_id=self.shoe.boot_id, t_us=self._t_us(t))
-        if self.memory.full:
+        stored = self.event_log.store(event, boot_id=self.shoe.boot_id, t_us=self._t_us(t))
+        if self.event_log.full:
             self.shoe.lock()
         self._replay(stored)
 

@@ -7,10 +7,9 @@ Must not know: what such a shoe says of it, who deals, bytes, ports.
 from __future__ import annotations
 
 from firmware_proto.cards import FRENCH52, Card, Deck
-
-from .device import Device, Lamp
-from .judge import Judge, points
-from .model import AS_SHUFFLED, CARDS_BEHIND_CUT, Stacked
+from simulators.shoe.device import Device, Lamp
+from simulators.shoe.judge import Judge, points
+from simulators.shoe.model import AS_SHUFFLED, CARDS_BEHIND_CUT, Stacked
 
 TEN = 10
 """What a ten or a court card counts when it says how many cards are burned."""
@@ -67,11 +66,11 @@ class UnarmedDevice(Device):
 
     @property
     def _deals(self) -> bool:
-        """Whether a card drawn now belongs to the game."""
+        """True if a card drawn now belongs to the game."""
         return self.powered and not self.shoe.locked_by_key
 
     def _place(self) -> str:
-        """A card that is not to be drawn is laid aside."""
+        """Return where the next card is laid: one that is not to be drawn is set aside."""
         return "set_aside" if self.lamp is None else self.lamp.hand
 
     def _await_first_card(self) -> None:
@@ -82,5 +81,5 @@ class UnarmedDevice(Device):
         self._to_burn = self._burned = 0
 
     def _burns_for(self, first: Card) -> None:
-        """The first card says how many are burned."""
+        """Set how many cards are burned: the first card says it."""
         self._to_burn = points(first) or TEN

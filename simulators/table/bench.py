@@ -46,14 +46,14 @@ class Bench(Protocol):
         """The shoe was touched: lets happen what follows at once."""
 
     async def until(self, so: Callable[[], bool], what: str) -> None:
-        """Waits until it is so; ``what`` says in words what is waited for.
+        """Wait until it is so; ``what`` says in words what is waited for.
 
         Raises:
             Stuck: it never is.
         """
 
     async def taken_up(self, cards: int = 0) -> None:
-        """Waits until the host has all that the shoe said, and ``cards`` that were drawn now."""
+        """Wait until the host has all that the shoe said, and ``cards`` that were drawn now."""
 
     def unplug(self) -> None:
         """The shoe's cable comes off."""

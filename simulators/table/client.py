@@ -25,14 +25,14 @@ class Client(Protocol):
     """Asks, and gets an answer."""
 
     async def ask(self, asked: Mapping[str, Any]) -> Answer:
-        """The answer to this.
+        """Return the answer to this.
 
         Raises:
             PortFault: nobody is there, or who is there does not answer.
         """
 
     async def close(self) -> None:
-        """Hangs up; asking again connects again."""
+        """Hang up; asking again connects again."""
 
 
 class SocketClient:
@@ -62,7 +62,7 @@ class SocketClient:
         raise AssertionError("the last try returns or raises")
 
     async def close(self) -> None:
-        """Hangs up."""
+        """Hang up."""
         streams, self._streams = self._streams, None
         if streams is not None:
             streams[1].close()

@@ -40,7 +40,7 @@ class Supply:
     left: int
 
     def push_into(self, device: Device, t: float) -> None:
-        """Takes the next set and pushes it in."""
+        """Take the next set and push it in."""
         device.load(self.deck, self.decks, self.next_seed, t)
         self.next_seed += 1
         self.left -= 1
@@ -73,11 +73,11 @@ class Dealer(ABC):
         return self.supply.left == 0 and self._set_is_over()
 
     def open_table(self, t: float) -> None:
-        """Switches the shoe on."""
+        """Switch the shoe on."""
         self.device.boot(t)
 
     def tick(self, t: float) -> None:
-        """Looks, acts if it is time, and looks again."""
+        """Look, act if it is time, and look again."""
         self._look(t)
         if self._intent is None or self.next_deadline is None or t < self.next_deadline:
             return
@@ -105,14 +105,14 @@ class Dealer(ABC):
         return _Act(lambda t: self.supply.push_into(self.device, t), subject), after_s
 
     def _set_is_over(self) -> bool:
-        """The cutting card's round is finished, or the shoe is empty."""
+        """Return whether the cutting card's round is finished, or the shoe is empty."""
         shoe = self.device.shoe
         out = shoe.cutting_card_out or not shoe.remaining
         return out and self.device.lamp is None and not self.device.truth.round_open
 
     @abstractmethod
     def _wanted(self) -> tuple[_Act, float] | None:
-        """What to do next and how long after it was first wanted, None for nothing."""
+        """Return what to do next and how long after it was first wanted, None for nothing."""
 
 
 class LampDealer(Dealer):
@@ -153,7 +153,7 @@ class JudgeDealer(Dealer):
         self._settled_at: float | None = None
 
     def open_table(self, t: float) -> None:
-        """Waits for a host: what the shoe says when it starts would be lost without one."""
+        """Wait for a host: what the shoe says when it starts would be lost without one."""
 
     def _look(self, t: float) -> None:
         if not self.device.line_open:
@@ -222,7 +222,7 @@ class TellingDealer(JudgeDealer):
         return wanted if untold is None else self._telling(untold)
 
     def _untold(self) -> str | None:
-        """The command for what the table does not know yet, if it is to be told now."""
+        """Return the command for what the table does not know yet, if it is to be told now."""
         shoe = self.device.shoe
         if shoe.cutting_card_out and not self._cutting_card_told:
             return "declare_cutting_card"
@@ -254,7 +254,7 @@ class TellingDealer(JudgeDealer):
 def dealer_for(
     device: Device, supply: Supply, *, pace_s: float, tell: Tell | None = None
 ) -> Dealer:
-    """The dealer that this kind of shoe wants; ``tell`` is for one that cannot speak for itself."""
+    """Return the dealer for this shoe; ``tell`` is for one that cannot speak for itself."""
     if isinstance(device, BeeTekDevice):
         return TellingDealer(device, supply, pace_s=pace_s, tell=tell)
     if isinstance(device, UnarmedDevice):

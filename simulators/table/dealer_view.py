@@ -1,4 +1,4 @@
-"""The round as anyone at the table sees it, and what an ordinary dealer does next.
+"""The dealer's view of a round: what anyone at the table sees, and the next ordinary act.
 
 In: public events, how the table announces and turns cards. Out: the next act, or None to wait.
 Must not know: cards that are not revealed, the controller's rules: the judge is our own.
@@ -69,7 +69,7 @@ class DealerView:
         self._not_passed: set[str] = set(HANDS)
 
     def take(self, told: Told) -> None:
-        """Sees one event."""
+        """See one event."""
         data = told.data
         match told.type:
             case "round.opened":
@@ -113,7 +113,7 @@ class DealerView:
             self._cards, self._totals, self._not_passed = {}, 0, set(HANDS)
 
     def next_act(self, manners: Manners) -> Act | None:
-        """What the dealer does in an ordinary round; None while others have to do something."""
+        """Return the dealer's next act in an ordinary round; None while it is others' turn."""
         if self.halted:
             return None
         if manners.announces and not self._closed:
@@ -137,7 +137,7 @@ class DealerView:
         return Announcement("settle") if self._announced else Announcement("announce_outcome")
 
     def _is_due(self, hand: str) -> bool:
-        """A Player has a wager on the hand, and it was not passed to the highest yet (3.10.2)."""
+        """Return whether a Player has wagered on the hand, and it is not passed yet (3.10.2)."""
         staked = any(wager == hand and amount for wager, amount in self._wagers.values())
         return staked and hand in self._not_passed
 

@@ -41,7 +41,7 @@ class Pattern:
     wanted: tuple[tuple[str, str], ...] = ()
 
     def matches(self, told: Told) -> bool:
-        """Whether this event is the one."""
+        """Return whether this event is the one."""
         if told.type != self.type:
             return False
         got = flat(told.data)
@@ -52,7 +52,7 @@ class Pattern:
 
 
 def pattern(line: str) -> Pattern:
-    """The pattern of this line; a value with a space in it is quoted.
+    """Return the pattern of this line; a value with a space in it is quoted.
 
     Raises:
         ValueError: says what was expected.
@@ -72,7 +72,7 @@ def pattern(line: str) -> Pattern:
 
 
 def flat(data: Mapping[str, Any]) -> dict[str, str]:
-    """An event's data as patterns name it: dotted keys, values as they are written there.
+    """Return an event's data as patterns name it: dotted keys, values as they are written there.
 
     ``null``, ``true`` and ``false`` as in JSON; a list's items with commas between them.
     """
@@ -82,7 +82,7 @@ def flat(data: Mapping[str, Any]) -> dict[str, str]:
 def difference(
     expected: Sequence[Pattern], never: Collection[str], told: Sequence[Told]
 ) -> str | None:
-    """What differs, or None: of the types expected or forbidden, these events and no other."""
+    """Return what differs, or None: of the types expected or forbidden, these events only."""
     listed = {p.type for p in expected} | set(never)
     came = [t for t in told if t.type in listed]
     if len(came) == len(expected) and all(map(Pattern.matches, expected, came)):
@@ -110,7 +110,7 @@ def _pair(key: str, value: str) -> str:
 
 
 def _lines(expected: Sequence[Pattern], came: Sequence[Told]) -> Iterator[str]:
-    """Both lists in one, as alike as they can be laid beside one another."""
+    """Yield both lists in one, as alike as they can be laid beside one another."""
     asked: dict[str, dict[str, None]] = {}
     for wanted in expected:
         asked.setdefault(wanted.type, {}).update(dict.fromkeys(k for k, _ in wanted.wanted))
@@ -130,7 +130,7 @@ def _lines(expected: Sequence[Pattern], came: Sequence[Told]) -> Iterator[str]:
 
 
 def _common(expected: Sequence[Pattern], came: Sequence[Told]) -> list[list[int]]:
-    """How many from here on can be laid beside one another, for every pair of places."""
+    """Return how many from here on can be laid beside one another, for every pair of places."""
     longest = [[0] * (len(came) + 1) for _ in range(len(expected) + 1)]
     for i in range(len(expected) - 1, -1, -1):
         for j in range(len(came) - 1, -1, -1):
@@ -142,7 +142,7 @@ def _common(expected: Sequence[Pattern], came: Sequence[Told]) -> list[list[int]
 
 
 def _shown(told: Told, asked: Collection[str]) -> str:
-    """An event by the keys that the expectation asks of its type, or by its first few."""
+    """Return an event by the keys that the expectation asks of its type, or by its first few."""
     got = flat(told.data)
     keys = [k for k in asked if k in got] or list(got)[:_SHOWN]
     return str(Pattern(told.type, tuple((k, got[k]) for k in keys)))

@@ -27,11 +27,11 @@ class Fields:
         self._place = place
 
     def at(self, key: str) -> str:
-        """The key's full place."""
+        """Return the key's full place."""
         return f"{self._place}.{key}" if self._place else key
 
     def take(self, key: str) -> Any:
-        """The key's value, None where it is not there."""
+        """Return the key's value, None where it is not there."""
         self._known.append(key)
         return self._left.pop(key, None)
 
@@ -42,7 +42,7 @@ class Fields:
             raise Wrong(f"{self.at(key)}: unknown key, expected one of {have}")
 
     def one_of_keys(self, keys: Sequence[str]) -> str:
-        """Which one of these keys is there."""
+        """Return which one of these keys is there."""
         found = [key for key in keys if key in self._left]
         if len(found) != 1:
             have = f"{', '.join(found)}" if found else "none"
@@ -68,7 +68,7 @@ class Fields:
         return value
 
     def choice(self, key: str, choices: Sequence[str], default: str | None = None) -> str:
-        """One of these words."""
+        """Return one of these words."""
         value = self.optional_choice(key, choices)
         if value is None:
             value = default
@@ -77,7 +77,7 @@ class Fields:
         return value
 
     def optional_choice(self, key: str, choices: Sequence[str]) -> str | None:
-        """One of these words, or None where the key is not there."""
+        """Return one of these words, or None where the key is not there."""
         value = self.take(key)
         if value is not None and value not in choices:
             have = ", ".join(choices)
@@ -85,14 +85,14 @@ class Fields:
         return None if value is None else str(value)
 
     def whole(self, key: str, *, at_least: int, at_most: int | None = None) -> int:
-        """A whole number in this range."""
+        """Return a whole number in this range."""
         value = self.optional_whole(key, at_least=at_least, at_most=at_most)
         if value is None:
             raise Wrong(f"{self.at(key)}: missing, expected a whole number")
         return value
 
     def optional_whole(self, key: str, *, at_least: int, at_most: int | None = None) -> int | None:
-        """A whole number in this range, or None where the key is not there."""
+        """Return a whole number in this range, or None where the key is not there."""
         value = self.take(key)
         if value is None:
             return None
@@ -109,7 +109,7 @@ class Fields:
         return bool(value)
 
     def table(self, key: str) -> dict[str, Any]:
-        """A table, empty where the key is not there."""
+        """Return a table, empty where the key is not there."""
         value = self.take(key)
         if value is None:
             return {}
@@ -118,7 +118,7 @@ class Fields:
         return value
 
     def array(self, key: str) -> list[Any]:
-        """An array, empty where the key is not there."""
+        """Return an array, empty where the key is not there."""
         value = self.take(key)
         if value is None:
             return []

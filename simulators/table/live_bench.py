@@ -41,7 +41,7 @@ class Stream:
         self._at = 0
 
     def read(self) -> None:
-        """Takes in what is new; a line that is still being written waits.
+        """Take in what is new; a line that is still being written waits.
 
         Raises:
             PortFault: the file cannot be read.
@@ -119,7 +119,7 @@ class LiveBench:
             raise Stuck(f"{what} did not come in {self._patience_s:g} s")
 
     async def in_time(self, so: Callable[[], bool], limit_s: float) -> bool:
-        """Whether it was so within this time."""
+        """Return whether it was so within this time."""
         end = self.now + limit_s
         while not so():
             if self.now >= end:
@@ -137,7 +137,7 @@ class LiveBench:
         device = self.device
         if isinstance(device, ReferenceDevice):
             await self.until(
-                lambda: not device.connected or not device.memory.unacknowledged,
+                lambda: not device.connected or not device.event_log.unacknowledged,
                 "the host's acknowledgement",
             )
         if not cards or not device.connected:

@@ -1,7 +1,7 @@
-"""What staff tell a daemon of a shoe that cannot speak for itself, over its local socket.
+"""The operator of a shoe that cannot speak for itself: gives its commands at the local socket.
 
-In: commands of a dealer, a client. Out: each said until the table takes it, then the dealer told.
-Must not know: which shoe, when something is to be told, real or simulated cards.
+In: commands of a dealer, a client. Out: each given until the table accepts it; then a call back.
+Must not know: which shoe, when a command is due.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Operator:
         task.add_done_callback(self._telling.discard)
 
     async def close(self) -> None:
-        """Stops telling and hangs up."""
+        """Stop telling and hang up."""
         for task in self._telling:
             task.cancel()
         await asyncio.gather(*self._telling, return_exceptions=True)
@@ -58,7 +58,7 @@ class Operator:
         self._done()
 
     async def _rests(self) -> bool:
-        """The table stands as it stood a moment ago: every card that was drawn has reached it."""
+        """Return whether the table is at rest: every card that was drawn has reached it."""
         before = await self._ask({"request": "status", "table": self._table})
         await asyncio.sleep(REST_S)
         return before == await self._ask({"request": "status", "table": self._table})
@@ -79,7 +79,7 @@ class Operator:
         return answer.get("accepted") is True or "state" not in (answer.get("needs") or {})
 
     async def _ask(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer; None where nobody gives one."""
+        """Return the answer; None where nobody gives one."""
         try:
             return await self._client.ask(asked)
         except PortFault:

@@ -55,7 +55,7 @@ class Scenario:
     def differences(
         self, public: Sequence[Told], restricted: Sequence[Told] | None = None
     ) -> str | None:
-        """What was told otherwise than expected, for a person to read, or None.
+        """Return what was told otherwise than expected, for a person to read, or None.
 
         Without ``restricted`` only the public stream is held to what it says.
         """
@@ -68,18 +68,18 @@ class Scenario:
 
 
 def configured(scenario: Scenario, port: str) -> dict[str, Any]:
-    """The table as a daemon's configuration holds it, with its id and the shoe's port."""
+    """Return the table as a daemon's configuration holds it, with its id and the shoe's port."""
     shoe = {"profile": scenario.profile, **scenario.table.get("shoe", {}), "port": port}
     return {"id": TABLE, **scenario.table, "shoe": shoe}
 
 
 def shipped() -> list[str]:
-    """The names of the scenarios that come with the simulators, in order."""
+    """Return the names of the scenarios that come with the simulators, in order."""
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
 def find(name: str) -> Scenario:
-    """A shipped scenario by its name, or one in a file by its path.
+    """Return a shipped scenario by its name, or one in a file by its path.
 
     Raises:
         WrongUsage: there is none of this name, or the file cannot be read.
@@ -98,7 +98,7 @@ def find(name: str) -> Scenario:
 
 
 def load(path: Path) -> Scenario:
-    """Reads a file.
+    """Read a file.
 
     Raises:
         WrongUsage: it cannot be read.
@@ -115,7 +115,7 @@ def load(path: Path) -> Scenario:
 
 
 def parse(source: bytes, file: str, *, name: str) -> Scenario:
-    """The scenario in these bytes, ``file`` naming them in errors.
+    """Return the scenario in these bytes, ``file`` naming them in errors.
 
     Raises:
         Wrong: they are not a scenario of version 1.
@@ -133,7 +133,7 @@ def parse(source: bytes, file: str, *, name: str) -> Scenario:
 
 
 def of_plain(plain: dict[str, Any], name: str) -> Scenario:
-    """The scenario in these plain values, as a file spells them.
+    """Return the scenario in these plain values, as a file spells them.
 
     Raises:
         Wrong: they are not a scenario of version 1.
@@ -167,7 +167,7 @@ def _scenario(fields: Fields, name: str) -> Scenario:
 
 
 def _profile(table: dict[str, Any]) -> str:
-    """Takes in what a bench has to know of the table; the daemon checks the rest."""
+    """Take in what a bench has to know of the table; the daemon checks the rest."""
     fields = Fields(table, "table")
     fields.text("game")
     shoe = Fields(fields.table("shoe"), "table.shoe")

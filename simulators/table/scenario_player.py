@@ -42,13 +42,13 @@ class StepFailed(Stuck):
 
 
 def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
-    """The scenario's shoe with its cards in it, without power.
+    """Return the scenario's shoe with its cards in it, without power.
 
     Raises:
         WrongUsage: cards that shoes of its profile cannot name.
     """
     setup = scenario.shoe
-    memory = None if setup.memory is None else EventLog(setup.memory, reserve=1)
+    event_log = None if setup.memory is None else EventLog(setup.memory, reserve=1)
     device = simulated_shoe(
         scenario.profile,
         deck=setup.deck.name,
@@ -58,7 +58,7 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
         behind_cut=setup.behind_cut,
         stacked=setup.stacked,
         unreadable=setup.unreadable,
-        memory=memory,
+        event_log=event_log,
     )
     device.shoe.face_up = setup.face_up
     return device
@@ -83,7 +83,7 @@ class ScenarioPlayer:
         self._answers: dict[str, dict[str, Any]] = {}
 
     async def play(self) -> None:
-        """Switches the shoe on and takes every step.
+        """Switch the shoe on and take every step.
 
         Raises:
             StepFailed: a step cannot be taken.
@@ -291,7 +291,7 @@ class ScenarioPlayer:
                 await self._say(Say(command=act.command, args=act.args))
 
     async def _deal(self) -> None:
-        """Draws one card and looks whether the table took it: dealt, or halted over it."""
+        """Draw one card and look whether the table took it: dealt, or halted over it."""
         dealt = self._told("round.card_dealt")
         await self._draw(Draw(1))
         await self._bench.until(
@@ -337,7 +337,7 @@ class ScenarioPlayer:
     # --- the public stream --------------------------------------------------------------------
 
     def _look(self) -> int:
-        """Sees what is new in the stream; how long it is."""
+        """See what is new in the stream; how long it is."""
         public = self._bench.public
         for told in public[self._viewed :]:
             self._view.take(told)
@@ -348,7 +348,7 @@ class ScenarioPlayer:
         await self._bench.until(lambda: self._look() > seen, what)
 
     def _came(self, wanted: Pattern) -> bool:
-        """Whether it came since the last time that something was waited for."""
+        """Return whether it came since the last time that something was waited for."""
         self._look()
         public = self._bench.public
         for at in range(self._waited, len(public)):
@@ -365,12 +365,12 @@ class ScenarioPlayer:
         return sum(told.type == kind for told in self._bench.public)
 
     async def _connected(self, times: int) -> None:
-        """Waits until shoe and table both know of so many connections."""
+        """Wait until shoe and table both know of so many connections."""
         await self._until_told("shoe.connected", times)
         await self._host_at_port(times)
 
     async def _host_at_port(self, times: int) -> None:
-        """Waits until the shoe knows of so many connections."""
+        """Wait until the shoe knows of so many connections."""
         await self._bench.until(lambda: self._bench.connections >= times, "the host at the port")
         await self._bench.taken_up()
 
@@ -379,7 +379,7 @@ class ScenarioPlayer:
 
 
 def _error(answer: Mapping[str, Any]) -> str | None:
-    """Why a command was refused, in words."""
+    """Return why a command was refused, in words."""
     error = answer.get("error")
     return None if error is None else str(error["text"])
 
@@ -396,7 +396,7 @@ def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
 
 
 def step_words(step: Step) -> str:
-    """The step as one says it at a table."""
+    """Return the step as one says it at a table."""
     match step:
         case Say():
             args = "".join(f" {key}={value}" for key, value in step.args.items())

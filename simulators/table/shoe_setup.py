@@ -40,7 +40,7 @@ class ShoeSetup:
 
     @classmethod
     def read(cls, fields: Fields) -> ShoeSetup:
-        """The setup that these keys describe; takes all of them.
+        """Read the setup that these keys describe, and take all of them.
 
         Raises:
             Wrong: says key and what was expected.

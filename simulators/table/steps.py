@@ -109,7 +109,7 @@ Step = Draw | Say | Play | Wait | ShoeDoes | HostDoes | NewShoe | ShoeJudges
 
 
 def step(given: object, place: str) -> Step:
-    """The step that this table of a file describes; ``place`` names it in errors.
+    """Return the step that this table of a file describes; ``place`` names it in errors.
 
     Raises:
         Wrong: says key and what was expected.
@@ -152,7 +152,7 @@ def _say(fields: Fields, verb: str) -> Step:
 
 
 def _wager(fields: Fields, verb: str) -> Step:
-    """A Player's chips: the command that enters what they do."""
+    """Return a Player's chips: the command that enters what they do."""
     act = fields.choice("act", ACTS, ACTS[0])
     args: dict[str, Any] = {
         "player": fields.text("player"),

@@ -21,8 +21,8 @@ TORN_CARD = '''"""A card is torn (``torn_card``). No document speaks of it: it i
 
 from shoe_ctl.texts.message import message
 
-from ..procedures.procedure import Declared, Procedure
-from ..procedures.shared import end_play_on, end_set_aside, end_void, ruling_step
+from shoe_ctl.table.procedures.procedure import Declared, Procedure
+from shoe_ctl.table.procedures.shared import end_play_on, end_set_aside, end_void, ruling_step
 
 TORN_CARD = Procedure(
     "torn_card",

@@ -120,7 +120,7 @@ class World:
             seed=seeds.getrandbits(32),
             device_id=DEVICE,
             truth=GroundTruth(self._seen),
-            memory=self.memory,
+            event_log=self.memory,
         )
         self._supply = Supply(DECKS[deck], DECKS_IN_SHOE, seeds.getrandbits(32), MOST_SETS)
         pace_s = HAND_S if plan.profile == "reference" else UNARMED_HAND_S

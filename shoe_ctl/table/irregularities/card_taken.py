@@ -17,11 +17,18 @@ from collections import Counter
 from typing import Any, Literal
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.texts.message import Message, message
-
-from ..arguments import ChoiceArgs, DeclarationArgs, require_args
-from ..procedures.procedure import DECIDES, Accepts, Choice, Declared, End, Procedure, Step
-from ..procedures.shared import (
+from shoe_ctl.table.arguments import ChoiceArgs, DeclarationArgs, require_args
+from shoe_ctl.table.irregularities.double_draw import ORDERED, choices_of_first_card
+from shoe_ctl.table.procedures.procedure import (
+    DECIDES,
+    Accepts,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+)
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     align,
@@ -32,13 +39,13 @@ from ..procedures.shared import (
     require_new_cards,
     update_data,
 )
-from ..procedures.withdrawal import window_step
-from ..round import card_entry, cards_ahead, hands, pulls, reveal
-from ..round import deal as dealing
-from ..shoe import ledger as card_ledger
-from ..state import ASIDE, DealtCard, Round, TableState
-from ..turn import Objection, TableView, Turn
-from .double_draw import ORDERED, choices_of_first_card
+from shoe_ctl.table.procedures.withdrawal import window_step
+from shoe_ctl.table.round import card_entry, cards_ahead, hands, pulls, reveal
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import ASIDE, DealtCard, Round, TableState
+from shoe_ctl.table.turn import Objection, TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 CARD_TAKEN_KEY = "card_taken"
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}

@@ -15,8 +15,7 @@ from importlib import import_module
 from types import ModuleType
 
 from shoe_ctl.games.irregularity_ends import ENDS
-
-from ..procedures.procedure import OUTAGE, REVIEW, Procedure
+from shoe_ctl.table.procedures.procedure import OUTAGE, REVIEW, Procedure
 
 
 def collect(modules: Iterable[ModuleType]) -> dict[str, Procedure]:

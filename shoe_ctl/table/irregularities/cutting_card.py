@@ -9,12 +9,11 @@ Must not know: how the card is found, how many rounds follow it.
 
 from __future__ import annotations
 
+from shoe_ctl.table.procedures import stack, withdrawal
+from shoe_ctl.table.procedures.procedure import Choice, End, Procedure, Step
+from shoe_ctl.table.procedures.withdrawal import window_step
+from shoe_ctl.table.turn import Cause, Turn
 from shoe_ctl.texts.message import message
-
-from ..procedures import stack, withdrawal
-from ..procedures.procedure import Choice, End, Procedure, Step
-from ..procedures.withdrawal import window_step
-from ..turn import Cause, Turn
 
 CUTTING_CARD_KEY = "cutting_card"
 

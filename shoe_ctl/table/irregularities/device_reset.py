@@ -12,9 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.events import Hello, ResetDone
-from shoe_ctl.texts.message import Message, message
-
-from ..procedures.procedure import (
+from shoe_ctl.table.procedures.procedure import (
     DECIDES,
     Accepts,
     Choice,
@@ -26,7 +24,7 @@ from ..procedures.procedure import (
     both,
     is_not,
 )
-from ..procedures.shared import (
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     check_no_unplaced_cards,
@@ -34,16 +32,17 @@ from ..procedures.shared import (
     end_void,
     update_data,
 )
-from ..procedures.withdrawal import has_window, window_step
-from ..round import deal as dealing
-from ..round import hands
-from ..shoe import card_set, unplaced
-from ..shoe import commands as shoe_commands
-from ..shoe.commands import check_send
-from ..situations import CARDS_OUT
-from ..state import CardOnTable, Hands
-from ..turn import TableView, Turn
-from ..wagers import commands as wager_commands
+from shoe_ctl.table.procedures.withdrawal import has_window, window_step
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.round import hands
+from shoe_ctl.table.shoe import card_set, unplaced
+from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.shoe.commands import check_send
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import CardOnTable, Hands
+from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.texts.message import Message, message
 
 DEVICE_RESET_KEY = "device_reset"
 

@@ -15,12 +15,19 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.texts.message import Message, message
-
-from .. import arguments
-from ..arguments import ChoiceArgs, Name
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, is_not
-from ..procedures.shared import (
+from shoe_ctl.table import arguments
+from shoe_ctl.table.arguments import ChoiceArgs, Name
+from shoe_ctl.table.irregularities.halts import HALTS
+from shoe_ctl.table.procedures.procedure import (
+    DECIDES,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+    is_not,
+)
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     check_has_held_cards,
@@ -29,13 +36,13 @@ from ..procedures.shared import (
     end_void,
     set_cards_aside,
 )
-from ..procedures.stack import go_to, raise_irregularity
-from ..turn import TableView, Turn
-from ..wagers import commands as wager_commands
-from ..wagers import differential
-from ..wagers.differential import Differential, WagerRoom
-from ..wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, WagerRequest
-from .halts import HALTS
+from shoe_ctl.table.procedures.stack import go_to, raise_irregularity
+from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import differential
+from shoe_ctl.table.wagers.differential import Differential, WagerRoom
+from shoe_ctl.table.wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, WagerRequest
+from shoe_ctl.texts.message import Message, message
 
 DIFFERENTIAL_KEY = "table_differential"
 

@@ -17,11 +17,10 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
-from shoe_ctl.texts.message import Message, message
-
-from ..arguments import DeclarationArgs
-from ..procedures import stack, withdrawal
-from ..procedures.card_choices import (
+from shoe_ctl.table.arguments import DeclarationArgs
+from shoe_ctl.table.irregularities.draw_order import exchange_cards
+from shoe_ctl.table.procedures import stack, withdrawal
+from shoe_ctl.table.procedures.card_choices import (
     ENTER,
     NAME_CARD,
     PLACE,
@@ -30,8 +29,17 @@ from ..procedures.card_choices import (
     first_missing_draw,
     placed_draws,
 )
-from ..procedures.procedure import VOID, Choice, Declared, End, Procedure, Step, both, is_not
-from ..procedures.shared import (
+from shoe_ctl.table.procedures.procedure import (
+    VOID,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+    both,
+    is_not,
+)
+from shoe_ctl.table.procedures.shared import (
     ALIGN_FIRST,
     CALL_VOID,
     GO_ON,
@@ -44,15 +52,15 @@ from ..procedures.shared import (
     end_void,
     update_data,
 )
-from ..procedures.stack import raise_irregularity
-from ..procedures.withdrawal import has_window, window_step
-from ..round import card_check, reconstruct
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..situations import CARDS_OUT
-from ..state import CardOnTable, subject_of_draw
-from ..turn import Cause, TableView, Turn
-from .draw_order import exchange_cards
+from shoe_ctl.table.procedures.stack import raise_irregularity
+from shoe_ctl.table.procedures.withdrawal import has_window, window_step
+from shoe_ctl.table.round import card_check, reconstruct
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import CardOnTable, subject_of_draw
+from shoe_ctl.table.turn import Cause, TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 DOUBLE_DRAW_KEY = "double_draw"
 

@@ -16,13 +16,12 @@ from typing import Literal
 import msgspec
 
 from firmware_proto.events import CardPushedBack, Error
-from shoe_ctl.texts.message import Message, message
-
-from ..arguments import ChoiceArgs, require_args
-from ..procedures import stack
-from ..procedures.card_choices import PLACE
-from ..procedures.procedure import Choice, Declared, End, Procedure, Step, is_not
-from ..procedures.shared import (
+from shoe_ctl.table.arguments import ChoiceArgs, require_args
+from shoe_ctl.table.irregularities import pending_card
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.card_choices import PLACE
+from shoe_ctl.table.procedures.procedure import Choice, Declared, End, Procedure, Step, is_not
+from shoe_ctl.table.procedures.shared import (
     ALIGN_FIRST,
     CALL_VOID,
     GO_ON,
@@ -38,14 +37,14 @@ from ..procedures.shared import (
     end_void,
     is_halted_with_cards_out,
 )
-from ..procedures.stack import resolve_returned_card
-from ..round import reconstruct
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..situations import CARDS_OUT
-from ..state import CardOnTable, DealtCard, OpenIrregularity, subject_of_draw
-from ..turn import Cause, TableView, Turn
-from . import pending_card
+from shoe_ctl.table.procedures.stack import resolve_returned_card
+from shoe_ctl.table.round import reconstruct
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import CardOnTable, DealtCard, OpenIrregularity, subject_of_draw
+from shoe_ctl.table.turn import Cause, TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 ORDER_ALTERED_KEY = "order_altered"
 

@@ -12,11 +12,10 @@ Must not know: why the link was lost.
 from __future__ import annotations
 
 from firmware_proto.events import Gap, Hello, Status
-from shoe_ctl.texts.message import Message, message
-
-from ..procedures.card_choices import ENTER, PLACE
-from ..procedures.procedure import Accepts, Choice, End, Procedure, Step, is_not
-from ..procedures.shared import (
+from shoe_ctl.table.irregularities import unread_cards
+from shoe_ctl.table.procedures.card_choices import ENTER, PLACE
+from shoe_ctl.table.procedures.procedure import Accepts, Choice, End, Procedure, Step, is_not
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     LAY_ASIDE,
@@ -30,15 +29,15 @@ from ..procedures.shared import (
     end_void,
     update_data,
 )
-from ..procedures.stack import raise_irregularity, resolve_returned_card
-from ..round import deal as dealing
-from ..round import reconstruct
-from ..shoe import card_set
-from ..shoe import ledger as card_ledger
-from ..shoe.ledger import COUNTS_DIFFER
-from ..state import INITIAL_DEAL
-from ..turn import Cause, TableView, Turn
-from . import unread_cards
+from shoe_ctl.table.procedures.stack import raise_irregularity, resolve_returned_card
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.round import reconstruct
+from shoe_ctl.table.shoe import card_set
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe.ledger import COUNTS_DIFFER
+from shoe_ctl.table.state import INITIAL_DEAL
+from shoe_ctl.table.turn import Cause, TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 # Detection
 

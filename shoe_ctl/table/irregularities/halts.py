@@ -25,16 +25,15 @@ from firmware_proto.events import (
     UnknownFirmware,
     Warned,
 )
+from shoe_ctl.table.inputs import Fault, Restarted
+from shoe_ctl.table.irregularities import pending_card
+from shoe_ctl.table.procedures.stack import is_paused, raise_irregularity
+from shoe_ctl.table.round import card_check
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.turn import Cause, Turn
 from shoe_ctl.texts.message import message
-
-from ..inputs import Fault, Restarted
-from ..procedures.stack import is_paused, raise_irregularity
-from ..round import card_check
-from ..round import deal as dealing
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..turn import Cause, Turn
-from . import pending_card
 
 HALTS: Mapping[str, Cause] = {
     # The link and the power.

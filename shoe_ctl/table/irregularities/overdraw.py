@@ -15,25 +15,30 @@ Must not know: which card it is.
 from __future__ import annotations
 
 from firmware_proto.events import Error
-from shoe_ctl.texts.message import Message, message
-
-from ..inputs import ShoeSaid
-from ..procedures import stack
-from ..procedures.procedure import DECIDES, Choice, End, Procedure, Step
-from ..procedures.shared import (
+from shoe_ctl.table.inputs import ShoeSaid
+from shoe_ctl.table.irregularities import halts as halt_causes
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.procedure import DECIDES, Choice, End, Procedure, Step
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     RULED_BY_AUTHORITY,
     check_no_unplaced_cards,
     end_set_aside,
     end_void,
 )
-from ..round import card_check, early_cards, reconstruct, reveal
-from ..shoe import card_set, link
-from ..shoe import commands as shoe_commands
-from ..situations import TO_THE_OUTCOME
-from ..state import INITIAL_DEAL, OpenIrregularity, UnplacedCard, pending_cards, subject_of_draw
-from ..turn import Cause, TableView, Turn
-from . import halts as halt_causes
+from shoe_ctl.table.round import card_check, early_cards, reconstruct, reveal
+from shoe_ctl.table.shoe import card_set, link
+from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.situations import TO_THE_OUTCOME
+from shoe_ctl.table.state import (
+    INITIAL_DEAL,
+    OpenIrregularity,
+    UnplacedCard,
+    pending_cards,
+    subject_of_draw,
+)
+from shoe_ctl.table.turn import Cause, TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 OVERDRAW_KEY = "overdraw"
 

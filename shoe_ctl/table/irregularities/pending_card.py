@@ -9,13 +9,13 @@ Must not know: what halted the table, how that is decided.
 
 from __future__ import annotations
 
-from ..round import card_check, cards_ahead, reconstruct
-from ..round import deal as dealing
-from ..shoe import arming, unplaced
-from ..shoe import ledger as card_ledger
-from ..state import ASIDE, is_drawn_ahead, next_slot
-from ..turn import Turn
-from . import rulings
+from shoe_ctl.table.irregularities import rulings
+from shoe_ctl.table.round import card_check, cards_ahead, reconstruct
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import arming, unplaced
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import ASIDE, is_drawn_ahead, next_slot
+from shoe_ctl.table.turn import Turn
 
 # Detection
 

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from shoe_ctl.texts.message import Message, message
-
-from ..arguments import (
+from shoe_ctl.table.arguments import (
     ChoiceArgs,
     DeclarationArgs,
     HandToPlayer,
@@ -26,8 +24,18 @@ from ..arguments import (
     find_player,
     require_args,
 )
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, both, is_not
-from ..procedures.shared import (
+from shoe_ctl.table.irregularities import card_taken
+from shoe_ctl.table.procedures.procedure import (
+    DECIDES,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+    both,
+    is_not,
+)
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     LAY_ASIDE,
@@ -39,12 +47,12 @@ from ..procedures.shared import (
     end_void,
     require_new_cards,
 )
-from ..round import entitlement, hands, reveal, shoe_holder
-from ..shoe import card_set
-from ..situations import CARDS_OUT
-from ..state import DealtCard, next_slot
-from ..turn import TableView, Turn
-from . import card_taken
+from shoe_ctl.table.round import entitlement, hands, reveal, shoe_holder
+from shoe_ctl.table.shoe import card_set
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import DealtCard, next_slot
+from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 _RULINGS = (GO_ON, LAY_ASIDE, CALL_VOID)
 """The choices of whoever decides, at each step."""

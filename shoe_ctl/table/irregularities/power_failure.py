@@ -20,12 +20,10 @@ from typing import Any
 import msgspec
 
 from firmware_proto.events import Hello
-from shoe_ctl.texts.message import Message, message
-
-from ..inputs import Restarted
-from ..procedures import stack
-from ..procedures.procedure import Choice, Declared, End, Procedure, Step
-from ..procedures.shared import (
+from shoe_ctl.table.inputs import Restarted
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.procedure import Choice, Declared, End, Procedure, Step
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     PLAY_ON,
@@ -35,13 +33,19 @@ from ..procedures.shared import (
     end_play_on,
     end_void,
 )
-from ..procedures.withdrawal import close_window, decided_wagers, has_window, window_step
-from ..round import hands, reconstruct, reveal
-from ..round.card_check import LATE_CARD_KEYS
-from ..shoe import ledger as card_ledger
-from ..situations import TO_THE_OUTCOME
-from ..state import OpenIrregularity
-from ..turn import TableView, Turn
+from shoe_ctl.table.procedures.withdrawal import (
+    close_window,
+    decided_wagers,
+    has_window,
+    window_step,
+)
+from shoe_ctl.table.round import hands, reconstruct, reveal
+from shoe_ctl.table.round.card_check import LATE_CARD_KEYS
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.situations import TO_THE_OUTCOME
+from shoe_ctl.table.state import OpenIrregularity
+from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 POWER_FAILURE_KEY = "power_failure"
 _CITES_RULING = (POWER_FAILURE_KEY, "ruled")

@@ -13,12 +13,18 @@ from __future__ import annotations
 
 from firmware_proto.cards import card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
-from shoe_ctl.texts.message import Message, message
-
-from ..arguments import require_args
-from ..procedures import stack
-from ..procedures.procedure import DECIDES, Choice, Declared, End, Procedure, Step, is_not
-from ..procedures.shared import (
+from shoe_ctl.table.arguments import require_args
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.procedure import (
+    DECIDES,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+    is_not,
+)
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     RULED_BY_AUTHORITY,
@@ -29,11 +35,12 @@ from ..procedures.shared import (
     end_void,
     ruling_step,
 )
-from ..round import card_entry, reconstruct, reveal
-from ..round import deal as dealing
-from ..shoe import card_set
-from ..state import OpenIrregularity, pending_cards
-from ..turn import Cause, TableView, Turn
+from shoe_ctl.table.round import card_entry, reconstruct, reveal
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import card_set
+from shoe_ctl.table.state import OpenIrregularity, pending_cards
+from shoe_ctl.table.turn import Cause, TableView, Turn
+from shoe_ctl.texts.message import Message, message
 
 # Result disagrees, result missing: conditions
 

@@ -14,14 +14,14 @@ Must not know: why a card was not read, who exposes it.
 from __future__ import annotations
 
 from firmware_proto.events import Error
-from shoe_ctl.texts.message import Message, message
-
-from .. import state
-from ..arguments import require_args
-from ..procedures import stack
-from ..procedures.card_choices import NAME_CARD, enter_seen_card, unread_slot
-from ..procedures.procedure import Accepts, Choice, End, Procedure, Step
-from ..procedures.shared import (
+from shoe_ctl.table import state
+from shoe_ctl.table.arguments import require_args
+from shoe_ctl.table.irregularities.double_draw import DOUBLE_DRAW_KEY, NAMING_STEP
+from shoe_ctl.table.irregularities.halts import may_hide_card
+from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.procedures.card_choices import NAME_CARD, enter_seen_card, unread_slot
+from shoe_ctl.table.procedures.procedure import Accepts, Choice, End, Procedure, Step
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     LAY_ASIDE,
     check_has_held_cards,
@@ -30,13 +30,18 @@ from ..procedures.shared import (
     end_set_aside,
     end_void,
 )
-from ..round import card_check, pulls, reconstruct, reveal
-from ..round import deal as dealing
-from ..round.reveal import ExposedCards, advance_round, cards_to_expose, expose, is_dealt_face_up
-from ..state import DealtCard, OpenIrregularity
-from ..turn import Cause, Turn
-from .double_draw import DOUBLE_DRAW_KEY, NAMING_STEP
-from .halts import may_hide_card
+from shoe_ctl.table.round import card_check, pulls, reconstruct, reveal
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.round.reveal import (
+    ExposedCards,
+    advance_round,
+    cards_to_expose,
+    expose,
+    is_dealt_face_up,
+)
+from shoe_ctl.table.state import DealtCard, OpenIrregularity
+from shoe_ctl.table.turn import Cause, Turn
+from shoe_ctl.texts.message import Message, message
 
 MISREAD_KEY = "misread"
 

@@ -12,10 +12,17 @@ Must not know: how a card is found to be foreign.
 
 from __future__ import annotations
 
-from shoe_ctl.texts.message import Message, message
-
-from ..procedures.procedure import DECIDES, Action, Choice, Declared, End, Procedure, Step
-from ..procedures.shared import (
+from shoe_ctl.table.irregularities.halts import HALTS
+from shoe_ctl.table.procedures.procedure import (
+    DECIDES,
+    Action,
+    Choice,
+    Declared,
+    End,
+    Procedure,
+    Step,
+)
+from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
     INSPECTS,
@@ -31,14 +38,14 @@ from ..procedures.shared import (
     set_cards_aside,
     update_data,
 )
-from ..procedures.stack import raise_irregularity
-from ..round import card_entry, reconstruct
-from ..round import deal as dealing
-from ..shoe import card_set, unplaced
-from ..shoe import ledger as card_ledger
-from ..shoe.card_set import announce_shoe_change
-from ..turn import Turn, check_nothing
-from .halts import HALTS
+from shoe_ctl.table.procedures.stack import raise_irregularity
+from shoe_ctl.table.round import card_entry, reconstruct
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import card_set, unplaced
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe.card_set import announce_shoe_change
+from shoe_ctl.table.turn import Turn, check_nothing
+from shoe_ctl.texts.message import Message, message
 
 _IN_A_ROUND = ("betting", "closed", "dealing", "revealing", "drawing", "resolved", "suspended")
 _WITH_A_SHOE = ("idle", "shoe_change", *_IN_A_ROUND)

@@ -13,17 +13,16 @@ from __future__ import annotations
 from typing import Any
 
 from firmware_proto.cards import card
+from shoe_ctl.table.arguments import require_args
+from shoe_ctl.table.procedures.procedure import Choice
+from shoe_ctl.table.procedures.shared import update_data
+from shoe_ctl.table.round import card_entry, reconstruct, reveal
+from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import require_args
-from ..round import card_entry, reconstruct, reveal
-from ..round import deal as dealing
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..situations import CARDS_OUT
-from ..turn import TableView, Turn
-from .procedure import Choice
-from .shared import update_data
 
 PULLED_DRAWS = "draws"
 """Key of stored data, where the shoe reported several cards as one pull: the numbers of their

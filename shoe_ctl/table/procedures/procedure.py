@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.table.arguments import ChoiceArgs, DeclarationArgs
+from shoe_ctl.table.turn import Check, TableView, Turn, check_nothing
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import ChoiceArgs, DeclarationArgs
-from ..turn import Check, TableView, Turn, check_nothing
 
 Action = Callable[[Turn], None]
 """Changes the table while an input is handled."""

@@ -12,14 +12,13 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.table.procedures.procedure import DECIDES, VOID, Action, Choice, End, Step
+from shoe_ctl.table.shoe import card_set, unplaced
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.situations import CARDS_OUT
+from shoe_ctl.table.state import UnplacedCard, next_slot
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..shoe import card_set, unplaced
-from ..shoe import ledger as card_ledger
-from ..situations import CARDS_OUT
-from ..state import UnplacedCard, next_slot
-from ..turn import TableView, Turn
-from .procedure import DECIDES, VOID, Action, Choice, End, Step
 
 ALIGN_FIRST = message("refused_not_aligned")
 """Why play cannot go on by rule: a person must first say where the shoe stands."""

@@ -15,15 +15,14 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.game import Game
-
-from .. import positions
-from ..inputs import TableCommand
-from ..shoe import unplaced
-from ..state import Halt, OpenIrregularity, TableState
-from ..turn import Cause, TableView, Turn
-from . import withdrawal
-from .procedure import BACK, DECIDES, OUTAGE, VOID, Choice, End, Step
-from .shared import update_current
+from shoe_ctl.table import positions
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.procedures import withdrawal
+from shoe_ctl.table.procedures.procedure import BACK, DECIDES, OUTAGE, VOID, Choice, End, Step
+from shoe_ctl.table.procedures.shared import update_current
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.state import Halt, OpenIrregularity, TableState
+from shoe_ctl.table.turn import Cause, TableView, Turn
 
 # What is open
 

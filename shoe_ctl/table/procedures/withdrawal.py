@@ -16,18 +16,17 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.games.decided import decide
+from shoe_ctl.table.arguments import ChoiceArgs, Name, require_args
+from shoe_ctl.table.procedures.procedure import Choice, Step
+from shoe_ctl.table.procedures.shared import update_current
+from shoe_ctl.table.round import entitlement, hands
+from shoe_ctl.table.state import OpenIrregularity, Window
+from shoe_ctl.table.turn import Objection, TableView, Turn, not_taken
+from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import ledger as wager_ledger
+from shoe_ctl.table.wagers.ledger import WithdrawalRight
+from shoe_ctl.table.wagers.types import Accepted, LedgerAnswer, Refused, Scope, WagerRequest
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import ChoiceArgs, Name, require_args
-from ..round import entitlement, hands
-from ..state import OpenIrregularity, Window
-from ..turn import Objection, TableView, Turn, not_taken
-from ..wagers import commands as wager_commands
-from ..wagers import ledger as wager_ledger
-from ..wagers.ledger import WithdrawalRight
-from ..wagers.types import Accepted, LedgerAnswer, Refused, Scope, WagerRequest
-from .procedure import Choice, Step
-from .shared import update_current
 
 _SCOPES: Mapping[str, Scope] = {
     "any": "any",

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardDrawn
+from shoe_ctl.table.round.entitlement import may_draw
+from shoe_ctl.table.shoe import arming
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import DEALT_IN, INITIAL_DEAL, next_slot
+from shoe_ctl.table.turn import Cause, Turn
 from shoe_ctl.texts.message import message
-
-from ..shoe import arming
-from ..shoe import ledger as card_ledger
-from ..state import DEALT_IN, INITIAL_DEAL, next_slot
-from ..turn import Cause, Turn
-from .entitlement import may_draw
 
 # Which irregularity a card is.
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Literal
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.table import positions
+from shoe_ctl.table.arguments import ChoiceArgs, Name, require_args
+from shoe_ctl.table.round import deal, pulls
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import DealtCard
+from shoe_ctl.table.turn import Objection, Turn
 from shoe_ctl.texts.message import Message, message
-
-from .. import positions
-from ..arguments import ChoiceArgs, Name, require_args
-from ..shoe import ledger as card_ledger
-from ..state import DealtCard
-from ..turn import Objection, Turn
-from . import deal, pulls
 
 # Arguments.
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
-
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..state import ASIDE
-from ..turn import Turn
-from . import card_check, deal, pulls, reveal
+from shoe_ctl.table.round import card_check, deal, pulls, reveal
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.state import ASIDE
+from shoe_ctl.table.turn import Turn
 
 MOST_CARDS_AHEAD = 2
 """A round has at most two cards after its initial deal."""

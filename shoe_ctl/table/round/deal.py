@@ -10,14 +10,13 @@ from __future__ import annotations
 import msgspec
 
 from firmware_proto.cards import Card
+from shoe_ctl.table.round import pulls
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.state import DealtCard, Round, is_drawn_ahead, next_slot
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers import commands as wager_commands
 from shoe_ctl.texts.message import message
-
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..state import DealtCard, Round, is_drawn_ahead, next_slot
-from ..turn import Turn
-from ..wagers import commands as wager_commands
-from . import pulls
 
 # Opening the round and closing the bets.
 

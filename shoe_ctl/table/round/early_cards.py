@@ -8,12 +8,11 @@ Must not know: why it is decided so, which irregularity is open.
 from __future__ import annotations
 
 from firmware_proto.events import CardDrawn, CardOutsideGame, Redesignated
-
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..state import TableState, UnplacedCard, next_slot
-from ..turn import Turn
-from . import card_check, deal, reveal
+from shoe_ctl.table.round import card_check, deal, reveal
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.state import TableState, UnplacedCard, next_slot
+from shoe_ctl.table.turn import Turn
 
 OBJECTED = "set_aside"
 """Stands in ``named_slot`` for the hand of a card to which the shoe objects: it gives it no place

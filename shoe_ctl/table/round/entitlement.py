@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shoe_ctl.games.wagers import Settlement
-
-from ..state import Player, ShoeControl
-from ..wagers.limits import WagerRules
-from ..wagers.settlement import settle_all
-from ..wagers.types import DECLARED_ACTS, Wagers
+from shoe_ctl.table.state import Player, ShoeControl
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.settlement import settle_all
+from shoe_ctl.table.wagers.types import DECLARED_ACTS, Wagers
 
 # A hand's cards.
 

@@ -11,12 +11,18 @@ from collections.abc import Callable
 
 import msgspec
 
+from shoe_ctl.table.arguments import (
+    HandName,
+    HandToAnyone,
+    HandToPlayer,
+    NamedPlayer,
+    find_player,
+    require_args,
+)
+from shoe_ctl.table.round import entitlement
+from shoe_ctl.table.state import HandCustody, Player
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import HandName, HandToAnyone, HandToPlayer, NamedPlayer, find_player, require_args
-from ..state import HandCustody, Player
-from ..turn import TableView, Turn
-from . import entitlement
 
 # Who is to have a hand, and who has it.
 

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoe_ctl.games.game import Game
+from shoe_ctl.table import positions
+from shoe_ctl.table.arguments import NoArgs, require_args
+from shoe_ctl.table.round import shoe_holder
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
-
-from .. import positions
-from ..arguments import NoArgs, require_args
-from ..turn import Turn
-from . import shoe_holder
 
 
 class ChosenMethod(NoArgs, frozen=True, kw_only=True):

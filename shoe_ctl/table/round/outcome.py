@@ -11,14 +11,13 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.wagers import Settlement, WagerResult
+from shoe_ctl.table.round import shoe_holder
+from shoe_ctl.table.round.reveal import is_complete, is_result_awaited
+from shoe_ctl.table.shoe import arming, card_set, unplaced
+from shoe_ctl.table.state import DealtCard, Round, Run, SettledRound, ShoeResult
+from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers import commands as wager_commands
 from shoe_ctl.texts.message import Message, message
-
-from ..shoe import arming, card_set, unplaced
-from ..state import DealtCard, Round, Run, SettledRound, ShoeResult
-from ..turn import Turn
-from ..wagers import commands as wager_commands
-from . import shoe_holder
-from .reveal import is_complete, is_result_awaited
 
 # The shoe's own result.
 

@@ -13,10 +13,9 @@ from collections.abc import Iterable
 import msgspec
 
 from firmware_proto.cards import Card
-
-from ..shoe import ledger as card_ledger
-from ..state import CardOnTable, Pull, TableState
-from ..turn import Turn
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import CardOnTable, Pull, TableState
+from shoe_ctl.table.turn import Turn
 
 # Conditions.
 

@@ -14,11 +14,11 @@ from typing import TypeVar
 import msgspec
 
 from firmware_proto.cards import Card
-
-from ..shoe import ledger as card_ledger
-from ..shoe import unplaced
-from ..situations import TO_THE_OUTCOME
-from ..state import (
+from shoe_ctl.table.round import deal, early_cards, pulls, reveal
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.situations import TO_THE_OUTCOME
+from shoe_ctl.table.state import (
     INITIAL_DEAL,
     CardOnTable,
     DealtCard,
@@ -30,8 +30,7 @@ from ..state import (
     pending_cards,
     phase,
 )
-from ..turn import TableView, Turn
-from . import deal, early_cards, pulls, reveal
+from shoe_ctl.table.turn import TableView, Turn
 
 # Which slot a card takes.
 

@@ -12,13 +12,12 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
+from shoe_ctl.table.arguments import HandName, require_args
+from shoe_ctl.table.round import hands
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import DealtCard, TableState
+from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import HandName, require_args
-from ..shoe import ledger as card_ledger
-from ..state import DealtCard, TableState
-from ..turn import TableView, Turn
-from . import hands
 
 
 class ExposedCards(HandName, frozen=True, kw_only=True):

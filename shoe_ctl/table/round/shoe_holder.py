@@ -12,11 +12,10 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.games.wagers import Settlement
+from shoe_ctl.table.arguments import NamedPlayer, NoArgs, find_player, require_args
+from shoe_ctl.table.round import entitlement
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import NamedPlayer, NoArgs, find_player, require_args
-from ..turn import Turn
-from . import entitlement
 
 
 class ControlEnd(NoArgs, frozen=True, kw_only=True):

@@ -15,10 +15,9 @@ import msgspec
 
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Reply, Status
+from shoe_ctl.table.state import Arming, TableState, next_slot
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..state import Arming, TableState, next_slot
-from ..turn import Turn
 
 # What the shoe should be.
 

@@ -14,13 +14,12 @@ import msgspec
 
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
+from shoe_ctl.table.arguments import Name, NoArgs, require_args
+from shoe_ctl.table.shoe import arming, unplaced
+from shoe_ctl.table.shoe import ledger as card_ledger
+from shoe_ctl.table.state import LoadedSet, Shoe
+from shoe_ctl.table.turn import Cause, Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import Name, NoArgs, require_args
-from ..state import LoadedSet, Shoe
-from ..turn import Cause, Turn
-from . import arming, unplaced
-from . import ledger as card_ledger
 
 # Arguments.
 

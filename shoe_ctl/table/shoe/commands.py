@@ -21,14 +21,13 @@ from firmware_proto.events import (
     SelfTested,
     ShoeEvent,
 )
+from shoe_ctl.table.arguments import NoArgs, require_args
+from shoe_ctl.table.effects import ShoeCommand
+from shoe_ctl.table.inputs import LinkLost, NotTold, Restarted, ShoeSaid, Tick
+from shoe_ctl.table.shoe.link import is_identified, link_lost_reason
+from shoe_ctl.table.state import Command, PendingCommand, TableState
+from shoe_ctl.table.turn import Check, Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..arguments import NoArgs, require_args
-from ..effects import ShoeCommand
-from ..inputs import LinkLost, NotTold, Restarted, ShoeSaid, Tick
-from ..state import Command, PendingCommand, TableState
-from ..turn import Check, Turn
-from .link import is_identified, link_lost_reason
 
 ANSWER_US: Final = 10_000_000
 """A reference shoe answers in milliseconds and reconnects in a second; an Angel Eye has three

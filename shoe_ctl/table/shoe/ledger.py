@@ -13,11 +13,10 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
-
-from ..situations import BEGUN
-from ..state import DealtCard, Shoe, TableState
-from ..turn import TableView, Turn
-from . import unplaced
+from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.situations import BEGUN
+from shoe_ctl.table.state import DealtCard, Shoe, TableState
+from shoe_ctl.table.turn import TableView, Turn
 
 # Conditions.
 

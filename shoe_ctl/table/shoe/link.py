@@ -18,12 +18,19 @@ from firmware_proto.events import (
     Redesignated,
 )
 from shoe_ctl.records import utc
+from shoe_ctl.table.inputs import (
+    LineResumed,
+    LineSuspended,
+    LinkLost,
+    LinkUp,
+    Restarted,
+    ShoeSaid,
+    Tick,
+)
+from shoe_ctl.table.shoe import arming
+from shoe_ctl.table.state import Claim, Refusal, Suspended, TableState
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
-
-from ..inputs import LineResumed, LineSuspended, LinkLost, LinkUp, Restarted, ShoeSaid, Tick
-from ..state import Claim, Refusal, Suspended, TableState
-from ..turn import Turn
-from . import arming
 
 # Who is at the other end.
 

@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import Card
-
-from ..state import CardOnTable, OpenIrregularity, Role, TableState, UnplacedCard
-from ..turn import Turn
+from shoe_ctl.table.state import CardOnTable, OpenIrregularity, Role, TableState, UnplacedCard
+from shoe_ctl.table.turn import Turn
 
 
 def draw_of(card: CardOnTable) -> int:

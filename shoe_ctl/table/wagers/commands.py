@@ -12,18 +12,22 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.wagers import Settlement
-from shoe_ctl.texts.message import Message, message
-
-from .. import arguments
-from ..arguments import Name, NoArgs, explain_bad_args
-from ..effects import Answer
-from ..shoe import link
-from ..turn import Objection, Turn
-from . import differential
-from . import ledger as wager_ledger
-from .limits import WagerRules
-from .settlement import SettlementLine, after_round, line_data, return_all_wagers, settle_all
-from .types import (
+from shoe_ctl.table import arguments
+from shoe_ctl.table.arguments import Name, NoArgs, explain_bad_args
+from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.shoe import link
+from shoe_ctl.table.turn import Objection, Turn
+from shoe_ctl.table.wagers import differential
+from shoe_ctl.table.wagers import ledger as wager_ledger
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.settlement import (
+    SettlementLine,
+    after_round,
+    line_data,
+    return_all_wagers,
+    settle_all,
+)
+from shoe_ctl.table.wagers.types import (
     Accepted,
     AmountRequest,
     LedgerAnswer,
@@ -34,6 +38,7 @@ from .types import (
     WagerRequest,
     Wagers,
 )
+from shoe_ctl.texts.message import Message, message
 
 # Events and refusals.
 

@@ -11,15 +11,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from shoe_ctl.table import arguments
+from shoe_ctl.table.arguments import Name, NoArgs
+from shoe_ctl.table.turn import Objection, Turn
+from shoe_ctl.table.wagers import ledger as wager_ledger
+from shoe_ctl.table.wagers.commands import (
+    accept_wagers,
+    emit_raised,
+    emit_resolved,
+    ledger_actor,
+    needs_of,
+)
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, Wagers
 from shoe_ctl.texts.message import Message, message
-
-from .. import arguments
-from ..arguments import Name, NoArgs
-from ..turn import Objection, Turn
-from . import ledger as wager_ledger
-from .commands import accept_wagers, emit_raised, emit_resolved, ledger_actor, needs_of
-from .limits import WagerRules
-from .types import Accepted, AmountRequest, LedgerAnswer, Refused, Wagers
 
 
 class DeclaredWager(NoArgs, frozen=True, kw_only=True):

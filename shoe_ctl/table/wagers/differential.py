@@ -10,12 +10,24 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.table.wagers import limits
+from shoe_ctl.table.wagers.ledger import (
+    add_stake,
+    amount_in_play,
+    check_remaining,
+    reduce_stake,
+    remove_wager,
+)
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.types import (
+    AmountRequest,
+    LedgerAnswer,
+    Refused,
+    Wager,
+    WagerRequest,
+    Wagers,
+)
 from shoe_ctl.texts.message import message
-
-from . import limits
-from .ledger import add_stake, amount_in_play, check_remaining, reduce_stake, remove_wager
-from .limits import WagerRules
-from .types import AmountRequest, LedgerAnswer, Refused, Wager, WagerRequest, Wagers
 
 Hand = Literal["player", "banker"]
 """A hand that main wagers are on."""

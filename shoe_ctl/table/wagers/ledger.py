@@ -11,11 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from shoe_ctl.texts.message import message
-
-from . import limits
-from .limits import WagerRules
-from .types import (
+from shoe_ctl.table.wagers import limits
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.types import (
     Accepted,
     AmountRequest,
     LedgerAnswer,
@@ -30,6 +28,7 @@ from .types import (
     Wagers,
     with_wager,
 )
+from shoe_ctl.texts.message import message
 
 # Betting opens and closes.
 

@@ -17,10 +17,17 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.game import Game
+from shoe_ctl.table.wagers.money import Currency
+from shoe_ctl.table.wagers.types import (
+    AmountRequest,
+    Refused,
+    Restriction,
+    Wager,
+    WagerActor,
+    WagerRequest,
+    Wagers,
+)
 from shoe_ctl.texts.message import message
-
-from .money import Currency
-from .types import AmountRequest, Refused, Restriction, Wager, WagerActor, WagerRequest, Wagers
 
 Amount = Annotated[int, msgspec.Meta(ge=1)]
 """Minor units, at least one."""

@@ -14,10 +14,9 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe_ctl.games.wagers import Settlement, WagerResult
-
-from .limits import WagerRules
-from .money import json_amount, payout
-from .types import Wager, Wagers
+from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_ctl.table.wagers.money import json_amount, payout
+from shoe_ctl.table.wagers.types import Wager, Wagers
 
 
 class AppliedEnd(NamedTuple):

@@ -76,6 +76,7 @@ def test_the_demo_of_a_scenario_that_expects_something_else_fails_with_the_diffe
         ),
         (("--scenario", "nothing"), 2, "no scenario 'nothing' (have: "),
         (("--scenario", "link_lost_resume"), 2, "'link_lost_resume': is it link_lost_resumes?"),
+        (("--rounds", "few"), 2, "'few' is not a valid whole number"),
         (("--scenario", "nothing.toml"), 2, "nothing.toml: No such file or directory"),
     ],
 )

@@ -192,6 +192,7 @@ def test_serve_listens_on_tcp(start: Start) -> None:
         (["--profile", "reference"], 2, "--port"),
         ([*PTY, "--decks", "11"], 2, "--decks"),
         ([*PTY, "--shoes", "0"], 2, "--shoes"),
+        ([*PTY, "--seed", "some"], 2, "'some' is not a valid whole number"),
         ([*PTY, "--colour", "red"], 2, "--colour"),
         (["--profile", "angel_eye", "--port", "pty", "--deck", "element65"], 2, "element65"),
         (["--profile", "reference", "--port", "pty:/nowhere/at/all"], 3, "/nowhere"),

@@ -50,9 +50,9 @@ class Done:
 
     def __init__(self, device: ReferenceDevice) -> None:
         self.commands: list[ShoeCommand] = []
-        self._answered = device.body._answered
-        self._do = device.body.do
-        device.body.do = self.do  # type: ignore[method-assign]
+        self._answered = device.hardware._answered
+        self._do = device.hardware.do
+        device.hardware.do = self.do  # type: ignore[method-assign]
 
     def do(self, command: ShoeCommand, t: float) -> Any:
         if command.command_id not in self._answered:
@@ -133,12 +133,12 @@ async def test_what_had_no_answer_is_told_again_by_the_next_daemon_and_done_once
                 return done_first(command, t)
 
             assert isinstance(shoe.rig.device, ReferenceDevice)
-            shoe.rig.device.body.do = do_and_pull  # type: ignore[method-assign]
+            shoe.rig.device.hardware.do = do_and_pull  # type: ignore[method-assign]
             assert (await command(daemon, "c1", "test_shoe")).answer.accepted
             async with asyncio.timeout(PATIENCE_S):
                 await pulled.wait()
         assert told.data("shoe.answered") == []
-        shoe.rig.device.body.do = done_first  # type: ignore[method-assign]
+        shoe.rig.device.hardware.do = done_first  # type: ignore[method-assign]
         async with serving(config, told, sees=Audience.RESTRICTED):
             await told.times(1, "shoe.answered")
     assert told.data("shoe.answered")[0]["passed"] is True

@@ -59,7 +59,7 @@ def with_users(patch: pytest.MonkeyPatch, users: list[SocketUser]) -> None:
         asked: SocketConfig = msgspec.structs.replace(config.socket, user=users)
         return msgspec.structs.replace(config, socket=asked)
 
-    patch.setattr(daemon, "configuration", configuration)
+    patch.setattr(daemon, "scenario_config", configuration)
 
 
 async def errors(folder: Path, *steps: str) -> list[str]:

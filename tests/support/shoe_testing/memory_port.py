@@ -69,7 +69,7 @@ class MemoryPort:
         return min((e for e in ends if e is not None), default=None)
 
     def pump(self) -> None:
-        """Lets everything happen that happens now, until nothing moves.
+        """Let everything happen that happens now, until nothing moves.
 
         Raises:
             RuntimeError: the two ends never come to rest.
@@ -86,7 +86,7 @@ class MemoryPort:
         raise RuntimeError("the shoe and its host never come to rest")
 
     def advance(self, seconds: float) -> None:
-        """Moves the time on, stopping at each deadline on the way; pumps at each stop."""
+        """Move the time on, stopping at each deadline on the way; pump at each stop."""
         end = self.t + seconds
         self.pump()
         while (due := self.next_deadline) is not None and due <= end:

@@ -43,9 +43,9 @@ async def test_a_reference_shoe_is_asked_who_it_is_and_told_nothing_else(tmp_pat
     heard = Heard()
     with shoe(PtyPort(str(tmp_path / "shoe")), to_shoe=heard) as rig:
         assert isinstance(rig.device, ReferenceDevice)
-        kept = rig.device.memory.unacknowledged
+        kept = rig.device.event_log.unacknowledged
         found = await diagnosed(target(str(tmp_path / "shoe")))
-        assert rig.device.memory.unacknowledged == kept > 0
+        assert rig.device.event_log.unacknowledged == kept > 0
     assert (found.well, found.cause, found.device_id) == (True, "well", "SH-0042")
     assert "unauthenticated" in found.says
     assert said_by_host(heard.data) == {"hello_request"}

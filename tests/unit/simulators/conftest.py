@@ -128,11 +128,13 @@ def reference_shoe() -> Callable[..., ReferenceDevice]:
         seed: int = 1,
         decks: int = 1,
         deck: str = "french52",
-        memory: EventLog | None = None,
+        event_log: EventLog | None = None,
         unreadable: frozenset[int] = frozenset(),
     ) -> ReferenceDevice:
         shoe = Shoe("SIM-TEST", unreadable=unreadable)
-        device = ReferenceDevice(shoe, GroundTruth(), session=TextDeviceSession, memory=memory)
+        device = ReferenceDevice(
+            shoe, GroundTruth(), session=TextDeviceSession, event_log=event_log
+        )
         device.load(DECKS[deck], decks, seed, 0.0)
         device.boot(0.0)
         return device

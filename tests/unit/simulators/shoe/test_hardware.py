@@ -80,10 +80,10 @@ def bench() -> Bench:
 def test_each_command_is_done_once_and_answered(bench: Bench) -> None:
     done = Reply(accepted=True, command_id=1)
     assert bench.told(Show(1, "NEW SHOE")) == [done]
-    assert bench.device.body.display == "NEW SHOE"
-    bench.device.body.display = "as left"
+    assert bench.device.hardware.display == "NEW SHOE"
+    bench.device.hardware.display = "as left"
     assert bench.told(Show(1, "NEW SHOE")) == [done]
-    assert bench.device.body.display == "as left"
+    assert bench.device.hardware.display == "as left"
     assert bench.turn(3.0) == []
 
 

@@ -160,7 +160,7 @@ def test_the_lamp_shows_what_is_armed_and_goes_dark_with_the_card(reference_shoe
 
 
 def test_a_full_memory_locks_the_shoe_until_the_host_has_stored(reference_shoe: Shoes) -> None:
-    device = reference_shoe(memory=EventLog(capacity=4, reserve=2))
+    device = reference_shoe(event_log=EventLog(capacity=4, reserve=2))
     device.host_opened()
     device.receive(b"hello\narm 1 player 1\n", 1.0)
     device.draw(1.0)
@@ -174,7 +174,7 @@ def test_a_full_memory_locks_the_shoe_until_the_host_has_stored(reference_shoe: 
 def test_what_a_full_memory_lost_is_said_as_a_gap_when_there_is_room(
     reference_shoe: Shoes, said: Said
 ) -> None:
-    device = reference_shoe(memory=EventLog(capacity=4, reserve=2))
+    device = reference_shoe(event_log=EventLog(capacity=4, reserve=2))
     device.host_opened()
     device.receive(b"hello\n", 1.0)
     for _ in range(6):
@@ -247,7 +247,7 @@ def test_a_whole_shoe_is_dealt_as_the_truth_has_it(reference_shoe: Shoes, table:
     assert table.rounds == truth_of(device)
     assert len(table.rounds) > 60
     assert device.shoe.cutting_card_out
-    assert device.memory.unacknowledged == 0
+    assert device.event_log.unacknowledged == 0
     assert port.t == 0.0
 
 
