@@ -6,11 +6,9 @@ In: the click commands, the configuration's types, the table's commands, the err
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,8 @@ from typing import Any
 import click
 import msgspec
 from msgspec.inspect import Field, LiteralType, Type, UnionType, type_info
+
+from shoe_ctl.docstrings import field_docstrings
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -156,15 +156,10 @@ def descriptions(struct: type) -> Mapping[str, str]:
     Raises:
         KeyError: a field has none.
     """
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
-    assert isinstance(body, ast.ClassDef)
-    found: dict[str, str] = {}
-    for field, below in zip(body.body, body.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            text = getattr(getattr(below, "value", None), "value", None)
-            if isinstance(text, str):
-                plain = " ".join(text.split()).replace("``", "`")
-                found[field.target.id] = re.sub(r"[.;] None: ", ". Without it, ", plain)
+    found = {
+        name: re.sub(r"[.;] None: ", ". Without it, ", text.replace("``", "`"))
+        for name, text in field_docstrings(struct).items()
+    }
     missing = [name for name in struct.__struct_fields__ if name not in found]  # type: ignore[attr-defined]
     if missing:
         raise KeyError(f"{struct.__name__}: no docstring below {', '.join(missing)}")
@@ -295,6 +290,16 @@ def _choices() -> str:
     return "\n\n".join(parts)
 
 
+# Events.
+
+
+def events() -> str:
+    """Return the page on the events."""
+    from tools import events_page
+
+    return _page(events_page.TITLE, events_page.body(_table))
+
+
 # Exit codes.
 
 
@@ -347,6 +352,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": cli,
     "commands.md": commands,
     "configuration.md": configuration,
+    "events.md": events,
     "exit-codes.md": exit_codes,
 }
 """Every generated page, by its file's name in ``reference/``."""

@@ -31,6 +31,7 @@ COMMANDS = {
     "replay": "Replay a journal and compare, or report its rounds.",
     "rounds": "List the shoes and rounds of a journal.",
     "run": "Run the daemon: shoes, rounds, journal, outcomes.",
+    "schema": "Print the JSON Schema of the events.",
     "settle": "Settle rounds: what each wager pays.",
     "table": "Send commands to a running daemon's tables.",
     "verify": "Check a journal's hash chain and signatures.",

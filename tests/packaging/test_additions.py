@@ -1,4 +1,4 @@
-"""What a new irregularity and a new command touch: three files of the package each.
+"""What a new irregularity and a new command touch: three or four files of the package each.
 
 In: a copy of the package with one of each added. Out: the files that differ, and a table played at.
 """
@@ -49,6 +49,18 @@ def announce_break(turn: Turn) -> None:
     """Announce that the table rests."""
     turn.emit("table.break_announced", {"minutes": require_args(turn, Break).minutes})
 '''
+
+EVENT = '''class BreakAnnounced(Data, frozen=True, kw_only=True):
+    """The table rests."""
+
+    minutes: int
+    """For how long."""
+
+
+'''
+
+EVENT_LINE = """EventType(name="table.break_announced", data=BreakAnnounced),
+    """
 
 PAGE = '"announce_break": Page(CARDS, "Announce a break.", "minutes=10"),\n    '
 
@@ -145,13 +157,16 @@ def test_an_irregularity_is_its_module_and_a_text_in_each_language(package: Path
     play(package)
 
 
-def test_a_command_is_its_entry_its_action_and_its_page_of_help(package: Path) -> None:
+def test_a_command_is_its_entry_its_action_its_event_and_its_page_of_help(package: Path) -> None:
     insert(package / "table/commands.py", ENTRY, before="    # Wagers. The ledger")
     methods = package / "table/round/methods.py"
     methods.write_text(methods.read_text("utf-8") + ACTION, "utf-8")
     insert(package / "cli/table_pages.py", PAGE, before='"declare_new_shoe"')
+    insert(package / "events/irregularities.py", EVENT, before="class Halted(")
+    insert(package / "events/irregularities.py", EVENT_LINE, before='EventType(name="table.halted"')
     assert changed(package) == {
         "table/commands.py", "table/round/methods.py", "cli/table_pages.py",
+        "events/irregularities.py",
     }  # fmt: skip
     play(package)
 

@@ -160,6 +160,7 @@ async def test_what_a_true_shoe_said_proves_nothing_when_it_is_played_again(
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
+@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 async def test_doctor_asks_the_daemon_that_has_the_port_and_says_what_is_wrong(
     tmp_path: Path,

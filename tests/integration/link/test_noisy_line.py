@@ -103,6 +103,7 @@ OFTEN = ("starts", "endless", "frames of nobody")
 """One of each profile is tried in every run."""
 
 
+@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",

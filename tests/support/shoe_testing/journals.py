@@ -188,14 +188,14 @@ def spoil(path: Path, *statements: str | tuple[str, Sequence[Any]]) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def child(program: str, *arguments: str) -> subprocess.Popen[str]:
-    """Another Python that runs ``program`` that can import ``shoe_testing``."""
+def child(program: str, *arguments: str, stderr: int | None = None) -> subprocess.Popen[str]:
+    """Another Python that can import ``shoe_testing``. Its stderr goes to the test's report."""
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         env=child_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
 

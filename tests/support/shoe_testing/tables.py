@@ -34,6 +34,7 @@ from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts import catalogue
+from shoe_testing.event_check import check_event
 
 DEVICE = "SH-0042"
 SHIFT = "gaming_shift_manager"
@@ -134,7 +135,10 @@ class TableHarness:
         self._state = controller.state
         self.inputs.append(happened)
         self.effects += effects
-        self.events += [e for e in effects if isinstance(e, TableEvent)]
+        emitted = [e for e in effects if isinstance(e, TableEvent)]
+        for event in emitted:
+            check_event(event)
+        self.events += emitted
         self.desires += [e for e in effects if isinstance(e, Armed | Locked)]
         self.step()
         return effects

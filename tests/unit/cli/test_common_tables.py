@@ -55,6 +55,7 @@ def test_no_color_is_honoured(command: str, words: dict[str, list[str]]) -> None
     assert BOX.search(shown.raw) and not COLOUR.search(shown.raw)
 
 
+@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_terminal_and_a_pipe_are_shown_the_same_words(
@@ -65,6 +66,7 @@ def test_a_terminal_and_a_pipe_are_shown_the_same_words(
     assert set(piped) - set(shown) <= {"FAILED:"}
 
 
+@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_pipe_gets_plain_text_of_eighty_columns(
@@ -129,6 +131,7 @@ def test_chinese_names_keep_a_status_within_its_width(words: dict[str, list[str]
     assert all(cell_width(line) <= COLUMNS for line in shown)
 
 
+@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 def test_commands_of_a_status_can_be_copied_from_a_terminal(words: dict[str, list[str]]) -> None:
     shown = on_terminal(*words["status"]).text.splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -19,12 +20,12 @@ from shoe_testing.journals import child, opened, records, stored_round, verified
 
 WRITER = """
 import sys
-from shoe_testing.journals import dealt
+from shoe_testing.journals import stored_round
 from shoe_ctl.journal.store import Store
 store = Store.open(sys.argv[1])
 number = int(sys.argv[2])
 while True:
-    store.commit([dealt(number)])
+    store.commit([stored_round(number)])
     print(number, flush=True)
     number += 1
     store.move_cursor("jsonl:-", number)
@@ -32,7 +33,7 @@ while True:
 
 FULL = """
 import resource, sys
-from shoe_testing.journals import dealt
+from shoe_testing.journals import stored_round
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.store import Store
 store = Store.open(sys.argv[1])
@@ -40,17 +41,17 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 number = 0
 try:
     while True:
-        store.commit([dealt(number)])
+        store.commit([stored_round(number)])
         number += 1
 except JournalError as error:
     print(number, error, sep="\\n")
 try:
-    store.commit([dealt(number)])
+    store.commit([stored_round(number)])
 except JournalError as error:
     print(error)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 try:
-    store.commit([dealt(number)])
+    store.commit([stored_round(number)])
 except JournalError as error:
     print(error)
 store.close()
@@ -96,7 +97,7 @@ def test_a_killed_writer_leaves_every_acknowledged_group_and_no_part_of_another(
 
 def test_a_full_disk_is_told_and_leaves_whole_groups(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    with child(FULL, str(path)) as writer:
+    with child(FULL, str(path), stderr=subprocess.PIPE) as writer:
         out, err = writer.communicate()
     stored, first, then, with_room_again = out.splitlines()
     assert err == ""
@@ -168,7 +169,7 @@ except JournalError as error:
     print(error)
 """
     path = tmp_path / "journal.db"
-    with child(program, str(path)) as writer:
+    with child(program, str(path), stderr=subprocess.PIPE) as writer:
         out, err = writer.communicate()
     assert err == ""
     assert out.startswith(f"journal {path} cannot ")

@@ -7,6 +7,7 @@ import gzip
 import os
 import sqlite3
 import stat
+import subprocess
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -179,7 +180,7 @@ for name in ("new.db", "old.db"):
         folder = Path(name)
         stored(folder / "old.db", [stored_round(1)])
         folder.chmod(0o555)
-        with child(program, name) as other:
+        with child(program, name, stderr=subprocess.PIPE) as other:
             out, err = other.communicate()
         folder.chmod(0o755)
         assert beside(folder / "old.db") == ["old.db", "old.db-head"]
@@ -211,7 +212,7 @@ except JournalError as error:
         for file in (path, log_path(path)):
             file.chmod(0o444)
         path.parent.chmod(0o555)
-        with child(program, str(path)) as other:
+        with child(program, str(path), stderr=subprocess.PIPE) as other:
             out, err = other.communicate()
         path.parent.chmod(0o755)
     assert err == ""

@@ -1,0 +1,65 @@
+"""``shoectl schema``: print the schemas of the events, or the texts of the messages.
+
+In: the name of a type, or none. Out: one JSON document.
+Must not know: how events come about.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+
+import click
+
+from shoe_ctl.errors import UsageError
+from shoe_ctl.events import schema as documents
+from shoe_ctl.events.catalog import EVENTS
+from shoe_ctl.texts.catalogue import LANGUAGES
+
+
+@click.command()
+@click.argument("event_type", metavar="[TYPE]", required=False)
+@click.option("as_asyncapi", "--asyncapi", is_flag=True, help="Print the AsyncAPI 3 document.")
+@click.option(
+    "language",
+    "--messages",
+    type=click.Choice(list(LANGUAGES)),
+    help="Print the texts of all messages in this language.",
+)
+def schema(event_type: str | None, as_asyncapi: bool, language: str | None) -> None:
+    """Print the JSON Schema of the events.
+
+    The document (JSON Schema 2020-12) describes whole events, with their envelope: every type, or
+    the one that is named. Each type has a definition for the public stream and one for the
+    restricted stream. With --asyncapi the same schemas stand in an AsyncAPI 3 document. With
+    --messages the texts of all codes are printed, for programs that show events to people.
+
+    \b
+    Examples:
+      shoectl schema > events.json
+      shoectl schema round.outcome
+      shoectl schema --asyncapi > asyncapi.json
+      shoectl schema --messages zh
+    """  # noqa: D301 - click wants the very character
+    if sum((event_type is not None, as_asyncapi, language is not None)) > 1:
+        raise click.UsageError("Give one of TYPE, --asyncapi and --messages")
+    if language is not None:
+        document = documents.messages(language)
+    elif as_asyncapi:
+        document = documents.asyncapi()
+    else:
+        document = documents.json_schema(None if event_type is None else [_known(event_type)])
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def _known(name: str) -> str:
+    """Return the name of a type.
+
+    Raises:
+        UsageError: there is no such type.
+    """
+    if name in EVENTS:
+        return name
+    close = get_close_matches(name, EVENTS, 1)
+    hint = f"did you mean {close[0]}?" if close else "list them with: shoectl schema"
+    raise UsageError(f"no event type {name}; {hint}")

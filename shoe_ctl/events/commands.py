@@ -1,0 +1,61 @@
+"""Events of commands that were refused, and of events that a sink did not take."""
+
+from __future__ import annotations
+
+from shoe_ctl.events.event_type import Count, Data, EventType, Message, Time
+
+
+class CommandRefused(Data, frozen=True, kw_only=True):
+    """A command was refused."""
+
+    command_id: str
+    """The id of the command."""
+    command: str
+    """The command, as it was given."""
+    error: Message
+    """Why it was refused."""
+
+
+class CommandUnrecorded(Data, frozen=True, kw_only=True):
+    """More commands of a user were refused than are recorded."""
+
+    user: str
+    """The user."""
+    count: Count
+    """How many were refused without a record."""
+    since: Time
+    """Since when."""
+
+
+class Delivery(Data, frozen=True, kw_only=True):
+    """An event that a sink did not take."""
+
+    sink: str
+    """The sink."""
+    event: str
+    """The id of the event."""
+    type: str
+    """The type of the event."""
+
+
+class Parked(Delivery, frozen=True, kw_only=True):
+    """A sink rejected an event, and the event is parked. Restricted only if the sink is."""
+
+
+class Taken(Delivery, frozen=True, kw_only=True):
+    """A sink took a parked event after all. Restricted only if the sink is restricted."""
+
+
+class ParkedDetails(Data, frozen=True, kw_only=True):
+    """Why the event was parked."""
+
+    why: str
+    """Why the sink rejected it, as the sink or the operating system reports it."""
+
+
+EVENTS = (
+    EventType(name="command.refused", data=CommandRefused, audience="restricted"),
+    EventType(name="command.unrecorded", data=CommandUnrecorded, audience="restricted"),
+    EventType(name="delivery.parked", data=Parked, adds=(ParkedDetails,), audience="either"),
+    EventType(name="delivery.taken", data=Taken, audience="either"),
+)

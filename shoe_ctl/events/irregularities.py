@@ -1,0 +1,333 @@
+"""Events of irregularities, halts, pauses and windows to withdraw wagers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from shoe_ctl.events.event_type import (
+    Argument,
+    Code,
+    Count,
+    Data,
+    Decided,
+    EventType,
+    GivenIfAny,
+    Hand,
+    Index,
+    Message,
+    Rule,
+    Time,
+)
+from shoe_ctl.events.round import OfRound
+
+Slot = Annotated[str, msgspec.Meta(pattern="^[a-z]+( [a-z0-9]+)?$")]
+"""Where a card lies: hand and index, as in ``player 2``, or what it waits as: ``drawn early``."""
+
+
+class Choice(Data, frozen=True, kw_only=True):
+    """What may be decided."""
+
+    choice: Code
+    """Its name, as `decide` takes it."""
+    position: Code
+    """The lowest position that may decide it."""
+    args: list[Code] | UnsetType = UNSET
+    """The names of its arguments, where it takes any."""
+    reason: bool | UnsetType = UNSET
+    """True: a reason must be given."""
+    second_person: bool | UnsetType = UNSET
+    """True: a second person must consent."""
+
+
+class Counts(Data, frozen=True, kw_only=True):
+    """How many cards were drawn from the set."""
+
+    table: Count
+    """As the table counted."""
+    shoe: Count
+    """As the shoe counted."""
+
+
+class Room(Data, frozen=True, kw_only=True):
+    """By how much a wager may change."""
+
+    number: int
+    """The number of the wager in the round."""
+    seat: int
+    """The seat."""
+    wager: Code
+    """The name of the wager."""
+    most: int
+    """The most that it may change by, in minor units."""
+
+
+class Removable(Data, frozen=True, kw_only=True):
+    """A wager that may be removed."""
+
+    number: int
+    """The number of the wager in the round."""
+    seat: int
+    """The seat."""
+    wager: Code
+    """The name of the wager."""
+    amount: int
+    """Its amount, in minor units."""
+
+
+class Differential(Data, frozen=True, kw_only=True):
+    """The totals of both hands, in minor units."""
+
+    player: int
+    """All wagers on the Player hand."""
+    banker: int
+    """All wagers on the Banker hand."""
+    limit: int | None
+    """The most that the two may differ by; null where the table has no such limit."""
+    high: Hand | None
+    """The hand with more on it; null where they do not differ."""
+    excess: int
+    """By how much the difference is over the limit."""
+    decrease: list[Room] | UnsetType = UNSET
+    """The wagers that may be decreased."""
+    increase: list[Room] | UnsetType = UNSET
+    """The wagers that may be increased."""
+    remove: list[Removable] | UnsetType = UNSET
+    """The wagers that may be removed."""
+
+
+class Window(Data, frozen=True, kw_only=True):
+    """A window to withdraw wagers."""
+
+    scope: Literal["any", "all", "remaining"]
+    """What may be withdrawn: any wager, all or none, or all that is not decided yet or none."""
+    rule: Rule
+    """The rule of the window."""
+    seats: list[int] | None
+    """The seats that have not answered; null: the whole table answers as one."""
+
+
+class Facts(Data, frozen=True, kw_only=True):
+    """What the room is shown with a step."""
+
+    rule: Rule | UnsetType = UNSET
+    """The rule that holds at this step, or for the irregularity."""
+    seen: Message | UnsetType | None = UNSET
+    """What was seen; null for an inspection."""
+    prompt: Message | UnsetType = UNSET
+    """What to do now."""
+    choices: list[Choice] | UnsetType = UNSET
+    """What may be decided now."""
+    hand: Hand | UnsetType = UNSET
+    """The hand that it is about."""
+    counts: Counts | UnsetType = UNSET
+    """Both counts of the cards drawn, where they differ."""
+    decided: dict[str, Literal["win", "lose", "push"]] | UnsetType = UNSET
+    """Wagers that are decided already, with their results."""
+    end: Code | UnsetType = UNSET
+    """How it ends by the rules, where the cards on the table decide that."""
+    differential: Differential | UnsetType = UNSET
+    """The totals of both hands."""
+    withdrawal: Window | UnsetType = UNSET
+    """The window to withdraw wagers that is open."""
+    gone: list[Slot] | UnsetType = UNSET
+    """The slots whose cards are away."""
+    first: Literal["upper", "lower"] | UnsetType | None = UNSET
+    """Which of two cards comes first; null while nobody has said."""
+    shoe_was_told: bool | UnsetType = UNSET
+    """True: the shoe got the command to reset itself."""
+
+
+class Raised(Facts, frozen=True, kw_only=True):
+    """Something does not fit, or the rules ask for a decision."""
+
+    key: Code
+    """Which irregularity, as in the game file. `other` where the key would tell a card."""
+    rules: dict[str, Rule] | UnsetType = UNSET
+    """The rule of each of its ends, by the end's name in the game file."""
+    step: Code | UnsetType = UNSET
+    """The step at which it begins, where it takes any."""
+    seat: int | UnsetType = UNSET
+    """The seat of the wager that it is about."""
+    wager: Code | UnsetType = UNSET
+    """The name of that wager."""
+    amount: int | UnsetType = UNSET
+    """The amount of that wager, in minor units."""
+    earlier: bool | UnsetType = UNSET
+    """True: it is about a wager of an earlier round."""
+
+
+class RaisedDetails(Decided, frozen=True, kw_only=True):
+    """Who raised it, and about whom."""
+
+    subject: str | UnsetType = UNSET
+    """Tells it from others with the same key: a slot, a draw or a Player."""
+    player: str | UnsetType = UNSET
+    """The Player of the wager that it is about."""
+    asked: dict[str, Argument] | UnsetType = UNSET
+    """The arguments of the command that was refused, where that raised it."""
+    command_id: str | UnsetType = UNSET
+    """The id of that command."""
+
+
+class Step(Facts, frozen=True, kw_only=True):
+    """The irregularity is at another step: somebody decided, or what was waited for came.
+
+    Also sent where a step is shown again, with other choices.
+    """
+
+    key: Code
+    """Which irregularity, as in `irregularity.raised`."""
+    step: Code
+    """The step."""
+    how: Code | UnsetType = UNSET
+    """How a question was answered."""
+    moved: list[Slot] | UnsetType = UNSET
+    """The slots that cards were moved to or from; `drawn early`: the card that waits as that."""
+
+
+class StepDetails(Decided, frozen=True, kw_only=True):
+    """Who decided, and what it showed."""
+
+    index: Index | UnsetType | None = UNSET
+    """The place in `hand` that the shoe gives a card now."""
+    cards: list[str] | UnsetType = UNSET
+    """The cards that people say are missing."""
+    shoe: Literal["agrees", "differs", "unread"] | UnsetType = UNSET
+    """How that compares with the shoe's readings; `unread`: not all were read."""
+    decks: Literal["agrees", "differs", "unread"] | UnsetType | None = UNSET
+    """How that compares with what the sorted decks lack; null: they were not sorted."""
+    more: Message | UnsetType = UNSET
+    """What was seen at this step."""
+
+
+class Resolved(Data, frozen=True, kw_only=True):
+    """The irregularity ended."""
+
+    key: Code
+    """Which irregularity, as in `irregularity.raised`."""
+    how: Code
+    """How it ended: a choice, or what the rules make of it."""
+    rule: Rule
+    """The rule under which it ended."""
+    seat: int | UnsetType = UNSET
+    """The seat of the wager that it was about."""
+    wager: Code | UnsetType = UNSET
+    """The name of that wager."""
+    amount: int | UnsetType = UNSET
+    """The amount of that wager, in minor units."""
+    earlier: bool | UnsetType = UNSET
+    """True: it was about a wager of an earlier round."""
+
+
+class ResolvedDetails(Decided, frozen=True, kw_only=True):
+    """Who decided, and what became of cards."""
+
+    cards_kept: Count | UnsetType = UNSET
+    """How many cards that were drawn meanwhile are set aside."""
+    player: str | UnsetType = UNSET
+    """The Player of the wager that it was about."""
+
+
+class Halted(Data, frozen=True, kw_only=True):
+    """The table stands still until something is decided."""
+
+    reason: Code
+    """The key of the irregularity or pause; on the public stream `inspection` where the key would
+    tell a card."""
+
+
+class Resumed(Data, frozen=True, kw_only=True):
+    """Play goes on."""
+
+
+class WindowOpened(OfRound, frozen=True, kw_only=True):
+    """A window to withdraw wagers opened."""
+
+    rule: Rule
+    """The rule of the window."""
+    scope: Literal["any", "all", "remaining"]
+    """What may be withdrawn: any wager, all or none, or all that is not decided yet or none."""
+    whose: Literal["table", "players"]
+    """Who answers: the table as one, or each Player."""
+    seats: list[int] | None
+    """The seats that may answer; null: the whole table answers as one."""
+
+
+class WindowClosed(OfRound, frozen=True, kw_only=True):
+    """The window closed, for one Player or for all."""
+
+    rule: Rule
+    """The rule of the window."""
+    answer: Literal["stands", "withdrawn", "void"]
+    """What becomes of the wagers: they stand, were withdrawn, or go back with the round."""
+    whose: Literal["table", "players", "player"]
+    """For whom it closed: the table as one, all Players that have not answered, or one Player."""
+    seats: list[int] | None
+    """Their seats; null: the whole table answered as one."""
+
+
+class WindowPlayers(GivenIfAny, frozen=True, kw_only=True):
+    """Whose window it is."""
+
+    players: list[str] | None
+    """The Players; null: the whole table answers as one."""
+
+
+class ReviewOpened(Data, frozen=True, kw_only=True):
+    """Somebody paused the table for a review.
+
+    Sent again where the table comes back to it from something else.
+    """
+
+
+class ReviewClosed(Data, frozen=True, kw_only=True):
+    """The review is over."""
+
+
+class PauseEnd(Decided, frozen=True, kw_only=True):
+    """Who ended it."""
+
+    cards_kept: Count | UnsetType = UNSET
+    """How many cards that were drawn meanwhile are set aside, where a decision ended it."""
+
+
+class OutageOpened(Data, frozen=True, kw_only=True):
+    """The journal works again after a storage fault; the table waits for *resume*.
+
+    Sent again, without times, where the table comes back to it from something else.
+    """
+
+
+class OutageClosed(Data, frozen=True, kw_only=True):
+    """A person resumed the table after a storage fault."""
+
+
+class Outage(Data, frozen=True, kw_only=True):
+    """When nothing could be stored, and why."""
+
+    since: Time | UnsetType = msgspec.field(name="from", default=UNSET)
+    """When the journal failed."""
+    until: Time | UnsetType = UNSET
+    """When it worked again."""
+    what: str | UnsetType = UNSET
+    """The fault, as the operating system or the database reports it."""
+
+
+EVENTS = (
+    EventType(name="table.halted", data=Halted),
+    EventType(name="table.resumed", data=Resumed),
+    EventType(name="irregularity.raised", data=Raised, adds=(RaisedDetails,), audience="either"),
+    EventType(name="irregularity.step", data=Step, adds=(StepDetails,), audience="either"),
+    EventType(
+        name="irregularity.resolved", data=Resolved, adds=(ResolvedDetails,), audience="either"
+    ),
+    EventType(name="withdrawal.opened", data=WindowOpened, adds=(WindowPlayers,)),
+    EventType(name="withdrawal.closed", data=WindowClosed, adds=(WindowPlayers,)),
+    EventType(name="review.opened", data=ReviewOpened, adds=(Decided,)),
+    EventType(name="review.closed", data=ReviewClosed, adds=(PauseEnd,)),
+    EventType(name="outage.opened", data=OutageOpened, adds=(Outage, Decided)),
+    EventType(name="outage.closed", data=OutageClosed, adds=(Outage, PauseEnd)),
+)

@@ -1,0 +1,268 @@
+"""Documents made from the catalogue: JSON Schema, AsyncAPI and the catalogue of messages.
+
+In: the catalogue. Out: plain values to print as JSON.
+Must not know: who reads them, how they are printed.
+
+The schemas allow keys that they do not name: a later version may add keys to an event, and its
+receivers ignore what they do not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.docstrings import field_docstrings
+from shoe_ctl.events.catalog import EVENTS
+from shoe_ctl.events.event_type import Data, EventType, Time, plain
+from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import language
+
+VERSION = "1"
+"""The version of the contract: it rises where an event changes so that a receiver must follow."""
+
+CONTENT_TYPE = "application/cloudevents+json"
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_ABOUT = (
+    "An event is a CloudEvents 1.0 object. Apply each pair of source and id once; order by the "
+    "number in id; ignore types and keys that you do not know."
+)
+
+_ENVELOPE: Mapping[str, Mapping[str, Any]] = {
+    "specversion": {"const": "1.0", "description": "The version of CloudEvents."},
+    "id": {
+        "type": "string",
+        "pattern": "^.+/[pr][1-9][0-9]*$",
+        "description": "`TABLE/pN` on the public stream, `TABLE/rN` on the restricted stream. N "
+        "counts from 1 for each table and stream, without gaps: a missing number is a missing "
+        "event.",
+    },
+    "source": {
+        "type": "string",
+        "pattern": "^/journal/[0-9a-f]{8}/table/.+$",
+        "description": "The journal and the table. Apply each pair of source and id once.",
+    },
+    "type": {"type": "string", "description": "The type of the event."},
+    "time": {
+        **msgspec.json.schema(Time),
+        "format": "date-time",
+        "description": "When it happened at the table: UTC. It never runs backwards.",
+    },
+    "subject": {
+        "type": ["string", "null"],
+        "description": "The open round, or else the shoe; null or absent where there is neither.",
+    },
+    "data": {"type": "object", "description": "What happened."},
+}
+_REQUIRED = ("specversion", "id", "source", "type", "time", "data")
+
+
+def type_name(event: EventType, audience: Audience) -> str:
+    """Return the name of an event in the documents, as in ``RoundOutcomeRestricted``."""
+    words = "".join(word.capitalize() for word in event.name.replace(".", "_").split("_"))
+    return words if audience is Audience.PUBLIC else f"{words}Restricted"
+
+
+def json_schema(names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return one JSON Schema (2020-12) of these types, of all by default.
+
+    It describes whole events, with their envelope. Each type and stream has a definition of its
+    own, and so has the data of each.
+
+    Raises:
+        KeyError: there is no such type.
+    """
+    events = [EVENTS[name] for name in (EVENTS if names is None else names)]
+    kinds, definitions = _definitions(events, "#/$defs/")
+    return {
+        "$schema": _DIALECT,
+        "$id": f"urn:shoe-ctl:events:v{VERSION}",
+        "title": "Events of shoe-ctl",
+        "description": _ABOUT,
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name, _, _ in kinds],
+        "$defs": definitions,
+    }
+
+
+def asyncapi() -> dict[str, Any]:
+    """Return the AsyncAPI 3 document: the two streams of a table and their messages."""
+    kinds, definitions = _definitions(EVENTS.values(), "#/components/schemas/")
+    channels = {
+        audience.name.lower(): {
+            "address": None,
+            "title": f"The {audience.name.lower()} stream of a table",
+            "description": about,
+            "messages": {
+                name: {"$ref": f"#/components/messages/{name}"}
+                for name, _, of in kinds
+                if of is audience
+            },
+        }
+        for audience, about in _STREAMS.items()
+    }
+    return {
+        "asyncapi": "3.0.0",
+        "info": {"title": "Events of shoe-ctl", "version": VERSION, "description": _ABOUT},
+        "defaultContentType": CONTENT_TYPE,
+        "channels": channels,
+        "operations": {
+            f"send{name.capitalize()}": {
+                "action": "send",
+                "channel": {"$ref": f"#/channels/{name}"},
+                "summary": f"The table sends an event of its {name} stream.",
+            }
+            for name in channels
+        },
+        "components": {
+            "messages": {
+                name: {
+                    "name": event.name,
+                    "title": name,
+                    "summary": _without_links(event.description),
+                    "contentType": CONTENT_TYPE,
+                    "payload": {"$ref": f"#/components/schemas/{name}"},
+                }
+                for name, event, _ in kinds
+            },
+            "schemas": definitions,
+        },
+    }
+
+
+_STREAMS = {
+    Audience.PUBLIC: "What everyone at the table can see. Nothing in it depends on a card before "
+    "it is revealed.",
+    Audience.RESTRICTED: "Everything: each public event again, under another id and with more "
+    "data, and events that are restricted only. It names cards before they are revealed: keep it "
+    "secret.",
+}
+
+
+_TEMPLATES = (
+    "texts: a template for each code. {name} stands for an argument, {name:kind} for its name in "
+    "words[kind], or for the value where that has none; an argument that is a message itself is "
+    "written with its own text. {n:count card cards} is a number with its noun. A list is joined "
+    "with lists[kind], or with lists['']; {names:kind or} joins with lists['or']. A message with "
+    "an argument rule that its template does not write ends as cited says."
+)
+
+
+def messages(name: str) -> dict[str, Any]:
+    """Return the catalogue of messages in this language, one of ``LANGUAGES``.
+
+    With it a receiver writes what people read: the text of each code, and the names of values.
+    """
+    written = language(name)
+    return {
+        "language": name,
+        "about": _TEMPLATES,
+        "texts": dict(written.TEXTS),
+        "words": {kind: dict(words) for kind, words in written.WORDS.items()},
+        "lists": dict(written.LISTS),
+        "cited": written.CITED,
+    }
+
+
+def field_descriptions(event: EventType) -> Mapping[str, str]:
+    """Return the meaning of each field of the event's data, by its key, the restricted ones too."""
+    return {key: text for each in (event.data, *event.adds) for key, text in _meanings(each)}
+
+
+_LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
+
+
+def _without_links(text: str) -> str:
+    """Return a text without the addresses of its links, which are those of the docs."""
+    return _LINK.sub(r"\1", text)
+
+
+def _meanings(of: type[msgspec.Struct]) -> Iterator[tuple[str, str]]:
+    texts = field_docstrings(of)
+    for field in msgspec.structs.fields(of):
+        yield field.encode_name, _without_links(plain(texts[field.name]))
+
+
+Kind = tuple[str, EventType, Audience]
+"""A type of event on one of its streams, with its name in the documents."""
+
+
+def _definitions(
+    events: Iterable[EventType], prefix: str
+) -> tuple[list[Kind], dict[str, dict[str, Any]]]:
+    """Return the types by stream, and the schemas of the events, of their data and its parts."""
+    kinds: list[Kind] = []
+    found: dict[str, dict[str, Any]] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for event in events:
+        for audience in Audience:
+            data = event.public if audience is Audience.PUBLIC else event.restricted
+            if data is None:
+                continue
+            name = type_name(event, audience)
+            kinds.append((name, event, audience))
+            found[name] = _event(event, audience, f"{prefix}{name}Data")
+            found[f"{name}Data"] = _data(event, data, f"{name}Data", prefix, parts)
+    return kinds, {**found, **dict(sorted(parts.items()))}
+
+
+def _event(event: EventType, audience: Audience, data: str) -> dict[str, Any]:
+    letter = audience.value
+    own = {
+        "id": {**_ENVELOPE["id"], "pattern": f"^.+/{letter}[1-9][0-9]*$"},
+        "type": {"const": event.name, "description": "The type of the event."},
+        "data": {"$ref": data},
+    }
+    return {
+        "title": type_name(event, audience),
+        "description": _without_links(event.description),
+        "type": "object",
+        "properties": {key: dict(own.get(key, value)) for key, value in _ENVELOPE.items()},
+        "required": list(_REQUIRED),
+    }
+
+
+def _data(
+    event: EventType,
+    data: type[Data],
+    name: str,
+    prefix: str,
+    parts: dict[str, dict[str, Any]],
+) -> dict[str, Any]:
+    """Return the schema of an event's data; add the structs in it to ``parts``."""
+    (_,), components = msgspec.json.schema_components([data], ref_template=prefix + "{name}")
+    own = components.pop(data.__name__)
+    for part, schema in components.items():
+        parts[part] = _described(schema, part, dict(_meanings(_nested(data)[part])))
+    described = _described(own, name, field_descriptions(event))
+    return {**described, "description": f"The data of {event.name}."}
+
+
+def _described(schema: dict[str, Any], name: str, meanings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the schema of a struct with its fields' meanings, open to keys of later versions."""
+    properties = {
+        key: {**value, "description": meanings[key]}
+        for key, value in schema.get("properties", {}).items()
+    }
+    about = {key: plain(value) for key, value in schema.items() if key == "description"}
+    rest = {key: value for key, value in schema.items() if key != "additionalProperties"}
+    return {**rest, **about, "title": name, "properties": properties}
+
+
+def _nested(data: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]:
+    """Return every struct that values of this one hold, by name."""
+    found: dict[str, type[msgspec.Struct]] = {}
+    for field in msgspec.structs.fields(data):
+        for each in _structs(field.type):
+            found |= {each.__name__: each, **_nested(each)}
+    return found
+
+
+def _structs(of: Any) -> Iterator[type[msgspec.Struct]]:
+    if isinstance(of, type) and issubclass(of, msgspec.Struct):
+        yield of
+    for each in getattr(of, "__args__", ()):
+        yield from _structs(each)

@@ -1,0 +1,400 @@
+"""Events of the shoe: its link, the set of cards in it, what it is told and what it reports."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from shoe_ctl.events.event_type import (
+    Code,
+    Count,
+    Data,
+    EventType,
+    Given,
+    GivenIfAny,
+    Index,
+    Rule,
+)
+
+
+class Connected(Data, frozen=True, kw_only=True):
+    """The shoe said who it is and, if it has a key, proved it."""
+
+    profile: str
+    """The profile: how the shoe speaks."""
+    authenticated: bool
+    """True: the shoe proved who it is with its key."""
+    identified: bool
+    """False: the profile has no names, so only the line is known to be open."""
+
+
+class DeviceIfAny(Data, frozen=True, kw_only=True):
+    """Which device it is."""
+
+    device_id: str | UnsetType = UNSET
+    """The shoe's own name."""
+
+
+class Device(Data, frozen=True, kw_only=True):
+    """Which device it is."""
+
+    device_id: str | None
+    """The shoe's own name; null where it has none."""
+
+
+class Refused(Data, frozen=True, kw_only=True):
+    """Who speaks is not this table's shoe."""
+
+    reason: Literal["no_key", "unauthenticated", "wrong_key", "no_proof"]
+    """Why, one of [these codes](../guides/keys.md#what-you-see)."""
+
+
+class Lost(Data, frozen=True, kw_only=True):
+    """The shoe cannot be heard any more."""
+
+    reason: str
+    """Why."""
+
+
+class LineSuspended(Data, frozen=True, kw_only=True):
+    """The line brings more garbage than is kept, and is suspended.
+
+    [Ports](../guides/ports.md#a-line-that-brings-garbage) says what to do. Restricted only where
+    that happens again after the line was opened.
+    """
+
+    reason: Literal["garbage"]
+    """Why."""
+    wait_s: Count
+    """For how many seconds the line is ignored."""
+
+
+class LineResumed(Data, frozen=True, kw_only=True):
+    """The line is open again."""
+
+
+class Unkept(Data, frozen=True, kw_only=True):
+    """What was not recorded."""
+
+    unkept: Count
+    """How many bytes were not kept."""
+
+
+class NotAligned(Data, frozen=True, kw_only=True):
+    """The daemon does not know where in the round the shoe stands."""
+
+    until: Literal["first_card_or_align", "align"]
+    """What aligns it again: Player card 1 or the command `align`, or the command alone."""
+
+
+class OfShoe(Data, frozen=True, kw_only=True):
+    """An event about a set of cards."""
+
+    shoe_id: str
+    """The set of cards, as this table counts sets."""
+
+
+class Loaded(OfShoe, frozen=True, kw_only=True):
+    """A set of cards is in the shoe."""
+
+    set_id: str | None
+    """The set, as the shoe names it; null where it does not."""
+    decks: Count
+    """How many decks it has."""
+    replaces: str | None
+    """The set of cards before it; null for the first."""
+
+
+class Opened(OfShoe, frozen=True, kw_only=True):
+    """The opening record of a set of cards."""
+
+    set_id: str | None
+    """The set, as the casino or the shoe names it."""
+    decks: Count
+    """How many decks it has."""
+    shuffle: str
+    """Who or what shuffled it."""
+    cut: str
+    """Who or what cut it."""
+    burn: Count
+    """How many cards were burned."""
+    same_backs: bool
+    """True: all backs were seen to be of one colour and design."""
+    rule: Rule
+    """The rule."""
+
+
+class OpenedDetails(Device, frozen=True, kw_only=True):
+    """Which device it is, and how far."""
+
+    drawn: Count
+    """How many cards were drawn already."""
+
+
+class Counted(OfShoe, frozen=True, kw_only=True):
+    """The remaining cards were counted."""
+
+    left: Count
+    """How many were found."""
+    agrees: bool
+    """True: they are what the table expects."""
+
+
+class CountDetails(Data, frozen=True, kw_only=True):
+    """How the count compares with the table's ledger."""
+
+    expected: int
+    """How many cards the table expects."""
+    too_many: Count
+    """How many more were found."""
+    too_few: Count
+    """How many fewer were found."""
+    foreign: dict[str, Count]
+    """Cards that are not of the game's deck, with their number."""
+    extra: dict[str, Count]
+    """Cards of which there are too many, where the cards were listed."""
+    missing: dict[str, Count]
+    """Cards of which there are too few, where the cards were listed and every draw is known."""
+
+
+class ChangeDue(OfShoe, frozen=True, kw_only=True):
+    """No further round is dealt from these cards."""
+
+    rule: Rule | UnsetType = UNSET
+    """The rule, where one has the cards replaced."""
+
+
+class HolderChanged(Data, frozen=True, kw_only=True):
+    """The shoe goes to a Player, or back to the dealer (Method C)."""
+
+    holder: Literal["player", "dealer"]
+    """Who has it now."""
+    seat: int | None
+    """The Player's seat; null for the dealer."""
+    rule: Rule
+    """The rule."""
+
+
+class HolderDetails(GivenIfAny, frozen=True, kw_only=True):
+    """Who has it, and who had it."""
+
+    player: str | UnsetType | None = UNSET
+    """The Player who has it now; null for a seat without a name."""
+    former: str | UnsetType | None = msgspec.field(name="from", default=UNSET)
+    """The Player who had it; null for a seat without a name."""
+    because: Code | UnsetType = UNSET
+    """Why it goes back to the dealer."""
+
+
+class DrawAllowed(Data, frozen=True, kw_only=True):
+    """A Player may draw without a wager (Method C)."""
+
+    seat: int | None
+    """The Player's seat."""
+    rule: Rule
+    """The rule."""
+
+
+class AllowedPlayer(Data, frozen=True, kw_only=True):
+    """Which Player it is."""
+
+    player: str | None
+    """The Player; null for a seat without a name."""
+
+
+class ArmRefused(Data, frozen=True, kw_only=True):
+    """The shoe refuses to give the card that is due."""
+
+    number: Count
+    """The draw, counted in the set of cards."""
+    hand: Literal["player", "banker", "set_aside"]
+    """The hand that the card is for."""
+    index: Index
+    """Its place in the hand, from 1."""
+    why: Literal[
+        "locked_by_key",
+        "empty",
+        "memory_full",
+        "busy",
+        "already_drawn",
+        "not_the_next_draw",
+        "other",
+    ]
+    """Why, as the shoe says."""
+    counted: Count
+    """How many cards the table has counted."""
+
+
+class ArmTaken(Data, frozen=True, kw_only=True):
+    """The shoe gives that card after all."""
+
+    number: Count
+    """The draw, counted in the set of cards."""
+
+
+ShoeCommand = Literal["reset", "self_test", "query", "clear_error", "rotate_key", "show"]
+"""A command that the shoe answers."""
+
+
+class OfCommand(Data, frozen=True, kw_only=True):
+    """An event about a command to the shoe."""
+
+    command: ShoeCommand
+    """The command. `clear_error` is on the restricted stream only: it may say something of a
+    card."""
+
+
+class Told(OfCommand, frozen=True, kw_only=True):
+    """A command for the shoe is stored and on its way."""
+
+
+class Answered(OfCommand, frozen=True, kw_only=True):
+    """The shoe carried out the command, or refused it."""
+
+    accepted: bool
+    """True: it carried it out."""
+    passed: bool | UnsetType = UNSET
+    """Of a self-test: true if no part failed."""
+    what: Code | UnsetType = UNSET
+    """Of a question: what was asked."""
+    value: int | UnsetType | None = UNSET
+    """Of a question: the answer; null where the shoe does not know it."""
+
+
+class Unanswered(OfCommand, frozen=True, kw_only=True):
+    """The shoe did not answer in time."""
+
+    given_up: bool
+    """True: the command is given up, and nobody knows whether it was done."""
+
+
+class Numbered(Data, frozen=True, kw_only=True):
+    """Which command it is."""
+
+    number: int
+    """Its id on the wire, 1 to 2**32 - 1."""
+    of: str | int | UnsetType = UNSET
+    """What is asked or shown, what becomes of an overdrawn card, or the number of the new key."""
+
+
+class AnswerDetails(Numbered, frozen=True, kw_only=True):
+    """Which command it is, and what the shoe says."""
+
+    failed: list[Code] | UnsetType = UNSET
+    """Of a self-test: the parts that failed."""
+    reason: str | UnsetType | None = UNSET
+    """Why the shoe refused the command, in the shoe's words."""
+
+
+class UnansweredDetails(Numbered, frozen=True, kw_only=True):
+    """Which command it is, and why it was given up."""
+
+    reason: str | UnsetType = UNSET
+    """Why it was given up."""
+
+
+class Fault(Data, frozen=True, kw_only=True):
+    """The shoe reports a fault. An overdraw and warnings are restricted only."""
+
+
+class FaultDetails(Data, frozen=True, kw_only=True):
+    """Which fault it is."""
+
+    code: str
+    """The fault, as the profile names it."""
+    in_error_mode: bool | UnsetType = UNSET
+    """True: the shoe gives no card before the fault is cleared."""
+    what: Code | UnsetType = UNSET
+    """What was tampered with."""
+    failed: list[Code] | UnsetType = UNSET
+    """The parts that failed a self-test."""
+    percent: Count | UnsetType = UNSET
+    """How much power the shoe has left."""
+    firmware: str | UnsetType | None = UNSET
+    """The version of a firmware that is not on the table's list."""
+    firmware_digest: str | UnsetType | None = UNSET
+    """The digest of that firmware; null where the shoe does not report one."""
+    refused: bool | UnsetType = UNSET
+    """True: a shoe with that firmware gives no card."""
+    warning: bool | UnsetType = UNSET
+    """True: it is a warning, and the shoe goes on."""
+
+
+class Cleared(Data, frozen=True, kw_only=True):
+    """The fault is over. An overdraw is restricted only."""
+
+
+class ClearedDetails(Data, frozen=True, kw_only=True):
+    """Which fault it was."""
+
+    code: str
+    """The fault, as the profile names it."""
+
+
+class Alarm(OfShoe, frozen=True, kw_only=True):
+    """Cards look unshuffled: a run in factory order."""
+
+    what: Literal["factory_order"]
+    """What was noticed."""
+    cards: Count
+    """How many cards are in the run."""
+    draws: tuple[int, int]
+    """The first and the last draw of the run."""
+
+
+class Noted(Data, frozen=True, kw_only=True):
+    """The shoe reports its lid, its buttons, its last card."""
+
+    what: Code
+    """What it reports."""
+    open: bool | UnsetType = UNSET
+    """Of the lid: true if it was opened."""
+    button: int | UnsetType = UNSET
+    """The button that was pressed, counted from 1 as its maker counts them."""
+    drawn: Count | UnsetType = UNSET
+    """How many cards are out, as the last one left."""
+
+
+class Discarded(Data, frozen=True, kw_only=True):
+    """Bytes from the shoe that could not be used, or a message that was not expected."""
+
+    reason: str
+    """Why; `several` for a run with several reasons."""
+    event: Code | UnsetType = UNSET
+    """The message that was not expected."""
+    count: Count | UnsetType = UNSET
+    """How many pieces came in one go, where there were several."""
+    first: str | UnsetType = UNSET
+    """The first bytes of the run, in hexadecimal."""
+    last: str | UnsetType = UNSET
+    """The last bytes of the run, in hexadecimal."""
+
+
+EVENTS = (
+    EventType(name="shoe.connected", data=Connected, adds=(DeviceIfAny,)),
+    EventType(name="shoe.refused", data=Refused, adds=(Device,)),
+    EventType(name="shoe.lost", data=Lost),
+    EventType(name="shoe.line_suspended", data=LineSuspended, adds=(Unkept,), audience="either"),
+    EventType(name="shoe.line_resumed", data=LineResumed, adds=(Unkept,)),
+    EventType(name="shoe.not_aligned", data=NotAligned),
+    EventType(name="shoe.loaded", data=Loaded, adds=(Device,)),
+    EventType(name="shoe.opened", data=Opened, adds=(OpenedDetails, Given)),
+    EventType(name="shoe.counted", data=Counted, adds=(CountDetails, Given)),
+    EventType(name="shoe.change_due", data=ChangeDue),
+    EventType(name="shoe.holder_changed", data=HolderChanged, adds=(HolderDetails,)),
+    EventType(name="shoe.draw_allowed", data=DrawAllowed, adds=(AllowedPlayer, Given)),
+    EventType(name="shoe.arm_refused", data=ArmRefused),
+    EventType(name="shoe.arm_taken", data=ArmTaken),
+    EventType(name="shoe.told", data=Told, adds=(Numbered, GivenIfAny), audience="either"),
+    EventType(name="shoe.answered", data=Answered, adds=(AnswerDetails,), audience="either"),
+    EventType(
+        name="shoe.unanswered", data=Unanswered, adds=(UnansweredDetails,), audience="either"
+    ),
+    EventType(name="shoe.fault", data=Fault, adds=(FaultDetails,), audience="either"),
+    EventType(name="shoe.cleared", data=Cleared, adds=(ClearedDetails,), audience="either"),
+    EventType(name="shoe.alarm", data=Alarm, audience="restricted"),
+    EventType(name="shoe.noted", data=Noted, audience="restricted"),
+    EventType(name="frame.discarded", data=Discarded, audience="restricted"),
+)

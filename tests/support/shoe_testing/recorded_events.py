@@ -1,0 +1,58 @@
+"""The events of the corpus: as the table emits them, and as they leave with their envelopes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import lzma
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.games import catalog
+from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.history.recorder import record_input
+from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.table import inputs
+from shoe_ctl.table.controller import TableController
+from shoe_ctl.table.effects import TableEvent
+from shoe_ctl.table.settings import TableSettings
+from tests.corpus import corpus
+
+EPOCH = "b62f6b3f"
+
+
+def effects() -> Iterator[TableEvent]:
+    """Every event of every recorded run."""
+    for path in corpus.files():
+        with lzma.open(path, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                for _, each in json.loads(line)["steps"]:
+                    for effect in each:
+                        if '"effect":"event"' in effect:
+                            plain = json.loads(effect)
+                            del plain["effect"]
+                            yield msgspec.convert(plain, TableEvent)
+
+
+@functools.cache
+def envelopes(scenario: str) -> tuple[dict[str, Any], ...]:
+    """The events of a recorded scenario as they leave, of both streams."""
+    path = next(path for path in corpus.files() if path.name.startswith("scenarios"))
+    run = next(run for run in map(corpus.decode, corpus.lines(path)) if run.name == scenario)
+    settings = msgspec.convert(run.settings, TableSettings)
+    controller = TableController(catalog.load(run.game), settings)
+    index, counters = EventIndex(), Counters()
+    found: list[dict[str, Any]] = []
+    for step in run.steps:
+        happened, batch = inputs.from_bytes(step.input.encode()), Batch(EPOCH)
+        emitted = [e for e in controller.handle(happened) if isinstance(e, TableEvent)]
+        handles = record_input(batch, settings.table, happened, emitted, index)
+        encoded = batch.encode(lambda _: counters)
+        for handle, event in zip(handles, emitted, strict=True):
+            index.add_event(event.type, event.subject, encoded.ids[handle])
+        of_events = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
+        found += [json.loads(r.body) for r in encoded.records if r.kind in of_events]
+    return tuple(found)
