@@ -235,6 +235,6 @@ def _round_line(number: int, data: dict[str, Any]) -> str:
         for wager, result in data["wagers"].items()
         if result["result"] == "win" and wager not in ("player", "banker", "tie")
     ]
+    winner = data["winner"].ljust(6) if side else data["winner"]
     extra = f"  {', '.join(side)}" if side else ""
-    winner = _paint(data["winner"].ljust(6), colour)
-    return f"{number:>4}  {hands} {winner}{extra}"
+    return f"{number:>4}  {hands} {_paint(winner, colour)}{extra}"

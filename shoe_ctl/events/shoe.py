@@ -54,8 +54,17 @@ class Refused(Data, frozen=True, kw_only=True):
 class Lost(Data, frozen=True, kw_only=True):
     """The shoe cannot be heard any more."""
 
-    reason: str
-    """Why."""
+    reason: Code
+    """Why: `unplugged`, `closed` (by the other end), `no_answer`, `silent`, `garbage`,
+    `decoding_failed`, `write_queue_full`, `link_failed`, `controller_restarted` or
+    `storage_failed`."""
+
+
+class LostDetails(Data, frozen=True, kw_only=True):
+    """Why the link was lost, in full."""
+
+    detail: str | UnsetType = UNSET
+    """Why, as the link reports it, where that says more than the code."""
 
 
 class LineSuspended(Data, frozen=True, kw_only=True):
@@ -375,7 +384,7 @@ class Discarded(Data, frozen=True, kw_only=True):
 EVENTS = (
     EventType(name="shoe.connected", data=Connected, adds=(DeviceIfAny,)),
     EventType(name="shoe.refused", data=Refused, adds=(Device,)),
-    EventType(name="shoe.lost", data=Lost),
+    EventType(name="shoe.lost", data=Lost, adds=(LostDetails,)),
     EventType(name="shoe.line_suspended", data=LineSuspended, adds=(Unkept,), audience="either"),
     EventType(name="shoe.line_resumed", data=LineResumed, adds=(Unkept,)),
     EventType(name="shoe.not_aligned", data=NotAligned),

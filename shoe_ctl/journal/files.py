@@ -80,15 +80,12 @@ def refuse_if_foreign(journal: Path) -> None:
 
     Raises:
         JournalError: it has content, and that begins otherwise.
-        OSError: it cannot be read.
     """
-    if not journal.exists():
-        return
     try:
         with journal.open("rb") as file:
             begins = file.read(len(_SQLITE_MAGIC))
-    except PermissionError:
-        return  # who may not read it may not write it either: opening it says so
+    except OSError:
+        return  # it is not there, or who opens it says why it cannot be read
     if begins not in {b"", _SQLITE_MAGIC} and not begins.startswith(_GZIP_MAGIC):
         raise JournalError(
             f"journal {journal} is not a journal of shoe-ctl: it is not an SQLite file"

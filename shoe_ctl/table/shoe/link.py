@@ -240,7 +240,32 @@ def _drop_link(turn: Turn, reason: str) -> None:
     turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
     arming.on_link_lost(turn)
     if was_connected:
-        turn.emit("shoe.lost", {"reason": reason})
+        data = {"reason": lost_code(reason)}
+        more = {} if reason == data["reason"] else {"detail": reason}
+        turn.emit("shoe.lost", data, restricted={**data, **more} if more else None)
+
+
+_LOST: Final = {
+    "unplugged": "unplugged",
+    "closed": "closed",
+    "no more answers": "no_answer",
+    "nothing received": "silent",
+    "too much garbage": "garbage",
+    "decoding failed": "decoding_failed",
+    "write queue full": "write_queue_full",
+}
+"""How the line that says why a link was lost begins → its code."""
+
+
+def lost_code(reason: str) -> str:
+    """Return the code for why the link was lost; ``link_failed`` where none fits.
+
+    The line itself may name the port of this host, which is not public.
+    """
+    if reason.isidentifier():
+        return reason
+    found = (code for begins, code in _LOST.items() if reason.startswith(begins))
+    return next(found, "link_failed")
 
 
 def link_lost_reason(restart: Restarted) -> str:

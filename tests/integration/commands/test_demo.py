@@ -39,8 +39,11 @@ def rounds(shown: str) -> list[str]:
 
 def test_a_whole_shoe_is_dealt_again_by_its_seed_alone(tmp_path: Path) -> None:
     words = f"{SHOECTL} demo --profile bee_tek --pace-ms 0 --seed 7"
-    says = summary(typed(words, tmp_path).stdout)
-    assert says["deal it again"].split()[1:] == ["demo", "--seed", "7", "--profile", "bee_tek"]
+    shown = typed(words, tmp_path).stdout
+    again = summary(shown)["deal it again"].split()[1:]
+    assert again == ["demo", "--seed", "7", "--profile", "bee_tek"]
+    ties = [line for line in rounds(shown) if line.split()[-1] == "tie"]
+    assert ties and not [line for line in rounds(shown) if line.endswith(" ")]
 
 
 def test_its_summary_names_commands_that_verify_replay_and_deal_it_again(tmp_path: Path) -> None:
