@@ -23,6 +23,8 @@ NAMES = frozenset({
     "drawn early",  # a place, as it is typed
     "locked by key", "memory full", "already drawn", "not the next draw",  # what a shoe replies
     "Object missing required field",  # how the decoder's message begins
+    "no more answers", "nothing received", "too much garbage", "decoding failed",
+    "write queue full",  # how the line of a lost link begins
 })  # fmt: skip
 
 ELSEWHERE = frozenset({"diagram.py"})

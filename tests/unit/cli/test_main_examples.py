@@ -147,7 +147,12 @@ def at_the_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-ANSWERS = ("done: t/p1", "nothing is parked", "bac-07      tiger, Method B: idle\n")
+ANSWERS = (
+    "done: t/p1",
+    "nothing is parked",
+    "jsonl:public.jsonl: ",
+    "bac-07      tiger, Method B: idle\n",
+)
 
 OF_A_TABLE = [
     example
