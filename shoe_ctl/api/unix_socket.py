@@ -37,7 +37,9 @@ BACKLOG = 64
 
 
 @contextmanager
-def bound_socket(path: Path, *, gid: int | None = None) -> Iterator[socket.socket]:
+def bound_socket(
+    path: Path, *, gid: int | None = None, listening: bool = True
+) -> Iterator[socket.socket]:
     """Open a socket that listens at ``path`` and belongs to group ``gid``; remove it on leaving.
 
     What a daemon that died left there is replaced.
@@ -54,11 +56,21 @@ def bound_socket(path: Path, *, gid: int | None = None) -> Iterator[socket.socke
         try:
             with _alone_in(path.parent):
                 _clear(path)
-                inode = _bind(listener, path, gid)
+                inode = _bind(listener, path, gid, listening=listening)
         except OSError as error:
             raise EnvironmentFault(f"socket {path}: {error.strerror}") from None
         cleanup.callback(_remove, path, inode)
         yield listener
+
+
+def check_socket(path: Path, *, gid: int | None = None) -> None:
+    """Check that the socket can be opened. It takes no connection, so that no caller is cut off.
+
+    Raises:
+        EnvironmentFault: as ``bound_socket``.
+    """
+    with bound_socket(path, gid=gid, listening=False):
+        pass
 
 
 @contextmanager
@@ -103,7 +115,9 @@ def _clear(path: Path) -> None:
     path.unlink(missing_ok=True)
 
 
-def _bind(listener: socket.socket, path: Path, gid: int | None) -> tuple[int, int]:
+def _bind(
+    listener: socket.socket, path: Path, gid: int | None, *, listening: bool
+) -> tuple[int, int]:
     """Bind the socket for its owner only, open it to its group, and only then listen."""
     os.fchmod(listener.fileno(), 0o600)  # Linux makes the file with the socket's own mode
     listener.bind(os.fsencode(path))
@@ -112,7 +126,8 @@ def _bind(listener: socket.socket, path: Path, gid: int | None) -> tuple[int, in
         if gid is not None:
             os.chown(path, -1, gid)
         path.chmod(MODE)
-        listener.listen(BACKLOG)
+        if listening:
+            listener.listen(BACKLOG)
     except OSError:
         path.unlink()
         raise

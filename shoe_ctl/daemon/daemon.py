@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
-from shoe_ctl.api.unix_socket import Handler
+from shoe_ctl.api.unix_socket import Handler, check_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
@@ -162,8 +162,8 @@ class Daemon:
                 opened = await open_sinks(self._config, stack, self._environment)
                 sinks = [*self._sinks, *opened]
                 await stack.enter_async_context(reopening(sinks, self._reopen))
-                async with self._accept_requests(self._refuse):
-                    pass  # If it cannot be opened, that is known before anything is stored.
+                if (path := self._config.socket_path) is not None:  # known before any is stored
+                    check_socket(path, gid=self._gid)
             except BaseException:
                 store.close()
                 raise

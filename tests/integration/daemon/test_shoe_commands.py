@@ -267,7 +267,7 @@ async def caller_at(way_in: Path) -> AsyncIterator[Caller]:
             try:
                 caller = await stack.enter_async_context(calling(way_in))
             except (FileNotFoundError, ConnectionRefusedError):
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)  # as often as it may: none is cut off
             else:
                 patience.reschedule(None)
                 yield caller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -141,3 +142,13 @@ async def test_nobody_gets_in_before_the_file_is_as_it_should_be(
             assert modes == [0o600]
     finally:
         os.umask(before)
+
+
+def test_a_check_of_the_socket_takes_no_connection_and_leaves_nothing(path: Path) -> None:
+    with unix_socket.bound_socket(path, listening=False), socket.socket(socket.AF_UNIX) as caller:
+        assert caller.connect_ex(str(path)) == errno.ECONNREFUSED
+    unix_socket.check_socket(path)
+    assert not path.exists()
+    path.write_text("a file")
+    with pytest.raises(EnvironmentFault, match="a file of another kind"):
+        unix_socket.check_socket(path)
