@@ -27,7 +27,8 @@ from typing import Any
 from bench._table import BEFORE, PACKAGES, ROOT, Table, imported_from, packages_at, run_with
 
 AROUND = frozenset({
-    "account", "api", "cli", "clock", "games", "journal", "link", "round_report", "sinks",
+    "account", "api", "cli", "clock", "docstrings", "events", "games", "journal", "link",
+    "round_report", "sinks",
 })  # fmt: skip
 """Packages of ``shoe_ctl`` that are no part of the core."""
 
