@@ -116,8 +116,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """A worker a core, within bounds."""
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    """Return a worker more than there are cores, within bounds: a test that waits idles one."""
+    return min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -53,7 +53,22 @@ def find_anchor(reader: Reader) -> Anchor:
     """
     if reader.is_export:
         return _of_export(reader)
-    last = next(reader.indexed_records(JOURNAL, Kind.CHECKPOINT), None)
+    last = _last_checkpoint(reader)
+    while True:
+        try:
+            return _named_by(reader, last)
+        except WrongAnchor:  # or a daemon took records out between the two reads
+            before, last = last, _last_checkpoint(reader)
+            if last is None or before is None or last.n == before.n:
+                raise
+
+
+def _last_checkpoint(reader: Reader) -> Record | None:
+    return next(reader.indexed_records(JOURNAL, Kind.CHECKPOINT), None)
+
+
+def _named_by(reader: Reader, last: Record | None) -> Anchor:
+    """Return where the journal begins, as this last checkpoint has it."""
     if last is None:
         return FIRST_RECORD
     try:
