@@ -96,9 +96,9 @@ def configure(host: Machine) -> None:
     """As the page on installing says, with the shipped example; the shoe is a simulated one."""
     example = host.path("/usr/share/doc/shoe-ctl/examples/main.toml").read_text("utf-8")
     assert "/dev/card-shoe/SH-0042" in example
-    host.path("/root/main.toml").write_text(example.replace("/dev/card-shoe/SH-0042", SHOE))
-    host.run("install", "-o", "root", "-g", "shoectl", "-m", "640", "/root/main.toml", CONFIG)
-    host.path("/root/main.toml").unlink()
+    host.path("/srv/main.toml").write_text(example.replace("/dev/card-shoe/SH-0042", SHOE))
+    host.run("install", "-o", "root", "-g", "shoectl", "-m", "640", "/srv/main.toml", CONFIG)
+    host.path("/srv/main.toml").unlink()
 
 
 def plug_in_a_shoe(host: Machine) -> None:
@@ -347,8 +347,8 @@ def test_an_environment_that_was_made_by_hand_is_not_written_over(
     by_hand = host.path("/opt/shoe-ctl")
     by_hand.mkdir(parents=True)
     (by_hand / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    shutil.copy(package, host.path("/root"))
-    done = host.start("dpkg", "--install", f"/root/{package.name}")
+    shutil.copy(package, host.path("/srv"))
+    done = host.start("dpkg", "--install", f"/srv/{package.name}")
     assert done.returncode != 0
     assert "sudo mv /opt/shoe-ctl /opt/shoe-ctl.old" in done.stderr
     assert (by_hand / "pyvenv.cfg").is_file()

@@ -160,9 +160,9 @@ class Machine:
 
     def install(self, package: Path) -> None:
         """Install a package or a newer one, as apt does once it has what the package depends on."""
-        shutil.copy(package, self.path("/root"))
-        self.run("dpkg", "--force-unsafe-io", "--install", f"/root/{package.name}")
-        self.path(f"/root/{package.name}").unlink()
+        shutil.copy(package, self.path("/srv"))
+        self.run("dpkg", "--force-unsafe-io", "--install", f"/srv/{package.name}")
+        self.path(f"/srv/{package.name}").unlink()
 
     def json(self, *words: str) -> Any:
         """Run a command there that prints JSON."""
