@@ -17,6 +17,7 @@ from shoe_ctl import toml
 from shoe_ctl.errors import ConfigError, InputRefused
 from shoe_ctl.games.game import Layout
 from shoe_ctl.records import Audience
+from shoe_ctl.sinks.brokers import parse_addresses
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
@@ -26,6 +27,7 @@ TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 SinkName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z")]
+StreamName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
 """The number of a user or group of this host; the highest number names nobody."""
 
@@ -203,30 +205,60 @@ def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
         raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
 
 
+class TlsConfig(_Strict, frozen=True, kw_only=True):
+    """How a broker's certificate is checked, and which one is shown to it: PEM files."""
+
+    ca: str | None = None
+    """The certificates of the authorities that may sign the broker's. Without it, the system's."""
+    cert: str | None = None
+    """The certificate that is shown to the broker, for brokers that ask for one."""
+    key: str | None = None
+    """The key of `cert`, without a passphrase. Without it, the key stands in `cert`."""
+
+
 class SinkConfig(_Strict, frozen=True, kw_only=True):
     """Where events go."""
 
-    kind: Literal["jsonl"]
-    """`"jsonl"`: JSON lines, one event a line."""
-    path: str
-    """A file that the daemon appends to, or `"-"` for standard output. Two sinks cannot share a
-    file, nor can two daemons."""
+    kind: Literal["jsonl", "nats"]
+    """`"jsonl"`: JSON lines, one event a line. `"nats"`:
+    [NATS JetStream](../guides/nats.md)."""
+    path: str | None = None
+    """`jsonl` only, and required there: a file that the daemon appends to, or `"-"` for standard
+    output. Two sinks cannot share a file, nor can two daemons."""
+    address: str | None = None
+    """Brokers only, and required there: where the broker listens. For `nats`,
+    `"nats://HOST:PORT"`, or `"tls://HOST:PORT"` for a connection that must be encrypted; the
+    servers of a cluster with commas between them."""
     audience: Literal["public", "restricted"] = "public"
     """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
     revealed."""
     name: SinkName | None = None
     """The sink's own name, under which the journal keeps how far it has got: with a name, the file
-    may be renamed or moved. Two sinks cannot share a name. It begins with a letter. Without it, the
-    kind and the path: `"jsonl:public.jsonl"`."""
+    may be renamed or moved, and the broker, too. Two sinks cannot share a name. It begins with a
+    letter. Without it, the kind and the path or address: `"jsonl:public.jsonl"`."""
     begins: Literal["now", "shoe", "beginning"] = msgspec.field(default="beginning", name="from")
     """Where the sink begins at its first start: at the journal's `"beginning"`, at the first event
     of the `"shoe"` that is on the table (of the oldest one, if there are several tables), or
     `"now"`, with what this start brings. Afterwards it goes on where it was."""
+    user: str | None = None
+    """Brokers only: the user to log in as. Needs `password_file`."""
+    password_file: str | None = None
+    """Brokers only: a file with the password of `user` in one line, readable by the daemon's user
+    alone."""
+    tls: TlsConfig | None = None
+    """Brokers only: the section `[sink.tls]`, for an encrypted address."""
+    stream: StreamName | None = None
+    """`nats` only: the JetStream stream that keeps the events. It is created if it is not there.
+    Without it, `"SHOE"`."""
+    replicas: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
+    """`nats` only: the number of servers that must keep the stream, 3 in a cluster of three. A
+    stream with fewer is refused. Without it, a new stream has 1, and any number is accepted."""
 
     @property
     def known_as(self) -> str:
         """Return the sink's name, under which the journal keeps its cursor."""
-        return f"{self.kind}:{self.path}" if self.name is None else self.name
+        where = self.path if self.address is None else self.address
+        return f"{self.kind}:{where}" if self.name is None else self.name
 
     @property
     def sees(self) -> Audience:
@@ -381,13 +413,59 @@ def _check_ids(config: Config, name: str) -> None:
         raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
 
 
+_FILE_KEYS = ("path",)
+_BROKER_KEYS = ("address", "user", "password_file", "tls")
+_KEYS_OF_KIND: Mapping[str, tuple[str, ...]] = {
+    "jsonl": _FILE_KEYS,
+    "nats": (*_BROKER_KEYS, "stream", "replicas"),
+}
+"""The keys of each kind of sink beside those that all have; the first one is required."""
+
+BROKER_PORTS: Mapping[str, Mapping[str, int]] = {"nats": {"nats": 4222, "tls": 4222}}
+"""By kind: the schemes of its addresses, with their usual ports."""
+
+ENCRYPTED = frozenset({"tls"})
+"""The schemes whose connections must be encrypted."""
+
+
+def _check_keys(sink: SinkConfig, where: str) -> None:
+    """Refuse a key that this kind of sink does not have, and one that is missing."""
+    own = _KEYS_OF_KIND[sink.kind]
+    for keys in _KEYS_OF_KIND.values():
+        for key in keys:
+            if key not in own and getattr(sink, key) is not None:
+                raise ConfigError(f'{where}.{key}: a sink of kind "{sink.kind}" has no such key')
+    if getattr(sink, own[0]) is None:
+        raise ConfigError(f'{where}: missing key `{own[0]}`, which kind = "{sink.kind}" needs')
+    if sink.address is not None:
+        _check_broker(sink, sink.address, where)
+
+
+def _check_broker(sink: SinkConfig, address: str, where: str) -> None:
+    try:
+        scheme = parse_addresses(address, BROKER_PORTS[sink.kind])[0].scheme
+    except ConfigError as error:
+        raise ConfigError(f"{where}.{error}") from None
+    if (sink.user is None) != (sink.password_file is None):
+        raise ConfigError(f"{where}: user and password_file need each other: give both, or none")
+    if sink.tls is None:
+        return
+    if scheme not in ENCRYPTED:
+        encrypted = " or ".join(f"{each}://" for each in BROKER_PORTS[sink.kind] if each in ENCRYPTED)
+        raise ConfigError(f"{where}.tls: needs an address that begins with {encrypted}")
+    if sink.tls.key is not None and sink.tls.cert is None:
+        raise ConfigError(f"{where}.tls.key: needs tls.cert")
+
+
 def check_sinks(config: Config, name: str) -> None:
-    """Refuse two sinks of one file or of one name.
+    """Refuse a sink with keys of another kind, and two sinks of one file or of one name.
 
     Raises:
-        ConfigError: there are two such sinks.
+        ConfigError: there are such sinks.
     """
-    paths = [sink.path for sink in config.sink]
+    for at, sink in enumerate(config.sink):
+        _check_keys(sink, f"{name}: sink[{at}]")
+    paths = [sink.path for sink in config.sink if sink.path is not None]
     shared = next((p for p in paths if paths.count(p) > 1), None)
     if shared is not None:
         raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
