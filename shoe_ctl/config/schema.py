@@ -451,7 +451,8 @@ def _check_broker(sink: SinkConfig, address: str, where: str) -> None:
     if sink.tls is None:
         return
     if scheme not in ENCRYPTED:
-        encrypted = " or ".join(f"{each}://" for each in BROKER_PORTS[sink.kind] if each in ENCRYPTED)
+        schemes = (each for each in BROKER_PORTS[sink.kind] if each in ENCRYPTED)
+        encrypted = " or ".join(f"{each}://" for each in schemes)
         raise ConfigError(f"{where}.tls: needs an address that begins with {encrypted}")
     if sink.tls.key is not None and sink.tls.cert is None:
         raise ConfigError(f"{where}.tls.key: needs tls.cert")
