@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -383,6 +384,7 @@ class NatsConnection:
         self._js: JetStreamContext | None = None
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._last_error: Exception | None = None
+        self._subjects: set[str] = set()
         self.address = target.where
 
     @property
@@ -390,6 +392,11 @@ class NatsConnection:
         """False once the connection is lost."""
         client = self._client
         return client is not None and client.is_connected and not self._broken.done()
+
+    @property
+    def lost(self) -> asyncio.Future[str]:
+        """Has a result once the connection is lost: why."""
+        return self._broken
 
     @property
     def client(self) -> Client:
@@ -540,6 +547,7 @@ class NatsConnection:
         """
         size = len(body) + sum(len(key) + len(value) + 4 for key, value in headers.items()) + 12
         most = self.client.max_payload
+        self._subjects.add(subject)
         if size > most:
             raise EventRefused(
                 f"{size} bytes, and {self.address} takes {most}: raise its max_payload"
@@ -608,11 +616,27 @@ class NatsConnection:
         """Whatever the client reports ends the connection."""
         self._last_error = error
         if self._js is not None and not self._broken.done():
-            self._broken.set_result(_reason(error))
+            self._broken.set_result(self._not_allowed(str(error)) or _reason(error))
 
     async def _closed(self) -> None:
         if not self._broken.done():
             self._broken.set_result(LOST)
+
+    def _not_allowed(self, text: str) -> str | None:
+        """Return which permission an error names; None if it names none.
+
+        The client hands the server's text on in small letters.
+        """
+        found = _NOT_ALLOWED.search(text)
+        if found is None:
+            return None
+        if found[1] == "subscription":
+            return "not allowed to subscribe to _INBOX.>: give the user this permission"
+        stream = self._target.stream
+        asked = (f"$JS.API.{what}.{stream}" for what in API_NEEDED)
+        known = {each.lower(): each for each in (*asked, *self._subjects)}
+        subject = known.get(found[2], found[2])
+        return f"not allowed to publish to {subject}: give the user this permission"
 
     def _explained(self, error: Exception, subject: str = "") -> OSError:
         """Return the error in one line with the server's address and what to do."""
@@ -635,6 +659,13 @@ class NatsConnection:
             return "no JetStream here: enable it in the server, and for the user's account"
         return _reason(error)
 
+
+API_NEEDED = ("STREAM.INFO", "STREAM.MSG.GET", "STREAM.CREATE")
+"""What is asked of JetStream; the last one only where the stream is not there."""
+
+_NOT_ALLOWED = re.compile(
+    r'permissions violation for (publish|subscription) to "([^" ]+)', re.IGNORECASE
+)
 
 NO_MESSAGE = 10037
 TOO_LARGE = 10054
@@ -665,8 +696,8 @@ def _reason(error: Exception) -> str:
     text = str(error).removeprefix("nats: ").strip("'\" ")
     if "authorization violation" in text.lower() or "authentication" in text.lower():
         return "login refused: check user and password_file"
-    if "permissions violation" in text.lower():
-        return f"not allowed ({text}): give the user this permission"
+    if "expecting info" in text.lower():
+        return NO_ANSWER.removeprefix("no answer: ")
     match error:
         case ssl.SSLCertVerificationError():
             return f"its certificate is not accepted ({error.verify_message}): check tls.ca"

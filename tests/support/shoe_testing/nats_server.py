@@ -178,7 +178,9 @@ def target_of(address: str, **more: Any) -> NatsTarget:
 
 
 @asynccontextmanager
-async def nats_client(address: str, **options: Any) -> AsyncIterator[tuple[Client, JetStreamContext]]:
+async def nats_client(
+    address: str, **options: Any
+) -> AsyncIterator[tuple[Client, JetStreamContext]]:
     """A client of nats-py beside the product's."""
     client = Client()
     await client.connect(address.split(","), **options)
@@ -201,7 +203,9 @@ class StoredMessage(NamedTuple):
         return str(msgspec.json.decode(self.body)["id"])
 
 
-async def stored_messages(address: str, stream: str = "SHOE", **options: Any) -> list[StoredMessage]:
+async def stored_messages(
+    address: str, stream: str = "SHOE", **options: Any
+) -> list[StoredMessage]:
     """All that the stream holds, in its order."""
     async with nats_client(address, **options) as (client, js):
         inbox = client.new_inbox()
