@@ -25,7 +25,7 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from shoe_ctl.sinks.brokers import parse_addresses
-from shoe_ctl.sinks.nats import NatsTarget
+from shoe_ctl.sinks.nats_connection import NatsTarget
 
 _PIPE_BYTES = 1 << 20
 """Room for the log of a server that nobody reads."""
