@@ -10,11 +10,12 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from shoe_ctl.config import Config
+from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.daemon.host import Environment
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.shoe_sections import current_shoe_start
@@ -24,8 +25,11 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, EventId, table_in
 from shoe_ctl.sinks.delivered import newest_ids
-from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
+from shoe_ctl.sinks.jsonl import JsonlFile, JsonlStream, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, wall_us
+
+if TYPE_CHECKING:
+    from shoe_ctl.sinks.nats import NatsSink
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +54,10 @@ def given_last(config: Config) -> list[DeliveredEvent]:
     """
     found: list[DeliveredEvent] = []
     for configured in config.sink:
-        if configured.path == "-":
+        if configured.path in (None, "-"):
             continue
         with suppress(OSError):
-            newest = newest_ids(config.path(configured.path)) or {}
+            newest = newest_ids(config.path(str(configured.path))) or {}
             ends = {(table_in(source), audience): source for source, audience in newest}
             for (source, audience), number in newest.items():
                 table = table_in(source)
@@ -80,9 +84,17 @@ async def open_sinks(
     """
     sinks = []
     for configured in config.sink:
-        path = configured.path if configured.path == "-" else str(config.path(configured.path))
-        output = stack.enter_context(environment.thread("sink"))
-        sink = open_jsonl(path, configured.sees, output)
+        sink: JsonlStream | JsonlFile | NatsSink
+        if configured.path is not None:
+            path = configured.path if configured.path == "-" else str(config.path(configured.path))
+            output = stack.enter_context(environment.thread("sink"))
+            sink = open_jsonl(path, configured.sees, output)
+        else:
+            # A broker's client is imported only for a broker.
+            from shoe_ctl.daemon.nats_sinks import open_nats
+
+            with naming_file(config):
+                sink = await open_nats(config, configured)
         stack.push_async_callback(sink.close)
         sinks.append(NamedSink(configured.known_as, configured.sees, sink, configured.begins))
     return sinks

@@ -95,17 +95,26 @@ def read_password(path: Path) -> str:
     return lines[0]
 
 
-def tls_context(ca: Path | None, cert: Path | None, key: Path | None) -> ssl.SSLContext:
-    """Return how a broker's certificate is checked, and the certificate that is shown to it.
+class Certificates(NamedTuple):
+    """The files that TLS needs; without ``ca`` those that the host trusts count.
 
-    Without ``ca``: by the system's authorities. Without ``key``: it stands in ``cert``.
+    Without ``key`` the key stands in ``cert``.
+    """
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+
+def tls_context(files: Certificates) -> ssl.SSLContext:
+    """Return how a broker's certificate is checked, and the certificate that is shown to it.
 
     Raises:
         ConfigError: a file cannot be read, or is not what it should be.
     """
     import ssl
 
-    for name, path in (("ca", ca), ("cert", cert), ("key", key)):
+    for name, path in files._asdict().items():
         try:
             if path is not None:
                 with path.open("rb"):
@@ -113,15 +122,15 @@ def tls_context(ca: Path | None, cert: Path | None, key: Path | None) -> ssl.SSL
         except OSError as error:
             raise ConfigError(f"tls.{name}: {path}: {error.strerror}") from None
     try:
-        context = ssl.create_default_context(cafile=None if ca is None else str(ca))
+        context = ssl.create_default_context(cafile=files.ca)
     except ssl.SSLError:
-        raise ConfigError(f"tls.ca: {ca}: expected certificates in PEM") from None
-    if cert is not None:
+        raise ConfigError(f"tls.ca: {files.ca}: expected certificates in PEM") from None
+    if files.cert is not None:
         try:
-            context.load_cert_chain(cert, key, password="")
+            context.load_cert_chain(files.cert, files.key, password="")
         except (ssl.SSLError, OSError, ValueError):
             raise ConfigError(
-                f"tls.cert: {cert}: expected a certificate in PEM, with its own key in tls.key, "
-                "without a passphrase"
+                f"tls.cert: {files.cert}: expected a certificate in PEM, with its own key, without "
+                "a passphrase"
             ) from None
     return context

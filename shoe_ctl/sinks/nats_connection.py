@@ -13,7 +13,8 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import nats.errors
@@ -30,12 +31,8 @@ from nats.js.api import (
     StreamInfo,
 )
 
+from shoe_ctl.sinks.brokers import BrokerAddress, Certificates, read_password, tls_context
 from shoe_ctl.sinks.pump import EventRefused
-
-if TYPE_CHECKING:
-    import ssl
-
-    from shoe_ctl.sinks.brokers import BrokerAddress
 
 CONNECTED_WITHIN_S = 3.0
 """How long a server may take to answer the connection, and then the login."""
@@ -80,19 +77,29 @@ class StoredMessage(NamedTuple):
 class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a sink publishes: servers, login and stream.
 
-    ``tls`` is needed for encrypted addresses. ``replicas``: how many servers must keep the stream.
+    ``certificates`` are for encrypted addresses. The files are read for each connection, so that
+    they can be renewed. ``replicas``: how many servers must keep the stream.
     """
 
     addresses: Sequence[BrokerAddress]
     stream: str = DEFAULT_STREAM
     replicas: int | None = None
     user: str | None = None
-    password: str | None = None
-    tls: ssl.SSLContext | None = None
+    password_file: Path | None = None
+    certificates: Certificates | None = None
 
-    def __repr__(self) -> str:
-        """Where it is, without the password."""
-        return f"NatsTarget({self.where}, stream={self.stream})"
+    def options(self) -> dict[str, Any]:
+        """Return the options of a connection: login and TLS.
+
+        Raises:
+            ConfigError: a file cannot be used.
+        """
+        options: dict[str, Any] = {}
+        if self.user is not None and self.password_file is not None:
+            options |= {"user": self.user, "password": read_password(self.password_file)}
+        if self.certificates is not None:
+            options["tls"] = tls_context(self.certificates)
+        return options
 
     @property
     def inbox(self) -> str:
@@ -202,12 +209,8 @@ class NatsConnection:
         self._client = client = _Client(encrypted=address.scheme == "tls")
         self._broken = asyncio.get_running_loop().create_future()
         self._last_error = None
-        options: dict[str, Any] = {}
-        if target.user is not None:
-            options |= {"user": target.user, "password": target.password}
-        if target.tls is not None:
-            options["tls"] = target.tls
         try:
+            options = await asyncio.to_thread(target.options)
             await self._wait(
                 client.connect(
                     [f"nats://{str(address).partition('://')[2]}"],

@@ -38,6 +38,14 @@ TABLE = "bac-07"
 OTHER_JOURNAL = "0badcafe"
 
 
+@pytest.fixture
+def password_file(tmp_path: Path) -> Path:
+    path = tmp_path / "password"
+    path.touch(0o600)
+    path.write_text("secret\n")
+    return path
+
+
 def event(n: int, *, table: str = TABLE, journal: str = "00000000", size: int = 0) -> bytes:
     told = {"id": f"{table}/p{n}", "source": f"/journal/{journal}/table/{table}", "pad": "x" * size}
     return json.dumps(told).encode()
@@ -378,12 +386,16 @@ accounts {
 
 
 async def test_a_server_that_cannot_be_used_gets_one_line_that_says_what_to_do(
-    tmp_path: Path,
+    tmp_path: Path, password_file: Path
 ) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.touch(0o600)
+    wrong.write_text("another")
     with nats_server(tmp_path, more=USERS) as server:
-        at, login = server.address, {"password": "secret"}
+        at = server.address
+        login: dict[str, Any] = {"password_file": password_file}
         await refused(at, "login refused: check user and password_file")
-        await refused(at, "login refused: check user", user="daemon", password="secret2")
+        await refused(at, "login refused: check user", user="daemon", password_file=wrong)
         await refused(at, "no JetStream here|JetStream is not enabled for", user="bare", **login)
         await refused(
             at,
@@ -455,12 +467,11 @@ def test_a_version_is_compared_by_its_numbers(version: str) -> None:
 
 
 async def test_the_password_stands_in_no_text(
-    server: Hall, caplog: pytest.LogCaptureFixture
+    server: Hall, password_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    target = target_of(server.address, user="daemon", password="secret")
-    async with sink_at(
-        server.address, stream=server.stream, user="daemon", password="secret"
-    ) as sink:
+    login: dict[str, Any] = {"user": "daemon", "password_file": password_file}
+    target = target_of(server.address, **login)
+    async with sink_at(server.address, stream=server.stream, **login) as sink:
         await sink.deliver(events(1))
     assert "secret" not in f"{target!r} {target} {caplog.text}"
