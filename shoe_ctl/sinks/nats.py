@@ -91,6 +91,7 @@ class NatsSink(Sink):
         self._audience = audience
         self._target = target
         self._connection: NatsConnection | None = None
+        self._connections = 0
         self._places: dict[str, _Place] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._warned = False
@@ -142,7 +143,10 @@ class NatsSink(Sink):
         if self._connection is not None and not self._connection.is_open:
             self._drop()
         if self._connection is None:
-            connection = NatsConnection(self._target, f"shoe-ctl {self._name}")
+            connection = NatsConnection(
+                self._target, f"shoe-ctl {self._name}", first=self._connections
+            )
+            self._connections += 1
             self._connection = connection  # so that whoever gives up can drop it
             await connection.open()
             self._check(await connection.find_or_create_stream())

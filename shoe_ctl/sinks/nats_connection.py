@@ -159,7 +159,10 @@ class NatsConnection:
     What fails raises OSError in one line, which names the server and what to do.
     """
 
-    def __init__(self, target: NatsTarget, name: str) -> None:
+    def __init__(self, target: NatsTarget, name: str, *, first: int = 0) -> None:
+        """Use the servers from this one on, counted around: one may be cut off from the others."""
+        first %= len(target.addresses)
+        self._addresses = (*target.addresses[first:], *target.addresses[:first])
         self._target = target
         self._client_name = name
         self._client: _Client | None = None
@@ -193,7 +196,7 @@ class NatsConnection:
             OSError: why none does.
         """
         why: list[str] = []
-        for address in self._target.addresses:
+        for address in self._addresses:
             self.address = str(address)
             try:
                 await self._open(address)

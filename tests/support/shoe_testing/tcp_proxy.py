@@ -6,6 +6,7 @@ In: the server's port. Out: an address of its own.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 
@@ -23,6 +24,8 @@ class TcpProxy:
         self._swallows = False
         self._swallowed = asyncio.Event()
         self._held = asyncio.Event()
+        self._carried = 0
+        self._break_at: tuple[int, Callable[[], None]] | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -47,6 +50,10 @@ class TcpProxy:
         self._swallows = False
         for writer in self._writers:
             writer.transport.abort()
+
+    def break_after(self, count: int, act: Callable[[], None]) -> None:
+        """Carry so many bytes more, in both directions together; then act, and cut the link."""
+        self._break_at = (self._carried + count, act)
 
     def freeze(self) -> None:
         """Nothing passes any more, and the connections stand."""
@@ -96,6 +103,16 @@ class TcpProxy:
                 if not self._thawed.is_set():
                     self._held.set()
                     await self._thawed.wait()
+                if self._break_at is not None and self._carried + len(data) >= self._break_at[0]:
+                    at, act = self._break_at
+                    self._break_at = None
+                    target.write(data[: at - self._carried])
+                    await target.drain()
+                    self._carried = at
+                    act()
+                    self.cut()
+                    return
+                self._carried += len(data)
                 target.write(data)
                 await target.drain()
         target.close()

@@ -421,6 +421,20 @@ async def test_a_server_without_jetstream_gets_one_line(tmp_path: Path) -> None:
         await refused(server.address, "no JetStream here: enable it in the server, and for the")
 
 
+async def test_a_server_that_cannot_be_used_is_passed_over_for_the_next_one(
+    server: Hall, tmp_path: Path
+) -> None:
+    with nats_server(tmp_path, jetstream=None) as cut_off:
+        both = f"{cut_off.address},{server.address}"
+        async with sink_at(both, stream=server.stream) as sink:
+            with pytest.raises(OSError, match=f"{cut_off.address}: no JetStream here"):
+                await sink.deliver(events(1))
+            await sink.deliver(events(1))
+    async with sink_at(f"nats://127.0.0.1:1,{server.address}", stream=server.stream) as sink:
+        await sink.deliver(events(1, 2))
+    assert ids_of(await server.stored()) == ids(1, 2)
+
+
 async def test_what_is_no_nats_server_and_one_too_old_get_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
