@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +26,7 @@ from nats.js import errors as js_errors
 from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
+    DeliverPolicy,
     PubAck,
     RawStreamMsg,
     StorageType,
@@ -313,15 +315,23 @@ class NatsConnection:
         return StoredMessage(found.seq or 0, found.data or b"")
 
     async def follow(
-        self, subject: str, begin: ConsumerConfig
-    ) -> AsyncIterator[tuple[list[StoredMessage], int]]:
+        self, subject: str, *, after: int | None = None, since: datetime | None = None
+    ) -> AsyncGenerator[tuple[list[StoredMessage], int], None]:
         """Yield the messages of a subject as they come, and how many wait behind them.
 
-        ``begin`` says where. An empty list comes first where nothing is there, and now and then.
+        Those ``after`` this one, or those ``since`` then; without either, the last one of each
+        subject. An empty list comes first where nothing is there, and now and then.
 
         Raises:
             OSError: the connection is lost, or the stream has become silent.
         """
+        begin = ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
+        if after is not None:
+            policy = DeliverPolicy.BY_START_SEQUENCE
+            begin = ConsumerConfig(deliver_policy=policy, opt_start_seq=after + 1)
+        elif since is not None:
+            policy = DeliverPolicy.BY_START_TIME
+            begin = ConsumerConfig(deliver_policy=policy, opt_start_time=since)
         arrived: list[Msg] = []
         news = asyncio.Event()
 
@@ -344,14 +354,14 @@ class NatsConnection:
             made = await self._ask(self._jetstream.add_consumer(self._target.stream, config))
         except js_errors.APIError as error:
             raise self._explained(error) from None
-        if not made.num_pending and not made.delivered:
+        expected, waiting = 1, made.num_pending or 0
+        if not waiting:
             yield [], 0
-        expected = 1
         while True:
             await self._wait(news.wait(), 3 * HEARTBEAT_S)
             news.clear()
             taken, arrived[:] = arrived[:], ()
-            found, waiting = [], 0
+            found: list[StoredMessage] = []
             for message in taken:
                 if message.headers is not None and STATUS in message.headers:  # a heartbeat
                     continue

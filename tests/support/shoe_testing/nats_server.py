@@ -30,6 +30,9 @@ from shoe_ctl.sinks.nats_connection import NatsTarget
 _PIPE_BYTES = 1 << 20
 """Room for the log of a server that nobody reads."""
 
+ANSWERED_WITHIN_S = 30
+"""How long a cluster may take that elects a leader."""
+
 SYNC_ALWAYS = "sync_interval: always"
 
 
@@ -185,7 +188,7 @@ async def nats_client(
     client = Client()
     await client.connect(address.split(","), **options)
     try:
-        yield client, client.jetstream()
+        yield client, client.jetstream(timeout=ANSWERED_WITHIN_S)
     finally:
         await client.close()
 
