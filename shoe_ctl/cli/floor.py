@@ -97,10 +97,11 @@ def _configured(config_file: str) -> NatsTarget:
         ConfigError: the configuration is wrong, or has no such sink.
     """
     from shoe_ctl.config.schema import load
+    from shoe_ctl.config.sinks import NatsConfig
     from shoe_ctl.daemon.nats_sinks import target_of
 
     config = load(config_file)
-    sinks = [sink for sink in config.sink if sink.kind == "nats"]
+    sinks = [sink for sink in config.sink if isinstance(sink, NatsConfig)]
     if not sinks:
         raise ConfigError(f"{config_file}: it has no sink of kind nats: give --address")
     return target_of(config, min(sinks, key=lambda sink: sink.audience != "public"))
@@ -112,23 +113,23 @@ def _given(address: str, stream: str | None, user: str | None, files: dict[str, 
     Raises:
         ConfigError: they cannot be so.
     """
-    from shoe_ctl.config.schema import BROKER_PORTS
-    from shoe_ctl.sinks.brokers import Certificates, parse_addresses
+    from shoe_ctl.config.sinks import nats_servers
+    from shoe_ctl.sinks.brokers import Certificates
     from shoe_ctl.sinks.nats_connection import DEFAULT_STREAM, NatsTarget
 
     try:
-        addresses = parse_addresses(address, BROKER_PORTS["nats"])
-    except ConfigError as error:
-        raise UsageError(f"--{error}") from None
+        servers = nats_servers(address)
+    except ValueError as error:
+        raise UsageError(f"--address: {error}") from None
     if (user is None) != ("password_file" not in files):
         raise UsageError("--user and --password-file need each other: give both, or none")
     paths = {name: Path(file) for name, file in files.items() if name != "password_file"}
-    encrypted = addresses[0].scheme == "tls"
+    encrypted = servers[0].startswith("tls://")
     if paths and not encrypted:
         raise UsageError(f"--{next(iter(paths))}: needs an address that begins with tls://")
     password = files.get("password_file")
     return NatsTarget(
-        addresses=addresses,
+        addresses=servers,
         stream=stream or DEFAULT_STREAM,
         user=user,
         password_file=None if password is None else Path(password),

@@ -7,38 +7,38 @@ Must not know: devices, the journal's insides, the loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from shoe_ctl import toml
+from shoe_ctl.config.sinks import (
+    JsonlConfig,
+    MqttConfig,
+    NatsConfig,
+    Strict,
+    TableId,
+    UserConfig,
+    check_sinks,
+)
 from shoe_ctl.errors import ConfigError, InputRefused
 from shoe_ctl.games.game import Layout
-from shoe_ctl.records import Audience
-from shoe_ctl.sinks.brokers import parse_addresses
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
 from shoe_ctl.validation import error_text
 
-TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-SinkName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z")]
-StreamName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
 """The number of a user or group of this host; the highest number names nobody."""
 
 _FARTHEST = 2**53
 
 
-class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class JournalConfig(_Strict, frozen=True, kw_only=True):
+class JournalConfig(Strict, frozen=True, kw_only=True):
     """The journal: its file, how often it is signed, and how long it keeps records."""
 
     path: str = "journal.db"
@@ -54,7 +54,7 @@ class JournalConfig(_Strict, frozen=True, kw_only=True):
     """The folder for these exports. The daemon creates it if it is missing."""
 
 
-class ShoeConfig(_Strict, frozen=True, kw_only=True):
+class ShoeConfig(Strict, frozen=True, kw_only=True):
     """The table's shoe: its protocol, its port, its keys."""
 
     profile: str
@@ -77,7 +77,7 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
     unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
     """What to do about a shoe with other firmware: report it, or also keep it locked. Without it,
     `"report"`."""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
     """Settings of the profile itself, as its `SPEC.md` in `firmware_proto/` lists them."""
 
     def session_settings(self, *, armed: bool) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
         return options
 
 
-class MethodBConfig(_Strict, frozen=True, kw_only=True):
+class MethodBConfig(Strict, frozen=True, kw_only=True):
     """How cards are dealt in Method B."""
 
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
@@ -112,7 +112,7 @@ class MethodBConfig(_Strict, frozen=True, kw_only=True):
     """With `"face_up"`: milliseconds from the draw until the card counts as seen."""
 
 
-class TableConfig(_Strict, frozen=True, kw_only=True):
+class TableConfig(Strict, frozen=True, kw_only=True):
     """One table: what is played there, and how."""
 
     id: TableId
@@ -205,93 +205,14 @@ def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
         raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
 
 
-class TlsConfig(_Strict, frozen=True, kw_only=True):
-    """How a broker's certificate is checked, and which one is shown to it: PEM files."""
-
-    ca: str | None = None
-    """The certificates of the authorities that may sign the broker's. Without it, the system's."""
-    cert: str | None = None
-    """The certificate that is shown to the broker, for brokers that ask for one."""
-    key: str | None = None
-    """The key of `cert`, without a passphrase. Without it, the key stands in `cert`."""
-
-
-class SinkConfig(_Strict, frozen=True, kw_only=True):
-    """Where events go."""
-
-    kind: Literal["jsonl", "nats"]
-    """`"jsonl"`: JSON lines, one event a line. `"nats"`:
-    [NATS JetStream](../guides/nats.md)."""
-    path: str | None = None
-    """`jsonl` only, and required there: a file that the daemon appends to, or `"-"` for standard
-    output. Two sinks cannot share a file, nor can two daemons."""
-    address: str | None = None
-    """Brokers only, and required there: where the broker listens. For `nats`,
-    `"nats://HOST:PORT"`, or `"tls://HOST:PORT"` for a connection that must be encrypted; the
-    servers of a cluster with commas between them."""
-    audience: Literal["public", "restricted"] = "public"
-    """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
-    revealed."""
-    name: SinkName | None = None
-    """The sink's own name, under which the journal keeps how far it has got: with a name, the file
-    may be renamed or moved, and the broker, too. Two sinks cannot share a name. It begins with a
-    letter. Without it, the kind and the path or address: `"jsonl:public.jsonl"`."""
-    begins: Literal["now", "shoe", "beginning"] = msgspec.field(default="beginning", name="from")
-    """Where the sink begins at its first start: at the journal's `"beginning"`, at the first event
-    of the `"shoe"` that is on the table (of the oldest one, if there are several tables), or
-    `"now"`, with what this start brings. Afterwards it goes on where it was."""
-    user: str | None = None
-    """Brokers only: the user to log in as. Needs `password_file`."""
-    password_file: str | None = None
-    """Brokers only: a file with the password of `user` in one line, readable by the daemon's user
-    alone."""
-    tls: TlsConfig | None = None
-    """Brokers only: the section `[sink.tls]`, for an encrypted address."""
-    stream: StreamName | None = None
-    """`nats` only: the JetStream stream that keeps the events. It is created if it is not there.
-    Without it, `"SHOE"`."""
-    replicas: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
-    """`nats` only: the number of servers that must keep the stream, 3 in a cluster of three. A
-    stream with fewer is refused. Without it, a new stream has 1, and any number is accepted."""
-
-    @property
-    def known_as(self) -> str:
-        """Return the sink's name, under which the journal keeps its cursor."""
-        where = self.path if self.address is None else self.address
-        return f"{self.kind}:{where}" if self.name is None else self.name
-
-    @property
-    def sees(self) -> Audience:
-        """Return the stream that this sink gets."""
-        return Audience[self.audience.upper()]
-
-
-class SocketUser(_Strict, frozen=True, kw_only=True):
+class SocketUser(UserConfig, frozen=True, kw_only=True):
     """A user of this host who may give commands."""
 
     user: str | HostId
     """The user's name on this host, or its number. Each user is listed once."""
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
-    """What people at the table call this user, for example `"Ann"`. A second person is named by it,
-    by the user's name on this host or by its number. Two users cannot share a name. Without it, the
-    user's name on this host."""
-    position: str
-    """The highest position that this user may act in: `dealer`, `pit_supervisor`, `pit_manager`,
-    `gaming_shift_manager`, `assistant_casino_manager` or `surveillance`. `surveillance` sees the
-    status, confirms what it saw where a choice is its own, and may pause and resume a table."""
-    also: list[str] = []
-    """Other positions that this user may act in and that `position` does not include, for example
-    `["surveillance"]`."""
-    audience: Literal["public", "restricted"] = "public"
-    """The stream whose event ids the answers to this user name."""
-
-    @property
-    def sees(self) -> Audience:
-        """Return the stream whose event ids this user's answers have."""
-        return Audience[self.audience.upper()]
 
 
-class SocketConfig(_Strict, frozen=True, kw_only=True):
+class SocketConfig(Strict, frozen=True, kw_only=True):
     """The local socket that takes commands."""
 
     user: Annotated[list[SocketUser], msgspec.Meta(min_length=1)]
@@ -303,17 +224,17 @@ class SocketConfig(_Strict, frozen=True, kw_only=True):
     that the daemon creates files with."""
 
 
-class Config(_Strict, frozen=True, kw_only=True):
+class Config(Strict, frozen=True, kw_only=True):
     """The whole file."""
 
     table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
     """The tables: the sections `[[table]]`, one or more."""
     journal: JournalConfig = JournalConfig()
     """The section `[journal]`."""
-    sink: list[SinkConfig] = []
+    sink: list[JsonlConfig | MqttConfig | NatsConfig] = msgspec.field(default_factory=list)
     """The sinks: the sections `[[sink]]`."""
     socket: SocketConfig | None = None
-    """The section `[socket]`. Without it, nobody can give commands."""
+    """The section `[socket]`. Without it, only the senders of a sink can give commands."""
     folder: str = "."
     """Where relative paths start. Not a key of the file."""
     file: str = ""
@@ -322,6 +243,12 @@ class Config(_Strict, frozen=True, kw_only=True):
     def path(self, name: str) -> Path:
         """Return a path of this file: a relative one starts at the file's own folder."""
         return Path(self.folder) / name
+
+    @property
+    def takes_commands(self) -> bool:
+        """Return whether anybody can give commands: at the socket, or over a sink."""
+        over_sinks = any(isinstance(sink, MqttConfig) and sink.sender for sink in self.sink)
+        return self.socket is not None or over_sinks
 
     @property
     def socket_path(self) -> Path | None:
@@ -348,6 +275,19 @@ def load(path: str | Path) -> Config:
         raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
     config = parse(source, str(path))
     return msgspec.structs.replace(config, folder=str(Path(path).parent), file=str(path))
+
+
+def with_public_output(config: Config) -> Config:
+    """Return the configuration with a sink to standard output, if it has none.
+
+    Raises:
+        ConfigError: another sink has the name of that one.
+    """
+    if any(isinstance(sink, JsonlConfig) and sink.path == "-" for sink in config.sink):
+        return config
+    sinks = [*config.sink, JsonlConfig(path="-")]
+    check_sinks(sinks, [table.id for table in config.table], config.file)
+    return msgspec.structs.replace(config, sink=sinks)
 
 
 def parse(source: bytes, name: str) -> Config:
@@ -380,15 +320,21 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
             f"{name}: {error_text(str(error), Config)}{_whose(plain, str(error))}"
         ) from None
     _check_ids(config, name)
-    check_sinks(config, name)
-    for at, user in enumerate(config.socket.user if config.socket is not None else ()):
+    check_sinks(config.sink, [table.id for table in config.table], name)
+    _check_positions([] if config.socket is None else config.socket.user, f"{name}: socket.user")
+    for at, sink in enumerate(config.sink):
+        if isinstance(sink, MqttConfig):
+            _check_positions(sink.sender, f"{name}: sink[{at}].sender")
+    return config
+
+
+def _check_positions(users: Sequence[UserConfig], where: str) -> None:
+    for at, user in enumerate(users):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
         for key, position in (("position", user.position), *also):
             if position not in POSITIONS:
                 have = ", ".join(POSITIONS)
-                where = f"{name}: socket.user[{at}].{key}"
-                raise ConfigError(f"{where}: expected one of {have}, not {position!r}")
-    return config
+                raise ConfigError(f"{where}[{at}].{key}: expected one of {have}, not {position!r}")
 
 
 def _check_values(plain: Mapping[str, Any], name: str) -> None:
@@ -411,71 +357,6 @@ def _check_ids(config: Config, name: str) -> None:
     twice = next((i for i in ids if ids.count(i) > 1), None)
     if twice is not None:
         raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
-
-
-_FILE_KEYS = ("path",)
-_BROKER_KEYS = ("address", "user", "password_file", "tls")
-_KEYS_OF_KIND: Mapping[str, tuple[str, ...]] = {
-    "jsonl": _FILE_KEYS,
-    "nats": (*_BROKER_KEYS, "stream", "replicas"),
-}
-"""The keys of each kind of sink beside those that all have; the first one is required."""
-
-BROKER_PORTS: Mapping[str, Mapping[str, int]] = {"nats": {"nats": 4222, "tls": 4222}}
-"""By kind: the schemes of its addresses, with their usual ports."""
-
-ENCRYPTED = frozenset({"tls"})
-"""The schemes whose connections must be encrypted."""
-
-
-def _check_keys(sink: SinkConfig, where: str) -> None:
-    """Refuse a key that this kind of sink does not have, and one that is missing."""
-    own = _KEYS_OF_KIND[sink.kind]
-    for keys in _KEYS_OF_KIND.values():
-        for key in keys:
-            if key not in own and getattr(sink, key) is not None:
-                raise ConfigError(f'{where}.{key}: a sink of kind "{sink.kind}" has no such key')
-    if getattr(sink, own[0]) is None:
-        raise ConfigError(f'{where}: missing key `{own[0]}`, which kind = "{sink.kind}" needs')
-    if sink.address is not None:
-        _check_broker(sink, sink.address, where)
-
-
-def _check_broker(sink: SinkConfig, address: str, where: str) -> None:
-    try:
-        scheme = parse_addresses(address, BROKER_PORTS[sink.kind])[0].scheme
-    except ConfigError as error:
-        raise ConfigError(f"{where}.{error}") from None
-    if (sink.user is None) != (sink.password_file is None):
-        raise ConfigError(f"{where}: user and password_file need each other: give both, or none")
-    if sink.tls is None:
-        return
-    if scheme not in ENCRYPTED:
-        schemes = (each for each in BROKER_PORTS[sink.kind] if each in ENCRYPTED)
-        encrypted = " or ".join(f"{each}://" for each in schemes)
-        raise ConfigError(f"{where}.tls: needs an address that begins with {encrypted}")
-    if sink.tls.key is not None and sink.tls.cert is None:
-        raise ConfigError(f"{where}.tls.key: needs tls.cert")
-
-
-def check_sinks(config: Config, name: str) -> None:
-    """Refuse a sink with keys of another kind, and two sinks of one file or of one name.
-
-    Raises:
-        ConfigError: there are such sinks.
-    """
-    for at, sink in enumerate(config.sink):
-        _check_keys(sink, f"{name}: sink[{at}]")
-    paths = [sink.path for sink in config.sink if sink.path is not None]
-    shared = next((p for p in paths if paths.count(p) > 1), None)
-    if shared is not None:
-        raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
-    names = [sink.known_as for sink in config.sink]
-    shared = next((n for n in names if names.count(n) > 1), None)
-    if shared is not None:
-        raise ConfigError(
-            f"{name}: sink: two sinks have the name {shared!r}: give each a name of its own"
-        )
 
 
 def _whose(plain: Mapping[str, Any], message: str) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 
-from shoe_ctl.config.schema import BROKER_PORTS, Config, SinkConfig
+from shoe_ctl.config.schema import Config
+from shoe_ctl.config.sinks import NatsConfig
 from shoe_ctl.errors import ConfigError
-from shoe_ctl.sinks.brokers import Certificates, parse_addresses
+from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.nats import NatsSink
-from shoe_ctl.sinks.nats_connection import DEFAULT_STREAM, NatsTarget
+from shoe_ctl.sinks.nats_connection import NatsTarget
 
 
-async def open_nats(config: Config, sink: SinkConfig) -> NatsSink:
+async def open_nats(config: Config, sink: NatsConfig) -> NatsSink:
     """Return the sink; it connects for its first event.
 
     Raises:
@@ -29,18 +30,16 @@ async def open_nats(config: Config, sink: SinkConfig) -> NatsSink:
     return NatsSink(sink.known_as, sink.sees, target)
 
 
-def target_of(config: Config, sink: SinkConfig) -> NatsTarget:
+def target_of(config: Config, sink: NatsConfig) -> NatsTarget:
     """Return where this sink publishes."""
-    assert sink.address is not None
-    files = (None,) * 3 if sink.tls is None else (sink.tls.ca, sink.tls.cert, sink.tls.key)
-    ca, cert, key = (None if file is None else config.path(file) for file in files)
-    addresses = parse_addresses(sink.address, BROKER_PORTS["nats"])
-    secret = sink.password_file
+    servers, tls, secret = sink.servers, sink.tls, sink.password_file
+    files = (None, None, None) if tls is None else (tls.ca, tls.cert, tls.key)
+    certificates = Certificates(*(None if file is None else config.path(file) for file in files))
     return NatsTarget(
-        addresses=addresses,
-        stream=sink.stream or DEFAULT_STREAM,
+        addresses=servers,
+        stream=sink.stream,
         replicas=sink.replicas,
         user=sink.user,
         password_file=None if secret is None else config.path(secret),
-        certificates=Certificates(ca, cert, key) if addresses[0].scheme == "tls" else None,
+        certificates=certificates if servers[0].startswith("tls://") else None,
     )

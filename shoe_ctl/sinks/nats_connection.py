@@ -33,7 +33,8 @@ from nats.js.api import (
     StreamInfo,
 )
 
-from shoe_ctl.sinks.brokers import BrokerAddress, Certificates, read_password, tls_context
+from shoe_ctl.secret_file import read_password
+from shoe_ctl.sinks.brokers import Certificates, tls_context
 from shoe_ctl.sinks.pump import EventRefused
 
 CONNECTED_WITHIN_S = 3.0
@@ -79,11 +80,12 @@ class StoredMessage(NamedTuple):
 class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a sink publishes: servers, login and stream.
 
-    ``certificates`` are for encrypted addresses. The files are read for each connection, so that
-    they can be renewed. ``replicas``: how many servers must keep the stream.
+    Addresses that begin with ``tls://`` must be encrypted; ``certificates`` are for them. The files
+    are read for each connection, so that they can be renewed. ``replicas``: how many servers must
+    keep the stream.
     """
 
-    addresses: Sequence[BrokerAddress]
+    addresses: Sequence[str]
     stream: str = DEFAULT_STREAM
     replicas: int | None = None
     user: str | None = None
@@ -98,7 +100,10 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
         """
         options: dict[str, Any] = {}
         if self.user is not None and self.password_file is not None:
-            options |= {"user": self.user, "password": read_password(self.password_file)}
+            options |= {
+                "user": self.user,
+                "password": read_password(self.password_file, "password_file"),
+            }
         if self.certificates is not None:
             options["tls"] = tls_context(self.certificates)
         return options
@@ -114,7 +119,7 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def where(self) -> str:
         """The addresses, as they are configured."""
-        return ",".join(map(str, self.addresses))
+        return ",".join(self.addresses)
 
 
 class _Client(Client):
@@ -199,7 +204,7 @@ class NatsConnection:
         """
         why: list[str] = []
         for address in self._addresses:
-            self.address = str(address)
+            self.address = address
             try:
                 await self._open(address)
             except OSError as error:
@@ -209,16 +214,16 @@ class NatsConnection:
                 return
         raise OSError("; ".join(why))
 
-    async def _open(self, address: BrokerAddress) -> None:
+    async def _open(self, address: str) -> None:
         target = self._target
-        self._client = client = _Client(encrypted=address.scheme == "tls")
+        self._client = client = _Client(encrypted=address.startswith("tls://"))
         self._broken = asyncio.get_running_loop().create_future()
         self._last_error = None
         try:
             options = await asyncio.to_thread(target.options)
             await self._wait(
                 client.connect(
-                    [f"nats://{str(address).partition('://')[2]}"],
+                    [f"nats://{address.partition('://')[2]}"],
                     name=self._client_name,
                     error_cb=self._failed,
                     closed_cb=self._closed,

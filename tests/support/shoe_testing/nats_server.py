@@ -24,7 +24,7 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from shoe_ctl.sinks.brokers import parse_addresses
+from shoe_ctl.config.sinks import nats_servers
 from shoe_ctl.sinks.nats_connection import NatsTarget
 
 _PIPE_BYTES = 1 << 20
@@ -176,8 +176,7 @@ def nats_cluster(folder: Path) -> Iterator[NatsCluster]:
 
 def target_of(address: str, **more: Any) -> NatsTarget:
     """Where a sink publishes."""
-    ports = {"nats": 4222, "tls": 4222}
-    return NatsTarget(addresses=parse_addresses(address, ports), **more)
+    return NatsTarget(addresses=nats_servers(address), **more)
 
 
 @asynccontextmanager
