@@ -122,9 +122,9 @@ def configuration() -> str:
         ("`currency` in `[table.limits]`", Currency, ""),
         ("`[table.shoe]`", schema.ShoeConfig, "See [ports](../guides/ports.md)."),
         ("`[journal]`", schema.JournalConfig, ""),
-        ("`[[sink]]`, `kind = \"jsonl\"`", sinks.JsonlConfig, "One section for each sink."),
+        ('`[[sink]]`, `kind = "jsonl"`', sinks.JsonlConfig, "One section for each sink."),
         (
-            "`[[sink]]`, `kind = \"mqtt\"`",
+            '`[[sink]]`, `kind = "mqtt"`',
             sinks.MqttConfig,
             "See [publish over MQTT](../guides/mqtt.md).",
         ),

@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -52,7 +52,9 @@ def free_port() -> int:
 class Mosquitto:
     """A broker at ``port``, with these lines in its configuration; ``{folder}`` is its own."""
 
-    def __init__(self, folder: Path, *lines: str, port: int | None = None, tls: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *lines: str, port: int | None = None, tls: bool = False
+    ) -> None:
         self.program = mosquitto()
         self.folder = folder
         self.port = free_port() if port is None else port
@@ -75,7 +77,12 @@ class Mosquitto:
         """Returns once it listens."""
         config = self.folder / "mosquitto.conf"
         text = "\n".join(
-            (f"listener {self.port} {HOST}", "log_dest stderr", "set_tcp_nodelay true", *self._lines)
+            (
+                f"listener {self.port} {HOST}",
+                "log_dest stderr",
+                "set_tcp_nodelay true",
+                *self._lines,
+            )
         )
         config.write_text(text.replace("{folder}", str(self.folder)) + "\n")
         self._process = subprocess.Popen(
@@ -190,7 +197,7 @@ class Subscriber:
 
 
 @asynccontextmanager
-async def subscribed(  # noqa: PLR0913 - who connects, and to what
+async def subscribed(
     port: int,
     *topics: str,
     user: str | None = None,
@@ -198,7 +205,7 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
     name: str | None = None,
     session_s: int | None = None,
 ) -> AsyncIterator[Subscriber]:
-    """A client at this port that has subscribed; with ``session_s`` the broker keeps its session."""
+    """A client that has subscribed; with ``session_s`` the broker keeps its session so long."""
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     if session_s is not None:
         properties.SessionExpiryInterval = session_s
