@@ -7,6 +7,8 @@ subscriber got. Without mosquitto a test is skipped, and under CI it fails.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import json
 import os
 import shutil
 import signal
@@ -15,11 +17,17 @@ import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import aiomqtt
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
@@ -76,14 +84,9 @@ class Mosquitto:
     def start(self) -> Self:
         """Returns once it listens."""
         config = self.folder / "mosquitto.conf"
-        text = "\n".join(
-            (
-                f"listener {self.port} {HOST}",
-                "log_dest stderr",
-                "set_tcp_nodelay true",
-                *self._lines,
-            )
-        )
+        head = [f"listener {self.port} {HOST}", "log_dest stderr", "set_tcp_nodelay true"]
+        head += ["user root"] if os.geteuid() == 0 else []  # else it could not read the folder
+        text = "\n".join((*head, *self._lines))
         config.write_text(text.replace("{folder}", str(self.folder)) + "\n")
         self._process = subprocess.Popen(
             [self.program, "-c", str(config)],
@@ -152,6 +155,63 @@ def broker(
         served.stop()
 
 
+def passwords(folder: Path, **users: str) -> str:
+    """A file with the passwords of these users; the line of the configuration that names it."""
+    path = folder / "passwords"
+    path.write_text("".join(f"{user}:{password}\n" for user, password in users.items()))
+    path.chmod(0o600)
+    tool = Path(mosquitto()).with_name("mosquitto_passwd")
+    program = str(tool) if tool.exists() else "mosquitto_passwd"
+    subprocess.run([program, "-U", str(path)], check=True, capture_output=True)
+    return f"password_file {path}"
+
+
+class Authority:
+    """A certificate authority of a test. Each certificate and its key are files in ``folder``."""
+
+    def __init__(self, folder: Path, name: str = "ca") -> None:
+        self.folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        certificate = self._builder(self._name, self._key.public_key()).add_extension(
+            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        )
+        self.file = folder / f"{name}.crt"
+        self._write(self.file, certificate)
+
+    def issue(self, name: str, *, host: str | None = None) -> tuple[Path, Path]:
+        """A certificate for this name, and its key; for a server at this address with ``host``."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = self._builder(subject, key.public_key())
+        if host is not None:
+            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
+            builder = builder.add_extension(names, critical=False)
+        paths = self.folder / f"{name}.crt", self.folder / f"{name}.key"
+        self._write(paths[0], builder)
+        paths[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        paths[1].chmod(0o600)
+        return paths
+
+    def _builder(
+        self, subject: x509.Name, key: ec.EllipticCurvePublicKey
+    ) -> x509.CertificateBuilder:
+        now = datetime.now(timezone.utc)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(days=1))
+            .not_valid_after(now + timedelta(days=1))
+        )
+
+    def _write(self, path: Path, builder: x509.CertificateBuilder) -> None:
+        certificate = builder.sign(self._key, hashes.SHA256())
+        path.write_bytes(certificate.public_bytes(Encoding.PEM))
+
+
 class Got(NamedTuple):
     """A message that a subscriber got."""
 
@@ -167,13 +227,26 @@ class Subscriber:
     def __init__(self, client: aiomqtt.Client) -> None:
         self.client = client
         self.got: list[Got] = []
+        self.ended = False
         self._news = asyncio.Event()
 
     async def read(self) -> None:
+        try:
+            await self._read()
+        finally:
+            self.ended = True
+            self._news.set()
+
+    async def _read(self) -> None:
         async for message in self.client.messages:
             said = {} if message.properties is None else message.properties.json()  # type: ignore[no-untyped-call]
             self.got.append(Got(str(message.topic), bytes(message.payload), message.retain, said))
             self._news.set()
+
+    async def news(self) -> None:
+        """Waits for a message, or for the end of the connection."""
+        await self._news.wait()
+        self._news.clear()
 
     def payloads(self, topic: str) -> list[bytes]:
         """What came on this topic."""
@@ -197,13 +270,14 @@ class Subscriber:
 
 
 @asynccontextmanager
-async def subscribed(
+async def subscribed(  # noqa: PLR0913 - who connects, and to what
     port: int,
     *topics: str,
     user: str | None = None,
     password: str | None = None,
     name: str | None = None,
     session_s: int | None = None,
+    timeout_s: float = PATIENCE_S,
 ) -> AsyncIterator[Subscriber]:
     """A client that has subscribed; with ``session_s`` the broker keeps its session so long."""
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
@@ -218,6 +292,7 @@ async def subscribed(
         protocol=aiomqtt.ProtocolVersion.V5,
         clean_start=session_s is None,
         properties=properties,
+        timeout=timeout_s,
     )
     async with client:
         subscriber = Subscriber(client)
@@ -230,3 +305,65 @@ async def subscribed(
             reading.cancel()
             with suppress(asyncio.CancelledError, aiomqtt.MqttError):
                 await reading
+
+
+class Consumer:
+    """A table system that counts: it applies each id once, and asks again for what is missing.
+
+    ``ask`` gets the id behind which something is missing. It reconnects whenever it is cut off.
+    """
+
+    def __init__(self, port: int, topic: str, ask: Callable[[str], None]) -> None:
+        self.applied: list[int] = []
+        self.repeated = 0
+        self.asked = 0
+        self.seen_gaps = 0
+        self._port = port
+        self._topic = topic
+        self._ask = ask
+        self._pending: set[int] = set()
+        self._news = asyncio.Event()
+
+    @property
+    def last(self) -> int:
+        """Everything up to this number was applied."""
+        return self.applied[-1] if self.applied else 0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            with suppress(aiomqtt.MqttError):
+                async with subscribed(self._port, self._topic, timeout_s=0.2) as subscriber:
+                    self._missing()  # what came while it was away
+                    done = 0
+                    while not subscriber.ended:
+                        await subscriber.news()
+                        for got in subscriber.got[done:]:
+                            self._take(json.loads(got.payload)["id"])
+                        done = len(subscriber.got)
+            await asyncio.sleep(0.005)
+
+    def _take(self, event: str) -> None:
+        number = int(event.rpartition("/p")[2])
+        if number <= self.last or number in self._pending:
+            self.repeated += 1
+            return
+        if number > self.last + 1:
+            self.seen_gaps += not self._pending
+            self._missing()
+        self._pending.add(number)
+        while self.last + 1 in self._pending:
+            self._pending.discard(self.last + 1)
+            self.applied.append(self.last + 1)
+        self._news.set()
+
+    def _missing(self) -> None:
+        self.asked += 1
+        self._ask(f"t/p{self.last}")
+
+    async def until(self, number: int) -> None:
+        """Waits until everything up to this number was applied."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.last < number:
+                self._news.clear()
+                await self._news.wait()
