@@ -29,7 +29,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from shoe_ctl.records import Audience, event_id
+from shoe_ctl.records import Audience, EventId, event_id
 from shoe_ctl.sinks.mqtt_connection import (
     Answer,
     Broker,
@@ -50,6 +50,9 @@ FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 10.0
 STEADY_S = 10.0
 """A connection that lasted so long worked: the next one is tried at once."""
+
+MOST_SHORT_LIVED = 3
+"""So many connections that end soon, one after the other, are worth a hint."""
 
 STATE_AT_MOST_EVERY_S = 0.2
 STATE_LOOKED_AT_EVERY_S = 2.0
@@ -102,10 +105,14 @@ def topic(table: str, *levels: str) -> str:
     return "/".join((ROOT, table, *levels))
 
 
+def id_of(event: bytes) -> str:
+    """Return the id that an event's JSON begins with."""
+    return event[len(_EVENT_STARTS) : event.find(b'"', len(_EVENT_STARTS))].decode()
+
+
 def table_of(event: bytes) -> str:
-    """Return the table that an event is of, by the id that its JSON begins with."""
-    end = event.find(b'"', len(_EVENT_STARTS))
-    return event[len(_EVENT_STARTS) : end].decode().rpartition("/")[0]
+    """Return the table that an event is of."""
+    return id_of(event).rpartition("/")[0]
 
 
 class MqttSink(Sink):
@@ -195,18 +202,21 @@ class _TableLink:
 
     def __init__(self, sink: MqttSink, table: str, keeps_state: bool) -> None:
         self.trouble: str | None = None
+        self.hears = False
+        """It has subscribed to commands."""
         self._sink = sink
         self._table = table
         self._keeps_state = keeps_state
         self._stream = sink.audience.name.lower()
-        self._events_topic = topic(table, self._stream)
         self._connection: Connection | None = None
         self._up = asyncio.Event()
         self._tried = asyncio.Event()
         self._stopping = asyncio.Event()
         self._state_due = asyncio.Event()
         self._taken: dict[bytes, Connection] = {}
-        self._last_event: tuple[int, str] | None = None
+        self._suspicious = False
+        self._short_lived = 0
+        self._last_event: EventId | None = None
         self._commands: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -230,13 +240,27 @@ class _TableLink:
         """
         connection = await self._ready()
         due = [event for event in events if self._taken.get(event) is not connection]
+        if self._suspicious and len(due) > 1:  # one of them may be what the broker chokes on
+            for event in due:
+                await self.deliver([event])
+            return
         try:
             answers = await connection.publish(
-                [Outgoing(self._events_topic, event, CONTENT_TYPE) for event in due]
+                [
+                    Outgoing(topic(table_of(event), self._stream), event, CONTENT_TYPE)
+                    for event in due
+                ]
             )
         except ConnectionLost as lost:
             self._down(connection, str(lost))
+            if lost.unreadable and self._suspicious and len(due) == 1:
+                raise EventRefused(
+                    f"{self._sink.broker.address} cuts the connection over this event of "
+                    f"{len(due[0])} bytes: raise message_size_limit there, or use max_packet_size"
+                ) from None
+            self._suspicious = lost.unreadable
             raise SinkAway(str(lost), self._up) from None
+        self._suspicious &= len(events) == 1
         refused = [answer for answer in answers if answer.refused is not None]
         if refused:
             taken = [e for e, answer in zip(due, answers, strict=True) if answer.refused is None]
@@ -246,7 +270,7 @@ class _TableLink:
             self._taken.pop(event, None)
         if self.trouble is not None:
             self._set_trouble(None)
-        self._note_last(events[-1])
+        self._note_last([event for event in events if table_of(event) == self._table])
 
     async def _ready(self) -> Connection:
         """Return the connection; wait for one that is being opened."""
@@ -263,20 +287,21 @@ class _TableLink:
         broker = self._sink.broker
         who = "the daemon" if broker.login.user is None else f"user {broker.login.user!r}"
         self._set_trouble(
-            f"{broker.address}: the broker does not let {who} publish to {self._events_topic} "
+            f"{broker.address}: the broker does not let {who} publish to "
+            f"{topic(self._table, self._stream)} "
             f"({of_any[0]}): allow it in the broker's access list"
         )
         raise SinkAway(self.trouble or "")
 
-    def _note_last(self, event: bytes) -> None:
+    def _note_last(self, events: Sequence[bytes]) -> None:
         """Keep the highest id of the public stream, for the state; it has changed, very likely."""
-        if self._keeps_state:
-            if self._sink.audience is Audience.PUBLIC:
-                text = event[len(_EVENT_STARTS) : event.find(b'"', len(_EVENT_STARTS))].decode()
-                number = event_id(text).number
-                if self._last_event is None or number > self._last_event[0]:
-                    self._last_event = (number, text)
-            self._state_due.set()
+        if not self._keeps_state:
+            return
+        self._state_due.set()
+        if events and self._sink.audience is Audience.PUBLIC:
+            last = event_id(id_of(events[-1]))
+            if self._last_event is None or last.number > self._last_event.number:
+                self._last_event = last
 
     # The connection.
 
@@ -293,7 +318,10 @@ class _TableLink:
                 self._set_trouble(str(lost))
                 self._tried.set()
             else:
+                accepted = loop.time()
                 await self._serve(connection)
+                is_short = loop.time() - accepted < STEADY_S
+                self._short_lived = self._short_lived + 1 if is_short else 0
             if loop.time() - began >= STEADY_S:
                 retry_s = FIRST_RETRY_S
             with suppress(TimeoutError):
@@ -334,7 +362,7 @@ class _TableLink:
         if self._keeps_state and self._connection is connection:
             with suppress(ConnectionLost):
                 await connection.publish([self._state_message(b"")])
-        self._connection = None
+        self._connection, self.hears = None, False
         self._up.clear()
         await connection.close()
 
@@ -343,7 +371,11 @@ class _TableLink:
         if self._connection is connection:
             self._connection = None
             self._up.clear()
-            self._set_trouble(why)
+            self._set_trouble(why if self._short_lived < MOST_SHORT_LIVED else self._why_again(why))
+
+    def _why_again(self, why: str) -> str:
+        """Return why connections end as soon as they are accepted; not every broker says so."""
+        return f"{why}. That goes on: is another client connected as {self._client_id}?"
 
     def _set_trouble(self, why: str | None) -> None:
         if why != self.trouble and not self._stopping.is_set():
@@ -380,7 +412,7 @@ class _TableLink:
         state = await self._sink.desk.state(self._table)
         if state is None:
             return b""
-        last = {} if self._last_event is None else {"last_event": self._last_event[1]}
+        last = {} if self._last_event is None else {"last_event": str(self._last_event)}
         return msgspec.json.encode({**state, **last})
 
     def _state_message(self, state: bytes) -> Outgoing:
@@ -399,6 +431,7 @@ class _TableLink:
             why_not = await connection.subscribe(topic(self._table, "commands", "+"))
             if why_not is not None:
                 log.warning('sink %s: no commands: reason="%s"', self._sink.name, why_not)
+            self.hears = why_not is None
         while True:
             message = await connection.receive()
             if len(self._commands) >= MOST_COMMANDS:

@@ -56,6 +56,7 @@ LARGEST_COMING = 1 << 20
 PACKET_TOO_LARGE = 0x95
 SESSION_TAKEN_OVER = 0x8E
 KEEP_ALIVE_TIMEOUT = 0x8D
+PROTOCOL_ERROR = 0x82
 PAYLOAD_FORMAT_INVALID = 0x99
 
 OF_THE_MESSAGE = (PACKET_TOO_LARGE, PAYLOAD_FORMAT_INVALID)
@@ -67,7 +68,15 @@ _HEAD = 24
 
 
 class ConnectionLost(Exception):
-    """There is no connection, or no more. Its text is the reason, in one line."""
+    """There is no connection, or no more. Its text is the reason, in one line.
+
+    ``unreadable``: the broker sent what is no MQTT. mosquitto 2.0 does so where it takes too small
+    a message: the code of its acknowledgement is none that an acknowledgement may have.
+    """
+
+    def __init__(self, why: str, *, unreadable: bool = False) -> None:
+        super().__init__(why)
+        self.unreadable = unreadable
 
 
 class Login(NamedTuple):
@@ -203,7 +212,19 @@ def read_files(broker: Broker) -> tuple[ssl.SSLContext | None, str | None]:
         password = read_password(broker.login.password_file, "password_file")
     if broker.certificates is not None:
         context = tls_context(broker.certificates)
+        context.sslsocket_class = _TlsSocket
     return context, password
+
+
+class _TlsSocket(ssl.SSLSocket):
+    """A socket that is closed if the handshake fails: paho leaves it open."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        try:
+            super().do_handshake(block)
+        except BaseException:
+            self.close()
+            raise
 
 
 def _properties(of: int) -> Properties:
@@ -357,7 +378,7 @@ class _Connection:
         said = str(error) if error is not None else ""
         if "CERTIFICATE_VERIFY_FAILED" in said:
             _, _, found = said.partition("certificate verify failed: ")
-            found = found.rpartition(" (_ssl.c")[0] or said
+            found = (found.rpartition(" (_ssl.c")[0] or said).rstrip(".")
             if "not valid for" in found or "mismatch" in found:
                 return (
                     f"the broker's certificate is for another name ({found}): correct address, or "
@@ -369,7 +390,8 @@ class _Connection:
             )
         if "WRONG_VERSION_NUMBER" in said or "wrong version number" in said:
             return "nobody speaks TLS there: write mqtt:// instead of mqtts://, or correct the port"
-        if error is None or said == "Operation timed out" or "EOF occurred" in said:
+        early = ("Operation timed out", "EOF occurred", "reset by peer")
+        if error is None or any(how in said for how in early):
             return self._closed_early(said)
         what = said.partition("] ")[2] or said
         return f"{what}: start the broker there, or correct address"
@@ -433,7 +455,7 @@ class _Connection:
             message.topic, message.payload, qos=1, retain=message.retain, properties=more
         )
         if sent.rc != paho.MQTT_ERR_SUCCESS:
-            raise ConnectionLost(self._why_lost())
+            raise self._lost()
         future: asyncio.Future[ReasonCode] = asyncio.get_running_loop().create_future()
         self._client.answered[sent.mid] = future
         return future
@@ -448,7 +470,7 @@ class _Connection:
         client.news.clear()
         client.paho.loop_write()
         if client.lost.done():
-            raise ConnectionLost(self._why_lost())
+            raise self._lost()
         try:
             async with asyncio.timeout(ACKNOWLEDGED_WITHIN_S):
                 await client.news.wait()
@@ -466,6 +488,11 @@ class _Connection:
         )
         return Answer(what, of_the_message=True)
 
+    def _lost(self) -> ConnectionLost:
+        reason = self._client.lost.result() if self._client.lost.done() else None
+        unreadable = reason is not None and reason.code.value == PROTOCOL_ERROR
+        return ConnectionLost(self._why_lost(), unreadable=unreadable)
+
     def _why_lost(self) -> str:
         """Return why the connection ended, and what to do."""
         reason = self._client.lost.result() if self._client.lost.done() else None
@@ -473,11 +500,13 @@ class _Connection:
         if reason is None or not reason.from_broker:
             if reason is not None and reason.code.value == KEEP_ALIVE_TIMEOUT:
                 return f"{at}: no sign of life for {KEEPALIVE_S} s: the connection is opened again"
+            if reason is not None and reason.code.value == PROTOCOL_ERROR:
+                return f"{at}: the broker sent what is no MQTT: the connection is opened again"
             return f"{at}: the connection broke: it is opened again"
         if reason.code.value == SESSION_TAKEN_OVER:
             return (
                 f"{at}: another client connected as {self._client.identifier}: let one daemon only "
-                "serve the table"
+                "serve this table"
             )
         if reason.code.value == PACKET_TOO_LARGE:
             return f"{at}: the broker cut the connection (packet too large): raise its limits"
@@ -489,7 +518,7 @@ class _Connection:
             codes = await self._client.subscribe(topic, options=options)
         except aiomqtt.MqttError:
             await self._drop()
-            raise ConnectionLost(self._why_lost()) from None
+            raise self._lost() from None
         refused = [code for code in codes if isinstance(code, ReasonCode) and code.is_failure]
         if not refused:
             return None
@@ -502,7 +531,7 @@ class _Connection:
         try:
             message = await anext(self._client.messages)
         except aiomqtt.MqttError:
-            raise ConnectionLost(self._why_lost()) from None
+            raise self._lost() from None
         more = message.properties
         return Incoming(
             topic=str(message.topic),

@@ -12,6 +12,7 @@ import logging
 import textwrap
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol, runtime_checkable
 
 BATCH = 256
@@ -393,13 +394,19 @@ class Pump:
                 if warned:
                     _log.info("sink %s: delivery resumed", self.name)
                 return True
-            await self._pause(retry_s, back)
+            if back is None:
+                await self._pause(retry_s)
+            else:
+                await self._wait_for(back, retry_s)
             retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 
-    async def _pause(self, seconds: float, back: asyncio.Event | None) -> None:
-        """Wait for so long, until the sink is back, or until ``stop``."""
-        events = [self._stopping] if back is None else [self._stopping, back]
-        waits = [asyncio.create_task(event.wait()) for event in events]
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _wait_for(self, back: asyncio.Event, seconds: float) -> None:
+        """Wait until the sink is back, for so long at most, or until ``stop``."""
+        waits = [asyncio.create_task(event.wait()) for event in (back, self._stopping)]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
