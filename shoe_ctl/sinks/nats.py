@@ -7,6 +7,8 @@ Each message says which message of its subject must be the last one (the expecte
 sequence). So the stream refuses whatever comes twice, late, or from a second publisher, however
 long ago the first one was; its own window for duplicates forgets after two minutes. A connection
 therefore begins by reading the last message of each subject: what is there is not sent again.
+Each audience has a stream of its own: in one stream the numbers of the public messages would show
+how many restricted ones lie between them.
 The number of the next message is only known when the one before it is acknowledged, as other
 subjects share the stream: the messages of one subject go out one by one, subjects beside one
 another.
@@ -86,9 +88,8 @@ class NatsSink(Sink):
     A connection is made for the first event, and again after each error.
     """
 
-    def __init__(self, name: str, audience: Audience, target: NatsTarget) -> None:
+    def __init__(self, name: str, target: NatsTarget) -> None:
         self._name = name
-        self._audience = audience
         self._target = target
         self._connection: NatsConnection | None = None
         self._connections = 0
@@ -122,7 +123,7 @@ class NatsSink(Sink):
     async def _deliver(self, events: Sequence[bytes], *, again: bool) -> None:
         by_subject: dict[str, list[_Event]] = {}
         for event in map(_event, events):
-            subject = subject_of(table_in(event.source), self._audience)
+            subject = subject_of(table_in(event.source), self._target.audience)
             by_subject.setdefault(subject, []).append(event)
         try:
             connection = await self._connected()

@@ -33,6 +33,7 @@ from nats.js.api import (
     StreamInfo,
 )
 
+from shoe_ctl.records import Audience
 from shoe_ctl.secret_file import read_password
 from shoe_ctl.sinks.brokers import Certificates, tls_context
 from shoe_ctl.sinks.pump import EventRefused
@@ -62,8 +63,9 @@ STATUS = "Status"
 INBOX = "_INBOX"
 _NO_TOKEN = re.compile(r"[^A-Za-z0-9_-]")
 
-SUBJECTS = "shoe.v1.>"
-DEFAULT_STREAM = "SHOE"
+STREAMS = {Audience.PUBLIC: "SHOE", Audience.RESTRICTED: "SHOE_RESTRICTED"}
+"""The streams by audience, without a name of their own. In one stream the numbers of the public
+messages would show how many restricted ones lie between them."""
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +88,8 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     addresses: Sequence[str]
-    stream: str = DEFAULT_STREAM
+    stream: str
+    audience: Audience
     replicas: int | None = None
     user: str | None = None
     password_file: Path | None = None
@@ -107,6 +110,11 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
         if self.certificates is not None:
             options["tls"] = tls_context(self.certificates)
         return options
+
+    @property
+    def subjects(self) -> str:
+        """The subjects of the audience's streams of all tables."""
+        return f"shoe.v1.*.{self.audience.name.lower()}"
 
     @property
     def inbox(self) -> str:
@@ -196,6 +204,11 @@ class NatsConnection:
         assert self._client is not None
         return self._client
 
+    @property
+    def subjects(self) -> str:
+        """The subjects of all tables' streams."""
+        return self._target.subjects
+
     async def open(self) -> None:
         """Connect to the first server that answers, and find JetStream there.
 
@@ -284,14 +297,16 @@ class NatsConnection:
             info = await self._ask(
                 js.add_stream(
                     name=name,
-                    subjects=[SUBJECTS],
+                    subjects=[self._target.subjects],
                     storage=StorageType.FILE,
                     num_replicas=self._target.replicas or 1,
                 )
             )
         except js_errors.APIError as error:
             raise self._explained(error) from None
-        log.info("stream %s created: address=%s subjects=%s", name, self.address, SUBJECTS)
+        log.info(
+            "stream %s created: address=%s subjects=%s", name, self.address, self._target.subjects
+        )
         return info
 
     async def last(self, subject: str) -> StoredMessage | None:
@@ -490,14 +505,17 @@ class NatsConnection:
         return OSError(f"{self.address}: {self._text(error, subject)}")
 
     def _text(self, error: Exception, subject: str) -> str:
-        stream = self._target.stream
+        stream, subjects = self._target.stream, self._target.subjects
         if isinstance(error, js_errors.APIError) and error.err_code is not None:
             what = error.description or "refused"
             return _SAID.get(error.err_code, f"stream {stream}: {what} ({{code}})").format(
-                stream=stream, what=what, code=error.err_code
+                stream=stream, subjects=subjects, what=what, code=error.err_code
             )
         if isinstance(error, js_errors.NoStreamResponseError):
-            return f"no stream takes {subject}: give stream {stream} the subjects {SUBJECTS}"
+            return (
+                f"no stream takes {subject}: stream {stream} needs the subjects {subjects}, and in "
+                "a cluster a leader"
+            )
         if isinstance(error, js_errors.ServiceUnavailableError):
             return "no JetStream here: enable it in the server, and for the user's account"
         return _reason(error)
@@ -521,7 +539,7 @@ _SAID = {
     10065: "stream {stream}: another stream has subjects of shoe.v1: name that one, or remove it",
     10074: "stream {stream}: replicas need a cluster: connect to one, or set replicas = 1",
     10005: "stream {stream}: too few servers in the cluster for its replicas",
-    10060: "stream {stream} has not this subject: give it the subjects shoe.v1.>",
+    10060: "stream {stream} has not this subject: give it the subjects {subjects}",
     10077: "stream {stream} is full ({what}): raise its limits",
     10109: "stream {stream} is sealed: create another one, or name it",
 }
