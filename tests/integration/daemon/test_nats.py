@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,7 @@ async def play(
         )
         async with asyncio.timeout(PATIENCE_S):
             while delivers and not await all_at_work(caller):
-                await asyncio.sleep(0)
+                pass
 
 
 async def all_at_work(caller: Caller) -> bool:
@@ -179,7 +179,6 @@ class Spy:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.got: list[Msg] = []
-        self.refused: list[str] = []
 
     async def take(self, message: Msg) -> None:
         self.got.append(message)
@@ -187,7 +186,11 @@ class Spy:
     async def tries(self, *subjects: str) -> None:
         for subject in subjects:
             await self._client.subscribe(subject, cb=self.take)
-        await self._client.flush()
+
+    async def until(self, so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not so():
+                await self._client.flush()
 
 
 async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dict[str, Any]]:
@@ -210,7 +213,7 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
                 "_INBOX_shoe-main.>", "_INBOX_table-system.>", "$JS.>", "$SYS.>",
             )  # fmt: skip
             await spy.tries(*denied)
-            assert len(refused) == len(denied), refused
+            await spy.until(lambda: len(refused) == len(denied))
             sinks = both(server.address, **login(folder.parent))
             config = write(folder, *sinks, method_b={"faces": "turned_by_dealer"})
             async with (
@@ -220,9 +223,7 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
                 table = SocketTable(daemon, rig, told, caller)
                 await table.deal(lambda held: held["next"]["command"] == "expose")
                 last = told.events[-1]["id"]
-                async with asyncio.timeout(PATIENCE_S):
-                    while not any(last.encode() in message.data for message in spy.got):
-                        await client.flush()
+                await spy.until(lambda: any(last.encode() in each.data for each in spy.got))
             asked = len(refused)
             for subject in (
                 "$JS.API.STREAM.INFO.SHOE_RESTRICTED",
