@@ -64,6 +64,13 @@ def _controller(name: str, settings: TableSettings) -> TableController:
     return TableController(game(name), settings)
 
 
+def restarted(t_us: int, host_boot: str, *, reopened: bool = False) -> Restarted:
+    """A start of the controller at this time."""
+    return Restarted(
+        t_us=t_us, host_boot=host_boot, profile="reference", software="0.2.0", reopened=reopened
+    )
+
+
 def settings(**given: Any) -> TableSettings:
     return TableSettings(**{"table": "bac-07", "decks": 8, **given})
 
@@ -219,7 +226,13 @@ class TableHarness:
         return self.feed(LinkLost(t_us=self.t_us, connection=1, reason="unplugged"))
 
     def restart(self, host_boot: str = "b1", *, reopened: bool = False) -> list[Effect]:
-        return self.feed(Restarted(t_us=self.t_us, host_boot=host_boot, reopened=reopened))
+        return self.feed(
+            restarted(
+                self.t_us,
+                host_boot=host_boot,
+                reopened=reopened,
+            )
+        )
 
     def fails(self) -> list[Effect]:
         return self.feed(Fault(t_us=self.t_us, where="ShoeSaid", what="KeyError: 8S"))

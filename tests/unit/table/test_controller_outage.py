@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.commands import Locked
-from shoe_ctl.table.inputs import Restarted, StorageRestored, from_bytes, to_bytes
+from shoe_ctl.table.inputs import StorageRestored, from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import pause, resume, review_table, shown_status
-from shoe_testing.tables import TableHarness
+from shoe_testing.tables import TableHarness, restarted
 
 PIT = "pit_supervisor"
 HALTED = ["outage.opened", "table.halted"]
@@ -60,9 +60,9 @@ def test_what_cost_the_link_is_said_as_it_was(reopened: bool, code: str, why: st
 
 
 def test_of_a_controller_that_was_started_nothing_more_is_stored_than_of_any() -> None:
-    plain = Restarted(t_us=1, host_boot="b1")
+    plain = restarted(1, host_boot="b1")
     assert to_bytes(plain) == b'{"input":"restarted","t_us":1,"host_boot":"b1"}'
-    again = Restarted(t_us=1, host_boot="b1", reopened=True)
+    again = restarted(1, host_boot="b1", reopened=True)
     assert from_bytes(to_bytes(again)) == again
 
 

@@ -15,7 +15,6 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import CardDrawn, CardPushedBack, Lid
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import StorageRestored
-from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
