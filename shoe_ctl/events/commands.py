@@ -47,7 +47,7 @@ class Taken(Delivery, frozen=True, kw_only=True):
 class ParkedDetails(Data, frozen=True, kw_only=True):
     """Why the event was parked."""
 
-    why: str
+    reason: str
     """Why the sink rejected it, as the sink or the operating system reports it."""
 
 

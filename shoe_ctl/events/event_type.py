@@ -76,8 +76,8 @@ class Actor(Data, frozen=True, kw_only=True):
 
     person: str | UnsetType = UNSET
     """Who gave the command."""
-    position: Code | UnsetType = UNSET
-    """The position in which the person gave it."""
+    position: str | UnsetType = UNSET
+    """The position in which the person gave it. A command that was refused may name any."""
     why: str | UnsetType | None = UNSET
     """The reason that the person gave; null where none was given."""
     consented_by: str | UnsetType | None = UNSET

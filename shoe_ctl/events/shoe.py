@@ -221,7 +221,7 @@ class ArmRefused(EventData, frozen=True, kw_only=True):
     """The hand that the card is for."""
     index: Index
     """Its place in the hand, from 1."""
-    why: Literal[
+    reason: Literal[
         "locked_by_key",
         "empty",
         "memory_full",

@@ -34,7 +34,7 @@ from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts import catalogue
-from shoe_testing.event_check import check_event
+from shoe_testing.event_check import OwnData, check_event
 
 DEVICE = "SH-0042"
 SHIFT = "gaming_shift_manager"
@@ -345,7 +345,7 @@ class TableHarness:
     # What was told.
 
     def told(self, kind: str, audience: Audience = Audience.PUBLIC) -> list[dict[str, Any]]:
-        return [e.data for e in self.events if e.type == kind and e.audience is audience]
+        return [OwnData(e.data) for e in self.events if e.type == kind and e.audience is audience]
 
     @property
     def public(self) -> list[TableEvent]:
@@ -435,7 +435,7 @@ def refusal_of(table: TableHarness, command: str, **more: Any) -> str:
 def restricted_data(table: TableHarness, kind: str) -> list[dict[str, Any]]:
     """What the restricted stream was told."""
     return [
-        e.data if e.restricted_data is None else e.restricted_data
+        OwnData(e.data if e.restricted_data is None else e.restricted_data)
         for e in table.events
         if e.type == kind
     ]
