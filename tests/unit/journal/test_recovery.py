@@ -227,6 +227,16 @@ def test_one_bit_anywhere_in_the_head_file_hides_no_lost_commit(
                     assert is_noticed(laid(tmp_path / "left", left), 4 * upto)
 
 
+def test_a_head_file_that_was_cut_hides_no_lost_commit(images: list[Image], tmp_path: Path) -> None:
+    """The journal ends one commit earlier, and the head file between two slots or in one."""
+    for upto in (2, 3, 4, 5, 6, COMMITS - 1, COMMITS):
+        head = images[upto - 1]["journal.db-head"]
+        for slot in range(0, len(head), head_file.SLOT_BYTES):
+            for cut in (slot, slot + 1):
+                left = images[upto - 2] | {"journal.db-head": head[:cut]}
+                assert is_noticed(laid(tmp_path / "left", left), 4 * upto)
+
+
 def test_what_a_killed_writer_left_opens_without_a_doubt(
     images: list[Image], tmp_path: Path
 ) -> None:
