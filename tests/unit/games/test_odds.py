@@ -9,7 +9,7 @@ from functools import cache
 from math import perm, sqrt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.cards import Card
@@ -20,6 +20,7 @@ from shoe_ctl.games.odds import WagerOdds, odds
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.games.wagers import Wager
 from shoe_testing import rounds as expected_rounds
+from shoe_testing.examples import examples
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}
 FRENCH = [name for name, game in GAMES.items() if game.deck.name == "french52"]
@@ -102,7 +103,7 @@ def test_wagers_stand_in_the_games_order_and_no_round_counts_twice(name: str) ->
 
 
 @given(shoe=st.sampled_from(expected_rounds.TINY), wager=expected_rounds.tiny_wager())
-@settings(max_examples=100)
+@examples(100)
 def test_any_wager_ends_as_often_as_dealing_every_round_of_a_tiny_shoe_says(
     shoe: tuple[str, str, int], wager: Wager
 ) -> None:
