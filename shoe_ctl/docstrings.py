@@ -9,6 +9,7 @@ import ast
 import functools
 import inspect
 from collections.abc import Mapping
+from itertools import pairwise
 from types import ModuleType
 
 
@@ -26,7 +27,7 @@ def _own(of: type) -> dict[str, str]:
     assert module is not None
     body = _classes(module)[of.__qualname__].body
     found: dict[str, str] = {}
-    for field, below in zip(body, body[1:], strict=False):
+    for field, below in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             text = getattr(getattr(below, "value", None), "value", None)
             if isinstance(text, str):
