@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from firmware_proto.profiles import PROFILES
-from shoe_ctl.cli.common import COLUMNS, WholeNumber
+from shoe_ctl.cli.common import COLUMNS, WholeNumber, format_row, is_terminal
 from shoe_ctl.errors import (
     EnvironmentFault,
     InputRefused,
@@ -33,7 +33,7 @@ from shoe_ctl.errors import (
     ShoeCtlError,
     UsageError,
 )
-from shoe_ctl.terminal_text import printable, wrap
+from shoe_ctl.terminal_text import wrap
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
@@ -199,14 +199,18 @@ def _list_scenarios(*, as_json: bool) -> None:
     )
     if listed.returncode:
         raise EnvironmentFault("the scenarios cannot be listed: see the lines above")
+    if as_json:
+        click.echo(listed.stdout, nl=False)
+        return
     found = [json.loads(line) for line in listed.stdout.splitlines()]
     width = max(len(one["name"]) for one in found)
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for one in found:
-        line = printable(f"{one['name']:<{width}}  {one['title']}")
-        if as_json:
-            click.echo(json.dumps(one))
-        elif columns is None:
+    columns = shutil.get_terminal_size().columns if is_terminal() else None
+    for name, title in (
+        ("SCENARIO", "WHAT HAPPENS"),
+        *((one["name"], one["title"]) for one in found),
+    ):
+        line = format_row((name, title), (width, 0))
+        if columns is None:
             click.echo(line)
         else:
             rest = " " * (width + 2)

@@ -93,7 +93,8 @@ def test_a_demo_that_cannot_be_shown_says_why(
 def test_the_demo_lists_every_scenario_in_a_line_each() -> None:
     shown = done(*DEMO, "--scenarios")
     assert (shown.returncode, shown.stderr) == (0, "")
-    lines = shown.stdout.splitlines()
+    header, *lines = shown.stdout.splitlines()
+    assert header.split() == ["SCENARIO", "WHAT", "HAPPENS"]
     assert [line.split()[0] for line in lines] == sorted(p.stem for p in SHIPPED.glob("*.toml"))
     assert all(len(line.split(maxsplit=1)[1]) > 10 for line in lines)
     plain = [json.loads(line) for line in done(*DEMO, "--scenarios", "--json").stdout.splitlines()]
