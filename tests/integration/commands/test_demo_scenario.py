@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -129,16 +130,29 @@ def test_what_a_demo_wrote_goes_when_it_ends_unless_it_is_kept(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_demo_that_fails_keeps_its_journal_and_names_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", [(), ("--keep",)], ids=["not kept", "kept"])
+def test_a_demo_that_fails_says_where_its_journal_is_or_how_to_keep_it(
+    tmp_path: Path, keep: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    scenario = str(wrong_scenario(tmp_path))
     shown = subprocess.run(
-        (*DEMO, "--scenario", str(wrong_scenario(tmp_path))),
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        (*DEMO, "--scenario", scenario, *keep),
+        env={**os.environ, "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         check=False,
     )
-    (journal,) = tmp_path.glob("*/journal.db")
-    assert shown.stderr.splitlines()[-1].endswith(f"its journal: {journal}")
+    says = shown.stderr.splitlines()[-1]
+    if keep:
+        (journal,) = folder.glob("*/journal.db")
+        assert says.endswith(f"; its journal: {journal}")
+    else:
+        assert list(folder.iterdir()) == []
+        assert says.endswith(
+            f"; to keep its journal: shoectl demo --scenario {shlex.quote(scenario)} --keep"
+        )
 
 
 @pytest.mark.parametrize(
