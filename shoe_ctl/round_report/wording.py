@@ -139,7 +139,7 @@ SETTING_TEXTS: Mapping[str, Callable[[Any], str]] = {
     "face_up_after_ms": lambda ms: f"a card dealt face up counts as seen after {ms:,} ms",
     "result_timeout_s": lambda s: f"the table waits up to {s} s for the shoe's result",
     "rounds_after_cutting_card": _rounds_after,
-    "limits": lambda limits: f"limits: {values_text(limits)}",
+    "limits": lambda limits: f"limits in minor units: {values_text(limits)}",
     "highest_position": lambda held: f"highest position: {readable_name(held)}",
 }
 """The words of every setting of a table."""

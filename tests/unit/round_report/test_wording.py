@@ -90,7 +90,8 @@ def test_every_setting_has_its_words() -> None:
         "table t1; gaming area main; layout A; 8 decks; Method B; people make the announcements;"
         " the dealer turns the cards; a card dealt face up counts as seen after 1,000 ms;"
         " the table waits up to 5 s for the shoe's result;"
-        " no round follows the one with the cutting card; limits: minimum 1, maximum 50,000"
+        " no round follows the one with the cutting card;"
+        " limits in minor units: minimum 1, maximum 50,000"
     )
 
 
