@@ -171,27 +171,32 @@ def _folder(again: str, *, keep: bool) -> Iterator[Path]:
 
     ``again`` are the options that play the same once more.
     """
-    folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
-    journal = folder / _JOURNAL
-    hint = (
-        f"its journal: {journal}" if keep else f"to keep its journal: shoectl demo {again} --keep"
-    )
-    try:
-        with _ended_by_signals():
+    with _ended_by_signals(), contextlib.ExitStack() as cleanup:
+        with _undisturbed():
+            folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
+            cleanup.callback(_remove, folder, keep=keep)
+        journal = folder / _JOURNAL
+        hint = f"its journal: {journal}"
+        if not keep:
+            hint = f"to keep its journal: shoectl demo {again} --keep"
+        try:
             yield folder
-    except KeyboardInterrupt:
-        told = f"interrupted; {hint}" if journal.exists() else "interrupted before it began"
-        behind = "\n" if is_terminal() else ""  # the terminal shows ^C
-        click.echo(f"{behind}{told}", err=True)
-        raise click.exceptions.Exit(_INTERRUPTED) from None
-    except (InputRefused, EnvironmentFault) as error:
-        if journal.exists():
-            raise type(error)(f"{error}; {hint}") from None
-        raise
-    finally:
-        if not (keep and journal.exists()):
-            with _undisturbed():
-                shutil.rmtree(folder, ignore_errors=True)
+        except KeyboardInterrupt:
+            told = f"interrupted; {hint}" if journal.exists() else "interrupted before it began"
+            behind = "\n" if is_terminal() else ""  # the terminal shows ^C
+            click.echo(f"{behind}{told}", err=True)
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+        except (InputRefused, EnvironmentFault) as error:
+            if journal.exists():
+                raise type(error)(f"{error}; {hint}") from None
+            raise
+
+
+def _remove(folder: Path, *, keep: bool) -> None:
+    """Remove the demo's folder; with ``keep`` only if it has no journal."""
+    if not (keep and (folder / _JOURNAL).exists()):
+        with _undisturbed():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
