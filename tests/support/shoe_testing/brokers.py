@@ -294,17 +294,21 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
         properties=properties,
         timeout=timeout_s,
     )
-    async with client:
-        subscriber = Subscriber(client)
-        for topic in topics:
-            await client.subscribe(topic, qos=1)
-        reading = asyncio.create_task(subscriber.read())
-        try:
-            yield subscriber
-        finally:
-            reading.cancel()
-            with suppress(asyncio.CancelledError, aiomqtt.MqttError):
-                await reading
+    try:
+        async with client:
+            subscriber = Subscriber(client)
+            for topic in topics:
+                await client.subscribe(topic, qos=1)
+            reading = asyncio.create_task(subscriber.read())
+            try:
+                yield subscriber
+            finally:
+                reading.cancel()
+                with suppress(asyncio.CancelledError, aiomqtt.MqttError):
+                    await reading
+    finally:
+        if client._disconnected.done():  # else asyncio reports it
+            client._disconnected.exception()
 
 
 class Consumer:
