@@ -84,6 +84,17 @@ class SinkEnded(Exception):
     """The other end closed the sink for good."""
 
 
+class SinkAway(Exception):
+    """The sink is away. It has reported that itself; its text is the reason, for people.
+
+    ``back`` is set once the sink may be asked again; without it the pump asks now and then.
+    """
+
+    def __init__(self, why: str, back: asyncio.Event | None = None) -> None:
+        super().__init__(why)
+        self.back = back
+
+
 class SinkTrouble(NamedTuple):
     """Why a sink takes nothing, and since when (µs since 1970 UTC).
 
@@ -128,7 +139,8 @@ class Pump:
     """One sink's pump. ``run`` it as a task, ``wake`` it after commits, ``stop`` it in the end.
 
     A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
-    first failure is logged as a warning, further ones of the same outage as debug. An event that
+    first failure is logged as a warning, further ones of the same outage as debug. One that reports
+    itself that it is away, and is back, is asked at once when it is. An event that
     it refuses both with others and alone is parked, and those behind it go out. Parked ones go out
     once more where that is asked for, behind what was committed by then; so do ranges of events
     that it had before. ``now_us`` is the wall clock, in µs since 1970 UTC.
@@ -340,7 +352,7 @@ class Pump:
         return True
 
     async def _deliver(self, bodies: Sequence[bytes]) -> bool:
-        retry_s, level = FIRST_RETRY_S, logging.WARNING
+        retry_s, warned = FIRST_RETRY_S, False
         while True:
             try:
                 await self._sink.deliver(bodies)
@@ -357,23 +369,38 @@ class Pump:
                 if self._stopping.is_set():
                     _log.warning('sink %s: stopped during a failure: reason="%s"', self.name, why)
                     return False
+                reported = warned or isinstance(error, SinkAway)
+                level = logging.DEBUG if reported else logging.WARNING
+                warned |= level == logging.WARNING
+                back = error.back if isinstance(error, SinkAway) else None
                 _log.log(level, 'sink %s: delivery failed: reason="%s". Retrying.', self.name, why)
             else:
                 self.trouble = None
-                if level != logging.WARNING:
+                if warned:
                     _log.info("sink %s: delivery resumed", self.name)
                 return True
-            level = logging.DEBUG
-            await self._pause(retry_s)
+            if back is None:
+                await self._pause(retry_s)
+            else:
+                await self._wait_for(back, retry_s)
             retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
+    async def _wait_for(self, back: asyncio.Event, seconds: float) -> None:
+        """Wait until the sink is back, for so long at most, or until ``stop``."""
+        waits = [asyncio.create_task(event.wait()) for event in (back, self._stopping)]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
 
 def _reason(error: Exception) -> str:
     """Return an error in one line; the name of its type where its text needs it."""
-    text, known = str(error), isinstance(error, EventRefused | SinkEnded | OSError)
+    text, known = str(error), isinstance(error, EventRefused | SinkAway | SinkEnded | OSError)
     said = text if known and text else f"{type(error).__name__}: {text}" if text else ""
     return textwrap.shorten(said or type(error).__name__, LONGEST_WHY, placeholder=" ...")
