@@ -130,6 +130,11 @@ def configuration() -> str:
             sinks.MqttConfig,
             "See [publish over MQTT](../guides/mqtt.md).",
         ),
+        (
+            '`[[sink]]`, `kind = "nats"`',
+            sinks.NatsConfig,
+            "See [publish over NATS JetStream](../guides/nats.md).",
+        ),
         ("`[sink.tls]`", sinks.TlsConfig, ""),
         ("`[[sink.sender]]`", sinks.Sender, "One section for each."),
         ("`[socket]`", schema.SocketConfig, "See [the socket](socket.md)."),

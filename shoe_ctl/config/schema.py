@@ -17,6 +17,7 @@ from shoe_ctl import toml
 from shoe_ctl.config.sinks import (
     JsonlConfig,
     MqttConfig,
+    NatsConfig,
     Strict,
     TableId,
     UserConfig,
@@ -230,7 +231,7 @@ class Config(Strict, frozen=True, kw_only=True):
     """The tables: the sections `[[table]]`, one or more."""
     journal: JournalConfig = JournalConfig()
     """The section `[journal]`."""
-    sink: list[JsonlConfig | MqttConfig] = msgspec.field(default_factory=list)
+    sink: list[JsonlConfig | MqttConfig | NatsConfig] = msgspec.field(default_factory=list)
     """The sinks: the sections `[[sink]]`."""
     socket: SocketConfig | None = None
     """The section `[socket]`. Without it, only the senders of a sink can give commands."""
