@@ -294,32 +294,46 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
         properties=properties,
         timeout=timeout_s,
     )
-    async with client:
-        subscriber = Subscriber(client)
-        for topic in topics:
-            await client.subscribe(topic, qos=1)
-        reading = asyncio.create_task(subscriber.read())
-        try:
-            yield subscriber
-        finally:
-            reading.cancel()
-            with suppress(asyncio.CancelledError, aiomqtt.MqttError):
-                await reading
+    try:
+        async with client:
+            subscriber = Subscriber(client)
+            for topic in topics:
+                await client.subscribe(topic, qos=1)
+            reading = asyncio.create_task(subscriber.read())
+            try:
+                yield subscriber
+            finally:
+                reading.cancel()
+                with suppress(asyncio.CancelledError, aiomqtt.MqttError):
+                    await reading
+    finally:
+        await _cut(client)
+        if client._disconnected.done():  # else asyncio reports it
+            client._disconnected.exception()
+
+
+async def _cut(client: aiomqtt.Client) -> None:
+    """Closes what aiomqtt leaves open where a broker went before it had accepted the client."""
+    while isinstance(sock := client._client.socket(), socket.socket):
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+        await asyncio.sleep(0)
 
 
 class Consumer:
     """A table system that counts: it applies each id once, and asks again for what is missing.
 
-    ``ask`` gets the id behind which something is missing. It reconnects whenever it is cut off.
+    It compares the numbers of the events, and its last one with that of the state. ``ask`` gets the
+    id behind which something is missing. It reconnects whenever it is cut off.
     """
 
-    def __init__(self, port: int, topic: str, ask: Callable[[str], None]) -> None:
+    def __init__(self, port: int, table: str, ask: Callable[[str], None]) -> None:
         self.applied: list[int] = []
         self.repeated = 0
         self.asked = 0
         self.seen_gaps = 0
         self._port = port
-        self._topic = topic
+        self._topics = f"shoe/v1/{table}/public", f"shoe/v1/{table}/state"
         self._ask = ask
         self._pending: set[int] = set()
         self._news = asyncio.Event()
@@ -333,13 +347,16 @@ class Consumer:
         """Until cancelled."""
         while True:
             with suppress(aiomqtt.MqttError):
-                async with subscribed(self._port, self._topic, timeout_s=0.2) as subscriber:
-                    self._missing()  # what came while it was away
+                async with subscribed(self._port, *self._topics, timeout_s=0.2) as subscriber:
                     done = 0
                     while not subscriber.ended:
                         await subscriber.news()
                         for got in subscriber.got[done:]:
-                            self._take(json.loads(got.payload)["id"])
+                            said = json.loads(got.payload or b"{}")
+                            if got.topic == self._topics[0]:
+                                self._take(said["id"])
+                            else:
+                                self._compare(said.get("last_event", ""))
                         done = len(subscriber.got)
             await asyncio.sleep(0.005)
 
@@ -356,6 +373,10 @@ class Consumer:
             self._pending.discard(self.last + 1)
             self.applied.append(self.last + 1)
         self._news.set()
+
+    def _compare(self, last: str) -> None:
+        if last and int(last.rpartition("/p")[2]) > max((self.last, *self._pending)):
+            self._missing()
 
     def _missing(self) -> None:
         self.asked += 1

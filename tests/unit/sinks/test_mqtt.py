@@ -8,7 +8,7 @@ import logging
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +136,10 @@ async def test_the_last_will_clears_the_state_of_a_daemon_that_is_gone(at: Mosqu
 def cut_off(sink: MqttSink) -> None:
     """Ends a sink's connection as the end of its process does."""
     (link,) = sink._links.values()
-    client = link._connection._client.paho  # type: ignore[union-attr]
-    client.socket().shutdown(socket.SHUT_RDWR)
+    if link._connection is not None:
+        client = link._connection._client.paho  # type: ignore[attr-defined]
+        if (sock := client.socket()) is not None:
+            sock.shutdown(socket.SHUT_RDWR)
 
 
 async def test_a_broker_that_stops_answering_is_away_soon_and_gets_it_all_later(
@@ -180,39 +182,73 @@ async def test_a_link_that_is_half_open_is_found_without_any_event(
         await until(lambda: why(sink) is None)
 
 
-async def killed_at(seed: int, at: Mosquitto) -> Consumer:
-    """Bursts of events, and a broker killed somewhere in each of them."""
+class Daemon:
+    """A sink and its pump, which may be started again behind the same cursor."""
+
+    def __init__(self, feed: Ledger, port: int) -> None:
+        self._feed = feed
+        self._port = port
+        self._open = AsyncExitStack()
+
+    async def start(self) -> None:
+        self._sink = await self._open.enter_async_context(sinking(self._port, states=["t"]))
+        self.pump = Pump("floor", self._feed, self._sink)
+        self._running = asyncio.create_task(self.pump.run())
+
+    async def kill(self) -> None:
+        """It ends in the middle of whatever it does."""
+        self._running.cancel()
+        await asyncio.wait({self._running})
+        cut_off(self._sink)
+        await self._open.aclose()
+
+    async def stop(self) -> None:
+        self.pump.stop()
+        await self._running
+        await self._open.aclose()
+
+    def ask(self, after: str) -> None:
+        """Offers what follows this id again, as *resend* does."""
+        behind, upto = int(after.rpartition("/p")[2]), self._feed.cursor
+        if upto > behind:
+            self.pump.resend(Resend("t", after=behind, upto=upto, events=upto - behind))
+
+
+async def killed_at(seed: int, at: Mosquitto) -> None:
+    """Bursts of events; somewhere in each the broker is killed, and who else chance wants."""
     chance, feed = random.Random(seed), Ledger()
-    pumps: list[Pump] = []
+    daemon = Daemon(feed, at.port)
+    await daemon.start()
+    consumer = Consumer(at.port, "t", daemon.ask)
+    reading = asyncio.create_task(consumer.run())
 
-    def ask(after: str) -> None:
-        behind = int(after.rpartition("/p")[2])
-        asked = Resend("t", after=behind, upto=feed.cursor, events=feed.cursor - behind)
-        if asked.events > 0:
-            pumps[-1].resend(asked)
+    async def happens(most: int) -> None:
+        feed.events += sink_events(chance.randint(1, most), start=len(feed.events) + 1)
+        daemon.pump.wake()
+        for _ in range(chance.randint(0, 120)):
+            await asyncio.sleep(0)
 
-    consumer = Consumer(at.port, EVENTS, ask)
-    async with sinking(at.port) as sink:
-        pump = Pump("floor", feed, sink)
-        pumps.append(pump)
-        tasks = [asyncio.create_task(pump.run()), asyncio.create_task(consumer.run())]
-        try:
-            for _ in range(2):
-                feed.events += sink_events(chance.randint(1, 60), start=len(feed.events) + 1)
-                pump.wake()
-                for _ in range(chance.randint(0, 120)):
-                    await asyncio.sleep(0)
-                at.restart()
-            feed.events += sink_events(1, start=len(feed.events) + 1)
-            pump.wake()
-            await consumer.until(len(feed.events))
-            pump.stop()
-            await tasks[0]
-        finally:
-            tasks[1].cancel()
-            await asyncio.wait(tasks)
+    try:
+        for _ in range(2):
+            await happens(60)
+            at.restart()
+            others = chance.sample(["daemon", "consumer"], chance.randint(0, 2))
+            if "daemon" in others:
+                await happens(20)
+                await daemon.kill()
+                await daemon.start()
+            if "consumer" in others:
+                await happens(20)
+                reading.cancel()
+                await asyncio.wait({reading})
+                reading = asyncio.create_task(consumer.run())
+        await happens(1)
+        await consumer.until(len(feed.events))
+        await daemon.stop()
+    finally:
+        reading.cancel()
+        await asyncio.wait({reading})
     assert consumer.applied == list(range(1, len(feed.events) + 1))
-    return consumer
 
 
 @pytest.mark.parametrize(
@@ -222,7 +258,7 @@ async def killed_at(seed: int, at: Mosquitto) -> Consumer:
 async def test_a_broker_killed_at_any_moment_loses_nothing_and_nothing_is_applied_twice(
     tmp_path: Path, seed: int
 ) -> None:
-    """Two kills a seed."""
+    """Two kills of the broker a seed; daemon and consumer are killed in between."""
     with broker(tmp_path) as killed:
         await killed_at(seed, killed)
 
