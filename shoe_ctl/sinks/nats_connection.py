@@ -50,7 +50,7 @@ PING_EVERY_S = 10.0
 """Seconds between two signs of life of an idle connection. Two that are missing end it."""
 
 LEAST_VERSION = (2, 10, 23)
-"""The first server whose replicated streams keep the order of expected sequences."""
+"""Older servers do not know ``sync_interval: always``, or have faults in replicated streams."""
 
 HEARTBEAT_S = 5.0
 """Seconds between two signs of life of a stream that is followed. Three that are missing end it."""

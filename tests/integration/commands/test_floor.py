@@ -87,7 +87,7 @@ def test_once_shows_how_the_tables_stand_those_that_are_quiet_too(
     sinks = [{"kind": "nats", "address": server.address}]
     config.write_text(make_config(table, sink=sinks))
     for where in (("--address", server.address), ("--config", str(config))):
-        done = run_command("floor", *where, "--once")
+        done = run_command("shoectl", "floor", *where, "--once")
         assert (done.returncode, done.stderr) == (0, "")
         rows = [line.split()[1:3] for line in done.stdout.splitlines()]
         assert rows == [["bac-07", "HALTED"], ["bac-09", "betting"]]
@@ -102,7 +102,7 @@ def test_what_it_cannot_follow_gets_one_line(tmp_path: Path) -> None:
     password.touch(0o644)
 
     def refused(code: int, line: str, *words: str) -> None:
-        done = run_command("floor", *words)
+        done = run_command("shoectl", "floor", *words)
         assert (done.returncode, done.stdout) == (code, "")
         assert done.stderr == f"shoectl: {line}\n"
 
