@@ -2,8 +2,8 @@
 
 In: the installed commands. Out: a table (or JSON): times, peak memory, the ratio promised and held.
 Each round runs every command once, so that a slow minute of the machine is shared by all. A daemon
-has started when it has published what its shoe said (with MQTT: when a subscriber has it); its
-memory is that of a whole shoe.
+has started when it has published what its shoe said: to its output, or to a broker; its memory is
+that of a whole shoe. A broker whose server is not there is left out.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ import json
 import os
 import platform
 import queue
+import shutil
 import signal
+import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +31,7 @@ import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
 from bench._shoe import NEVER_MS, simulated_shoe
-from shoe_testing.brokers import HOST, Mosquitto, broker
+from shoe_testing import brokers
 
 BIN = Path(sys.executable).parent
 
@@ -59,14 +64,11 @@ SUBJECTS = (
 )
 
 
-DAEMON = Subject("shoectl run", (SHOECTL, "run", "--json", "--config", "table.toml"), limit=5.0)
-WITH_MQTT = Subject("shoectl run, with MQTT", (SHOECTL, "run", "--config", "table.toml"), limit=6.0)
+RUN = (SHOECTL, "run", "--config", "table.toml")
+DAEMON = Subject("shoectl run", (*RUN, "--json"), limit=5.0)
 SHOE_KNOWN = b'"type":"shoe.loaded"'
 """The first event that follows from what the shoe said: its hello is read, stored, published."""
 SHOE_DEALT = b'"type":"shoe.change_due"'
-MOST_MB = 64
-WITHIN_S = 120.0
-"""How long anything may take on a machine that has stalled."""
 PROFILE = "reference"
 INSTALLED = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 """What is installed has its bytecode beside it: without that, the compiler is what is measured."""
@@ -84,11 +86,22 @@ profile = "{profile}"
 port = "{port}"
 """
 
-MQTT_SINK = """
-[[sink]]
-kind = "mqtt"
-address = "{address}"
-"""
+
+Told = AbstractContextManager[Iterable[bytes]]
+"""Lines that are published while it is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A daemon that publishes in one way: its command, its sink, the most megabytes of a shoe.
+
+    ``listen`` listens to what it publishes; without it, that is its output.
+    """
+
+    subject: Subject
+    most_mb: int
+    sink: str = ""
+    listen: Callable[[], Told] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,93 +138,128 @@ def run(subject: Subject) -> Run:
     return Run(seconds, usage.ru_maxrss / 1024)
 
 
-def run_daemon(port: str, until: bytes) -> Run:
-    """Runs the daemon on a new journal until it publishes this; the time to there.
+def run_daemon(daemon: Daemon, port: str, until: bytes) -> Run:
+    """Runs a daemon on a new journal until it publishes this; the time to there.
 
     Raises:
         SystemExit: it ended before; its own words stand on stderr.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         config = Path(folder, "table.toml")
-        config.write_text(CONFIGURATION.format(profile=PROFILE, port=port))
+        config.write_text(CONFIGURATION.format(profile=PROFILE, port=port) + daemon.sink)
         reading, writing = os.pipe()
-        argv = (*DAEMON.argv[:-1], str(config))
+        output = stack.enter_context(open(reading, "rb"))  # noqa: PTH123 - a descriptor
+        told = output if daemon.listen is None else stack.enter_context(daemon.listen())
+        argv = tuple(str(config) if word == "table.toml" else word for word in daemon.subject.argv)
         start = time.perf_counter()
         with Path(folder, "log").open("wb") as log:
             files = [(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_DUP2, log.fileno(), 2)]
             pid = os.posix_spawn(argv[0], argv, INSTALLED, file_actions=files)
         os.close(writing)
-        with open(reading, "rb") as told:  # noqa: PTH123 - a descriptor
-            seconds = next((time.perf_counter() - start for line in told if until in line), None)
-            os.kill(pid, signal.SIGTERM)
-            _, _, usage = os.wait4(pid, 0)
+        seconds = next((time.perf_counter() - start for line in told if until in line), None)
+        os.kill(pid, signal.SIGTERM)
+        _, _, usage = os.wait4(pid, 0)
         if seconds is None:
-            raise SystemExit(f"{DAEMON.name}: {Path(folder, 'log').read_text().strip()}")
+            said = Path(folder, "log").read_text().strip()
+            raise SystemExit(f"{daemon.subject.name}: {said}")
     return Run(seconds, usage.ru_maxrss / 1024)
 
 
-def run_with_broker(port: str, at: Mosquitto, until: bytes) -> Run:
-    """Runs the daemon with a sink at this broker, until a subscriber there gets this; the time.
+# The brokers.
 
-    Raises:
-        SystemExit: it does not come; the daemon's own words.
-    """
-    came: queue.Queue[float] = queue.Queue()
-    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+
+@contextmanager
+def nats_subscriber(port: int) -> Iterator[Iterable[bytes]]:
+    """What is published on the table's public subject, in lines."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as there:
+        there.sendall(b'CONNECT {"verbose":false}\r\nSUB shoe.v1.bench.public 1\r\nPING\r\n')
+        with there.makefile("rb") as lines:
+            next(line for line in lines if line.startswith(b"PONG"))
+            yield lines
+
+
+@contextmanager
+def nats_daemons() -> Iterator[list[Daemon]]:
+    """A daemon that publishes to a server of its own, which keeps each event on the disk."""
+    server = shutil.which("nats-server", path=f"{BIN}:{os.environ.get('PATH', '')}")
+    if server is None:
+        yield []
+        return
+    with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w+b") as log:
+        config = Path(folder, "server.conf")
+        config.write_text(
+            "listen: 127.0.0.1:-1\n"
+            f"jetstream {{ store_dir: {folder}, sync_interval: always }}\n"
+            f"ports_file_dir: {folder}\n"
+        )
+        with subprocess.Popen((server, "-c", str(config)), stdout=log, stderr=log) as process:
+            try:
+                while b"Server is ready" not in Path(folder, "log").read_bytes():
+                    if process.poll() is not None:
+                        raise SystemExit(f"nats-server: {Path(folder, 'log').read_text()}")
+                    time.sleep(0.01)
+                (ports,) = Path(folder).glob("*.ports")
+                address = json.loads(ports.read_text())["nats"][0]
+                port = int(address.rpartition(":")[2])
+                subject = Subject("shoectl run, to NATS", RUN, limit=9.0)
+                sink = f'[[sink]]\nkind = "nats"\naddress = "{address}"\n'
+                yield [Daemon(subject, 80, sink, lambda: nats_subscriber(port))]
+            finally:
+                process.kill()
+
+
+@contextmanager
+def mqtt_subscriber(port: int) -> Iterator[Iterable[bytes]]:
+    """What is published on the table's public topic."""
+    came: queue.Queue[bytes] = queue.Queue()
     ready = threading.Event()
+    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
     client.on_subscribe = lambda *_: ready.set()
-    client.on_message = lambda _, __, message: (
-        came.put(time.perf_counter()) if until in message.payload else None
-    )
-    client.connect(HOST, at.port)
+    client.on_message = lambda _, __, message: came.put(bytes(message.payload))
+    client.connect("127.0.0.1", port)
     client.subscribe("shoe/v1/bench/public", 1)
     client.loop_start()
-    ready.wait()
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder, "table.toml")
-        sink = MQTT_SINK.format(address=at.address)
-        config.write_text(CONFIGURATION.format(profile=PROFILE, port=port) + sink)
-        argv = (*WITH_MQTT.argv[:-1], str(config))
-        start = time.perf_counter()
-        with Path(folder, "log").open("wb") as log:
-            files = [(os.POSIX_SPAWN_DUP2, log.fileno(), fd) for fd in (1, 2)]
-            pid = os.posix_spawn(argv[0], argv, INSTALLED, file_actions=files)
-        try:
-            seconds = came.get(timeout=WITHIN_S) - start
-        except queue.Empty:
-            raise SystemExit(f"{WITH_MQTT.name}: {Path(folder, 'log').read_text()}") from None
-        finally:
-            os.kill(pid, signal.SIGTERM)
-            _, _, usage = os.wait4(pid, 0)
-            client.disconnect()
-            client.loop_stop()
-    return Run(seconds, usage.ru_maxrss / 1024)
+    try:
+        ready.wait()
+        yield iter(lambda: came.get(timeout=60), b"")
+    finally:
+        client.disconnect()
+        client.loop_stop()
 
 
-def measure(rounds: int, at: Mosquitto) -> dict[str, list[Run]]:
+@contextmanager
+def mqtt_daemons() -> Iterator[list[Daemon]]:
+    """A daemon that publishes to a broker of its own."""
+    if brokers.PROGRAM is None:
+        yield []
+        return
+    with tempfile.TemporaryDirectory() as folder, brokers.broker(Path(folder)) as at:
+        subject = Subject("shoectl run, to MQTT", RUN, limit=6.0)
+        sink = f'[[sink]]\nkind = "mqtt"\naddress = "{at.address}"\n'
+        yield [Daemon(subject, 64, sink, lambda: mqtt_subscriber(at.port))]
+
+
+PLAIN = Daemon(DAEMON, 64)
+
+
+def measure(rounds: int, daemons: Sequence[Daemon]) -> dict[str, list[Run]]:
     """Runs every subject ``rounds`` times in turn, after one round that only warms the caches."""
-    runs: dict[str, list[Run]] = {subject.name: [] for subject in (*SUBJECTS, DAEMON, WITH_MQTT)}
+    subjects = (*SUBJECTS, *(daemon.subject for daemon in daemons))
+    runs: dict[str, list[Run]] = {subject.name: [] for subject in subjects}
     with simulated_shoe(PROFILE, NEVER_MS) as port:
         for number in range(rounds + 1):
             done = [(subject, run(subject)) for subject in SUBJECTS]
-            done.append((DAEMON, run_daemon(port, SHOE_KNOWN)))
-            done.append((WITH_MQTT, run_with_broker(port, at, SHOE_KNOWN)))
+            done += [(each.subject, run_daemon(each, port, SHOE_KNOWN)) for each in daemons]
             if number:
                 for subject, ran in done:
                     runs[subject.name].append(ran)
     return runs
 
 
-def whole_shoe() -> Run:
+def whole_shoe(daemon: Daemon) -> Run:
     """One table from its start until its shoe is to be changed."""
     with simulated_shoe(PROFILE, pace_ms=0) as port:
-        return run_daemon(port, SHOE_DEALT)
-
-
-def whole_shoe_over_mqtt(at: Mosquitto) -> Run:
-    """The same, published to a broker."""
-    with simulated_shoe(PROFILE, pace_ms=0) as port:
-        return run_with_broker(port, at, SHOE_DEALT)
+        return run_daemon(daemon, port, SHOE_DEALT)
 
 
 def summary(subject: Subject, runs: dict[str, list[Run]]) -> dict[str, object]:
@@ -239,23 +287,25 @@ def main() -> int:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds: one at least")
-    with tempfile.TemporaryDirectory() as folder, broker(Path(folder)) as at:
-        runs = measure(options.rounds, at)
-        shoes = {"whole_shoe": whole_shoe(), "whole_shoe_mqtt": whole_shoe_over_mqtt(at)}
-    rows = [summary(subject, runs) for subject in (*SUBJECTS, DAEMON, WITH_MQTT)]
-    fits = all(shoe.peak_mb <= MOST_MB for shoe in shoes.values())
-    if options.json:
-        whole = {
-            name: {
-                "seconds": round(shoe.seconds, 2),
-                "peak_mb": round(shoe.peak_mb, 1),
-                "limit_mb": MOST_MB,
-                "held": shoe.peak_mb <= MOST_MB,
-            }
-            for name, shoe in shoes.items()
+    with mqtt_daemons() as to_mqtt, nats_daemons() as to_nats:
+        daemons = [PLAIN, *to_mqtt, *to_nats]
+        runs = measure(options.rounds, daemons)
+        shoes = [(daemon, whole_shoe(daemon)) for daemon in daemons]
+    subjects = (*SUBJECTS, *(daemon.subject for daemon in daemons))
+    rows = [summary(subject, runs) for subject in subjects]
+    wholes = [
+        {
+            "name": daemon.subject.name,
+            "seconds": round(shoe.seconds, 2),
+            "peak_mb": round(shoe.peak_mb, 1),
+            "limit_mb": daemon.most_mb,
+            "held": shoe.peak_mb <= daemon.most_mb,
         }
+        for daemon, shoe in shoes
+    ]
+    if options.json:
         versions = {"python": platform.python_version()}
-        print(json.dumps({**versions, "commands": rows, **whole}))
+        print(json.dumps({**versions, "commands": rows, "whole_shoes": wholes}))
     else:
         print(f"Python {platform.python_version()}, {options.rounds} rounds, alternating")
         print(f"{'':26}{'min':>8}{'median':>8}{'max':>8} ms{'peak':>7} MB  ratio")
@@ -266,11 +316,11 @@ def main() -> int:
                 f"{row['name']:26}{row['min_ms']:8}{row['median_ms']:8}{row['max_ms']:8}"
                 f"{row['peak_mb']:10}{row['ratio']:10}{promise}{broken}"
             )
-        for name, shoe in shoes.items():
-            broken = "" if shoe.peak_mb <= MOST_MB else "  NOT HELD"
-            how = ", with MQTT" if name == "whole_shoe_mqtt" else ""
-            print(f"one table, a whole shoe{how}: {shoe.peak_mb:.1f} MB of {MOST_MB}{broken}")
-    return 0 if fits and all(row["held"] for row in rows) else 1
+        for whole in wholes:
+            broken = "" if whole["held"] else "  NOT HELD"
+            name, peak, most = whole["name"], whole["peak_mb"], whole["limit_mb"]
+            print(f"one table, a whole shoe, {name}: {peak} MB of {most}{broken}")
+    return 0 if all(row["held"] for row in (*rows, *wholes)) else 1
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from shoe_ctl import toml
 from shoe_ctl.config.sinks import (
     JsonlConfig,
     MqttConfig,
+    NatsConfig,
     Strict,
     TableId,
     UserConfig,
@@ -230,7 +231,7 @@ class Config(Strict, frozen=True, kw_only=True):
     """The tables: the sections `[[table]]`, one or more."""
     journal: JournalConfig = JournalConfig()
     """The section `[journal]`."""
-    sink: list[JsonlConfig | MqttConfig] = msgspec.field(default_factory=list)
+    sink: list[JsonlConfig | MqttConfig | NatsConfig] = msgspec.field(default_factory=list)
     """The sinks: the sections `[[sink]]`."""
     socket: SocketConfig | None = None
     """The section `[socket]`. Without it, only the senders of a sink can give commands."""
@@ -269,7 +270,7 @@ def load(path: str | Path) -> Config:
         with Path(path).open("rb") as file:
             source = file.read(toml.MOST_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror} (give the file with --config)") from None
+        raise ConfigError(f"{path}: {error.strerror}") from None
     if len(source) > toml.MOST_BYTES:
         raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
     config = parse(source, str(path))

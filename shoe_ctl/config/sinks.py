@@ -6,9 +6,9 @@ Must not know: how events are delivered, what is connected.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,12 +16,15 @@ import msgspec
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
 
+T = TypeVar("T")
+
 TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 SinkName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z")]
 BrokerUser = Annotated[
     str, msgspec.Meta(pattern=r"^[^\x00-\x20\x7f/+#$][^\x00-\x20\x7f/+#]{0,62}\Z")
 ]
 """A name that can be one level of a topic."""
+StreamName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
@@ -194,6 +197,49 @@ class MqttConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag=
         return f"mqtt:{at.host}:{at.port}:{self.audience}"
 
 
+def nats_servers(text: str) -> list[str]:
+    """Return the addresses of NATS servers in a list with commas, each with its port.
+
+    Raises:
+        ValueError: one is no such address, or they have different schemes.
+    """
+    found = [broker_address(part.strip(), "nats", "tls", (4222, 4222)) for part in text.split(",")]
+    if len({address.tls for address in found}) > 1:
+        raise ValueError(f"all addresses need the same scheme, not {text!r}")
+    return [
+        f"{'tls' if at.tls else 'nats'}://{f'[{at.host}]' if ':' in at.host else at.host}:{at.port}"
+        for at in found
+    ]
+
+
+class NatsConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag="nats"):
+    """Events to a stream of NATS JetStream."""
+
+    address: str
+    """Where the server listens: `"nats://HOST:PORT"`, or `"tls://HOST:PORT"` for a connection that
+    must be encrypted. Without the port, 4222. For a cluster all its servers, with commas between
+    them."""
+    stream: StreamName = "SHOE"
+    """The stream that keeps the events. It is created if it is not there."""
+    replicas: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
+    """The number of servers that must keep the stream: 3 in a cluster of three. A stream with fewer
+    is refused. Without it, a new stream has 1, and any number is accepted."""
+
+    @property
+    def servers(self) -> list[str]:
+        """Return the addresses, one by one, each with its port.
+
+        Raises:
+            ValueError: one of them is no address of a NATS server.
+        """
+        return nats_servers(self.address)
+
+    @property
+    def default_name(self) -> str:
+        """Return the name of a sink that is given none."""
+        return f"nats:{self.servers[0].partition('://')[2]}:{self.audience}"
+
+
 def keeps_state(sink: MqttConfig, sinks: Sequence[SinkConfig], table: str) -> bool:
     """Return whether this sink is the one that publishes the table's state at its broker.
 
@@ -240,21 +286,34 @@ def check_sinks(sinks: Sequence[SinkConfig], tables: Sequence[str], name: str) -
 def _check_sink(sink: SinkConfig, tables: Sequence[str]) -> None:
     if sink.table is not None and sink.table not in tables:
         raise ValueError(f"table: there is no table {sink.table!r} (there is: {', '.join(tables)})")
-    if not isinstance(sink, MqttConfig):
-        return
+    if isinstance(sink, NatsConfig):
+        if sink.user is not None and sink.password_file is None:
+            raise ValueError("user: it needs a password: add password_file")
+        encrypted = _parsed(lambda: sink.servers)[0].startswith("tls://")
+        _check_login(sink, "nats", "tls", encrypted=encrypted)
+    elif isinstance(sink, MqttConfig):
+        _check_login(sink, "mqtt", "mqtts", encrypted=_parsed(lambda: sink.broker).tls)
+        if (shared := _twice([sender.user for sender in sink.sender])) is not None:
+            raise ValueError(f"sender: {shared!r} is there twice")
+
+
+def _parsed(address: Callable[[], T]) -> T:
     try:
-        address = sink.broker
+        return address()
     except ValueError as error:
         raise ValueError(f"address: {error}") from None
+
+
+def _check_login(sink: BrokerConfig, plain: str, secure: str, *, encrypted: bool) -> None:
     if sink.password_file is not None and sink.user is None:
         raise ValueError("password_file: it needs a user: add user")
     if sink.tls is not None:
-        if not address.tls:
-            raise ValueError("tls: the address has no TLS: write mqtts:// instead of mqtt://")
+        if not encrypted:
+            raise ValueError(
+                f"tls: the address has no TLS: write {secure}:// instead of {plain}://"
+            )
         if (sink.tls.cert is None) != (sink.tls.key is None):
             raise ValueError("tls: cert and key belong together: give both")
-    if (shared := _twice([sender.user for sender in sink.sender])) is not None:
-        raise ValueError(f"sender: {shared!r} is there twice")
 
 
 def _check_beside(one: MqttConfig, other: MqttConfig, name: str) -> None:

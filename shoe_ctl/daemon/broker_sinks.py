@@ -15,8 +15,9 @@ from shoe_ctl.config.sinks import MqttConfig, keeps_state
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.host import WayIn
 from shoe_ctl.errors import ConfigError
+from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.mqtt import MqttSink
-from shoe_ctl.sinks.mqtt_connection import Broker, Certificates, Login, read_files
+from shoe_ctl.sinks.mqtt_connection import Broker, Login, read_files
 
 
 async def open_mqtt(

@@ -17,7 +17,7 @@ import msgspec
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.config import Config
 from shoe_ctl.config.resolve import naming_file
-from shoe_ctl.config.sinks import JsonlConfig
+from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
 from shoe_ctl.daemon.host import Environment, WayIn
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.shoe_sections import current_shoe_start
@@ -105,8 +105,14 @@ async def open_sinks(
             output = stack.enter_context(environment.thread("sink"))
             sink = open_jsonl(path, configured.sees, output)
             stack.push_async_callback(sink.close)
-        else:
+        elif isinstance(configured, NatsConfig):
             # A broker's client is imported only for a broker.
+            from shoe_ctl.daemon.nats_sinks import open_nats
+
+            with naming_file(config):
+                sink = await open_nats(config, configured)
+            stack.push_async_callback(sink.close)
+        else:
             from shoe_ctl.daemon.broker_sinks import open_mqtt
 
             with naming_file(config):

@@ -29,7 +29,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_ctl.errors import ConfigError
-from shoe_ctl.secret_file import read_password, read_secret
+from shoe_ctl.secret_file import read_password
+from shoe_ctl.sinks.brokers import Certificates, tls_context
 
 KEEPALIVE_S = 10
 """After so long without traffic the broker is asked for a sign of life; after as long again without
@@ -83,14 +84,6 @@ class Login(NamedTuple):
 
     user: str | None = None
     password_file: Path | None = None
-
-
-class Certificates(NamedTuple):
-    """The files that TLS needs; without ``ca`` those that the host trusts count."""
-
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
 
 
 class Broker(NamedTuple):
@@ -219,29 +212,8 @@ def read_files(broker: Broker) -> tuple[ssl.SSLContext | None, str | None]:
         password = read_password(broker.login.password_file, "password_file")
     if broker.certificates is not None:
         context = tls_context(broker.certificates)
+        context.sslsocket_class = _TlsSocket
     return context, password
-
-
-def tls_context(files: Certificates) -> ssl.SSLContext:
-    """Return the context of TLS with these files.
-
-    Raises:
-        ConfigError: a file cannot be read, or is none of its kind; the text names it.
-    """
-    try:
-        context = ssl.create_default_context(cafile=files.ca)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"tls.ca: {files.ca}: {_words(error)}") from None
-    context.sslsocket_class = _TlsSocket
-    if files.cert is not None and files.key is not None:
-        read_secret(files.key, "tls.key")
-        try:
-            context.load_cert_chain(files.cert, files.key, password=lambda: b"")
-        except (OSError, ssl.SSLError, ValueError) as error:
-            raise ConfigError(
-                f"tls.cert, tls.key: {files.cert}, {files.key}: {_words(error)}"
-            ) from None
-    return context
 
 
 class _TlsSocket(ssl.SSLSocket):
@@ -253,12 +225,6 @@ class _TlsSocket(ssl.SSLSocket):
         except BaseException:
             self.close()
             raise
-
-
-def _words(error: BaseException) -> str:
-    """Return what an error says to people, without the place in a library's source."""
-    said = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
-    return str(said).rpartition(" (_ssl.c")[0] or str(said)
 
 
 def _properties(of: int) -> Properties:

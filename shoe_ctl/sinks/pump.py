@@ -13,7 +13,7 @@ import textwrap
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 BATCH = 256
 """Events handed over at a time: after a crash no more than these come again."""
@@ -70,6 +70,18 @@ class Sink(Protocol):
             EventRefused: one of these events cannot be taken, now or ever.
             SinkEnded: nobody is there any more to take events; do not come again.
             Exception: any other: the sink is away; come again.
+        """
+
+
+@runtime_checkable
+class AppendingSink(Sink, Protocol):
+    """A sink that knows what it has, and passes over what comes twice."""
+
+    async def deliver_again(self, events: Sequence[bytes]) -> None:
+        """Deliver events that came before, or that were refused, whatever the sink has.
+
+        Raises:
+            EventRefused, SinkEnded, Exception: as ``deliver``.
         """
 
 
@@ -298,7 +310,7 @@ class Pump:
             why = None if body is not None else "the journal does not keep it any more"
             if body is not None:
                 try:
-                    if not await self._deliver([body]):
+                    if not await self._deliver([body], again=True):
                         return False
                 except EventRefused as refused:
                     why = _reason(refused)
@@ -333,7 +345,7 @@ class Pump:
     async def _offer_batch(self, asked: Resend, events: Sequence[tuple[int, bytes]]) -> bool:
         """Offer these, and each of them alone if the sink refuses one."""
         try:
-            if not await self._deliver([body for _, body in events]):
+            if not await self._deliver([body for _, body in events], again=True):
                 return False
             asked.taken += len(events)
         except EventRefused as refused:
@@ -351,11 +363,14 @@ class Pump:
         self._batches += 1
         return True
 
-    async def _deliver(self, bodies: Sequence[bytes]) -> bool:
+    async def _deliver(self, bodies: Sequence[bytes], *, again: bool = False) -> bool:
+        deliver = self._sink.deliver
+        if again and isinstance(self._sink, AppendingSink):
+            deliver = self._sink.deliver_again
         retry_s, warned = FIRST_RETRY_S, False
         while True:
             try:
-                await self._sink.deliver(bodies)
+                await deliver(bodies)
             except SinkEnded:
                 raise
             except Exception as error:
