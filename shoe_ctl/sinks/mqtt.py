@@ -229,6 +229,8 @@ class _TableLink:
         self._stopping.set()
         if self._task is not None:
             await self._task
+        if self._commands:
+            await asyncio.wait(self._commands)
 
     # Events.
 
@@ -243,6 +245,7 @@ class _TableLink:
         if self._suspicious and len(due) > 1:  # one of them may be what the broker chokes on
             for event in due:
                 await self.deliver([event])
+            self._suspicious = False
             return
         try:
             answers = await connection.publish(
@@ -260,7 +263,6 @@ class _TableLink:
                 ) from None
             self._suspicious = lost.unreadable
             raise SinkAway(str(lost), self._up) from None
-        self._suspicious &= len(events) == 1
         refused = [answer for answer in answers if answer.refused is not None]
         if refused:
             taken = [e for e, answer in zip(due, answers, strict=True) if answer.refused is None]
@@ -349,16 +351,17 @@ class _TableLink:
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (*tasks, *self._commands):
-                if not self._stopping.is_set() or task not in self._commands:
-                    task.cancel()
-            await asyncio.wait({*tasks, *self._commands})
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
         for task in done:
             if isinstance(lost := task.exception(), ConnectionLost):
                 self._down(connection, str(lost))
             elif lost is not None:
                 log.error("sink %s: connection failed", self._sink.name, exc_info=lost)
                 self._down(connection, f"{type(lost).__name__}: {lost}")
+        if self._stopping.is_set() and self._commands:
+            await asyncio.wait(self._commands)  # what is being handled is answered
         if self._keeps_state and self._connection is connection:
             with suppress(ConnectionLost):
                 await connection.publish([self._state_message(b"")])

@@ -307,6 +307,35 @@ async def test_a_second_daemon_under_the_same_name_is_named_as_the_reason(at: Mo
             )
 
 
+async def test_a_command_is_handled_to_its_end_though_the_connection_is_lost_meanwhile(
+    at: Mosquitto,
+) -> None:
+    begun, free, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Slow(Desk):
+        async def answer(self, asked: Asked) -> bytes:
+            begun.set()
+            await free.wait()
+            done.set()
+            return await super().answer(asked)
+
+    async with (
+        subscribed(at.port, "shoe/v1/t/answers/#") as ann,
+        sinking(at.port, Slow(), takes_commands=True) as sink,
+    ):
+        await until(lambda: sink._links["t"].hears)
+        await ann.publish("shoe/v1/t/commands/ann", b"1")
+        await begun.wait()
+        cut_off(sink)
+        await until(lambda: why(sink) is not None)
+        await until(lambda: sink._links["t"].hears)
+        free.set()
+        await done.wait()
+        await ann.publish("shoe/v1/t/commands/ann", b"2")
+        await ann.until(lambda: bool(ann.got))
+        assert [got.payload for got in ann.got] == [b'{"heard":2}']
+
+
 async def test_commands_are_answered_where_the_user_may_read(at: Mosquitto) -> None:
     desk = Desk()
     commands, answers = "shoe/v1/t/commands/ann", "shoe/v1/t/answers/ann"
