@@ -273,19 +273,27 @@ def _behind(place: _Place, events: Sequence[_Event]) -> int:
     )
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, None]]) -> list[Exception | None]:
+async def _all(work: Sequence[Coroutine[Any, Any, None]]) -> list[OSError | EventRefused | None]:
     """Do all of it, one beside the other; return what each failed with.
 
     Nothing goes on once this has ended, also where it is cancelled.
     """
+    if len(work) == 1:  # what one table tells: no task is needed
+        try:
+            await work[0]
+        except (OSError, EventRefused) as error:
+            return [error]
+        return [None]
     tasks = [asyncio.create_task(each, name="sink publishing") for each in work]
     try:
         await asyncio.wait(tasks)
     finally:
         for task in tasks:
             task.cancel()
-    ended = [task.exception() for task in tasks]
-    for error in ended:
-        if error is not None and not isinstance(error, Exception):
-            raise error
-    return [error if isinstance(error, Exception) else None for error in ended]
+    ended = []
+    for task in tasks:
+        failure = task.exception()
+        if failure is not None and not isinstance(failure, OSError | EventRefused):
+            raise failure
+        ended.append(failure)
+    return ended

@@ -27,7 +27,6 @@ from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
     DeliverPolicy,
-    PubAck,
     RawStreamMsg,
     StorageType,
     StreamInfo,
@@ -77,6 +76,25 @@ class StoredMessage(NamedTuple):
 
     seq: int
     body: bytes
+
+
+class AckError(msgspec.Struct):
+    """Why a stream does not take a message."""
+
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class Ack(msgspec.Struct):
+    """A stream's answer to a message: its sequence, and whether its id was there before."""
+
+    seq: int = 0
+    duplicate: bool = False
+    error: AckError | None = None
+
+
+_ack = msgspec.json.Decoder(Ack)
 
 
 class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,6 +203,9 @@ class NatsConnection:
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._last_error: Exception | None = None
         self._subjects: set[str] = set()
+        self._answers: dict[str, asyncio.Future[Msg]] = {}
+        self._replies = ""
+        self._published = 0
         self.address = target.where
 
     @property
@@ -260,6 +281,10 @@ class NatsConnection:
                 f"{'.'.join(map(str, LEAST_VERSION))} or newer"
             )
         self._js = client.jetstream(timeout=ANSWERED_WITHIN_S)
+        self._replies = client.new_inbox()
+        await self._wait(
+            client.subscribe(f"{self._replies}.*", cb=self._answered), ANSWERED_WITHIN_S
+        )
 
     async def close(self) -> None:
         """End the connection within ``CLOSED_WITHIN_S``."""
@@ -393,7 +418,7 @@ class NatsConnection:
                 waiting = at.num_pending
             yield found, waiting
 
-    async def publish(self, subject: str, body: bytes, headers: Mapping[str, str]) -> PubAck | None:
+    async def publish(self, subject: str, body: bytes, headers: Mapping[str, str]) -> Ack | None:
         """Publish a message; return the stream's acknowledgement.
 
         None where the subject does not end with the expected sequence.
@@ -410,9 +435,7 @@ class NatsConnection:
                 f"{size} bytes, and {self.address} takes {most}: raise its max_payload"
             )
         try:
-            return await self._ask(
-                self._jetstream.publish(subject, body, headers=dict(headers)), subject
-            )
+            return await self._answer(subject, body, headers)
         except js_errors.APIError as error:
             if error.err_code in WRONG_SEQUENCE:
                 return None
@@ -428,7 +451,45 @@ class NatsConnection:
         assert self._js is not None
         return self._js
 
-    async def _ask(self, work: Coroutine[Any, Any, T], subject: str = "") -> T:
+    async def _answer(self, subject: str, body: bytes, headers: Mapping[str, str]) -> Ack:
+        """Publish a message and await its acknowledgement.
+
+        The client's own way makes a task and a timer for each message.
+
+        Raises:
+            APIError: the answer is an error. OSError: there is none.
+        """
+        self._published += 1
+        token = str(self._published)
+        answer: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._answers[token] = answer
+        try:
+            # It only fills a buffer: nothing is to be waited for yet.
+            await self.client.publish(
+                subject, body, reply=f"{self._replies}.{token}", headers=dict(headers)
+            )
+            message = await self._first(answer, ANSWERED_WITHIN_S)
+        except nats.errors.Error as error:
+            raise self._explained(error, subject) from None
+        finally:
+            del self._answers[token]
+        if message.headers is not None and STATUS in message.headers:  # nobody is there
+            raise self._explained(js_errors.NoStreamResponseError(), subject)
+        try:
+            ack = _ack.decode(message.data)
+        except ValueError:
+            raise OSError(f"{self.address}: {subject} is answered by what is no stream") from None
+        if ack.error is not None:
+            code, description = ack.error.err_code, ack.error.description
+            raise js_errors.APIError(ack.error.code, description, code)
+        return ack
+
+    async def _answered(self, message: Msg) -> None:
+        answer = self._answers.get(message.subject.rpartition(".")[2])
+        if answer is not None and not answer.done():
+            answer.set_result(message)
+
+    async def _ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Await an answer of JetStream.
 
         Raises:
@@ -438,12 +499,12 @@ class NatsConnection:
             return await self._wait(work, ANSWERED_WITHIN_S)
         except js_errors.ServiceUnavailableError as error:
             if error.err_code is None:  # nobody answers
-                raise self._explained(error, subject) from None
+                raise self._explained(error) from None
             raise
         except js_errors.APIError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream is away
-            raise self._explained(error, subject) from None
+            raise self._explained(error) from None
 
     async def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float) -> T:
         """Await this in a task of its own: the client swallows cancellations, and may stall.
@@ -452,22 +513,25 @@ class NatsConnection:
             OSError: the connection is lost, or it takes too long. Else what ``work`` raises.
         """
         task = asyncio.create_task(work, name="nats request")
-        either: set[asyncio.Future[Any]] = {task, self._broken}
+        try:
+            return await self._first(task, timeout_s)
+        finally:
+            task.cancel()
+
+    async def _first(self, answer: asyncio.Future[T], timeout_s: float) -> T:
+        """Await an answer, as long as the connection stands; without one it is cut."""
+        answer.add_done_callback(_ignore)
+        either: set[asyncio.Future[Any]] = {answer, self._broken}
         try:
             await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
+            if answer.done():
+                return answer.result()
             if self._broken.done():
                 raise OSError(f"{self.address}: {self._broken.result()}")
             raise OSError(f"{self.address}: no answer within {timeout_s:g} s")
         finally:
-            if not task.done():
-                task.cancel()
-                if self._client is not None:
-                    self._client.cut()  # nothing may still go out of what was given up
-                task.add_done_callback(_ignore)
-            elif not task.cancelled():
-                task.exception()
+            if not answer.done() and self._client is not None:
+                self._client.cut()  # nothing may still go out of what was given up
 
     async def _failed(self, error: Exception) -> None:
         """Whatever the client reports ends the connection."""
@@ -579,7 +643,7 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in numbers) if all(n.isdigit() for n in numbers) else (0,)
 
 
-def _ignore(task: asyncio.Task[Any]) -> None:
+def _ignore(task: asyncio.Future[Any]) -> None:
     """Take what a task ended with that nobody waits for any more."""
     if not task.cancelled():
         task.exception()
