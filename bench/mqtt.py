@@ -140,7 +140,7 @@ def event(number: int) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way of a card, in µs: from the shoe's bytes until its event is stored, then until heard."""
+    """The way of a card, in µs: from the shoe's bytes to its stored event, and to a subscriber."""
 
     cards: int
     stored_p50: float
