@@ -174,8 +174,12 @@ class MqttSink(Sink):
             *(link.deliver(some) for link, some in by_link.items()), return_exceptions=True
         )
         errors = [error for error in ended if error is not None]
+        if errors:  # all are offered again: whoever has them need not get them twice
+            for (link, some), error in zip(by_link.items(), ended, strict=True):
+                if error is None:
+                    link.note_taken(some)
         for error in sorted(errors, key=lambda error: isinstance(error, EventRefused)):
-            raise error  # one that is away before one that refuses: all are offered again
+            raise error  # one that is away before one that refuses
 
     def _link_of(self, event: bytes) -> _TableLink:
         """Return the connection of the event's table, or any where the table is not served now."""
@@ -274,6 +278,11 @@ class _TableLink:
             self._set_trouble(None)
         self._note_last([event for event in events if table_of(event) == self._table])
 
+    def note_taken(self, events: Sequence[bytes]) -> None:
+        """These were delivered, and are offered again because of others: leave them out then."""
+        if self._connection is not None:
+            self._taken |= dict.fromkeys(events, self._connection)
+
     async def _ready(self) -> Connection:
         """Return the connection; wait for one that is being opened."""
         await self._tried.wait()
@@ -288,12 +297,13 @@ class _TableLink:
             raise EventRefused(refused[0].refused)
         broker = self._sink.broker
         who = "the daemon" if broker.login.user is None else f"user {broker.login.user!r}"
-        self._set_trouble(
-            f"{broker.address}: the broker does not let {who} publish to "
-            f"{topic(self._table, self._stream)} "
-            f"({of_any[0]}): allow it in the broker's access list"
+        where = topic(self._table, self._stream)
+        why = (
+            f"{broker.address}: the broker does not let {who} publish to {where} ({of_any[0]}): "
+            "allow it in the broker's access list"
         )
-        raise SinkAway(self.trouble or "")
+        self._set_trouble(why)
+        raise SinkAway(why)
 
     def _note_last(self, events: Sequence[bytes]) -> None:
         """Keep the highest id of the public stream, for the state; it has changed, very likely."""
@@ -318,6 +328,10 @@ class _TableLink:
                 connection = await self._sink.connect(self._sink.broker, self._client_id, will)
             except ConnectionLost as lost:
                 self._set_trouble(str(lost))
+                self._tried.set()
+            except Exception as error:
+                log.exception("sink %s: connecting failed", self._sink.name)
+                self._set_trouble(f"{self._sink.broker.address}: {type(error).__name__}: {error}")
                 self._tried.set()
             else:
                 accepted = loop.time()
