@@ -71,15 +71,16 @@ class Due:
 class Resend:
     """What to ask for again: all of this table and audience behind the event ``after``.
 
-    ``upto`` is the last number that is known to be missing, None where nothing is. ``source`` is
-    the one in which it is missing.
+    ``source`` is that event's own, None where it is not known. ``upto`` is the last number that is
+    known to be missing in the source ``missing_in``, None where nothing is.
     """
 
     table: str
     audience: Audience
     after: str
+    source: str | None
     upto: int | None
-    source: str
+    missing_in: str
 
 
 @dataclass(slots=True)
@@ -159,11 +160,23 @@ class Consumer:
         """How far each stream was applied."""
         return [stream.position for stream in self._streams.values()]
 
-    def offer(self, event: Event) -> Offered:
-        """Take in an event, in whatever order it comes."""
+    @property
+    def is_waiting(self) -> bool:
+        """True while an event is missing that is asked for."""
+        return any(
+            stream.held or stream.position.missing or not stream.position.begun
+            for stream in self._streams.values()
+        )
+
+    def offer(self, event: Event, *, seamless: bool = False) -> Offered:
+        """Take in an event, in whatever order it comes.
+
+        ``seamless``: the transport reads the journal's own order, so that nothing lies between the
+        event of the same table and audience that was offered before and this one.
+        """
         stream = self._streams.get((event.source, event.audience))
         if stream is None:
-            stream = self._open(event)
+            stream = self._open(event, is_first=seamless)
         for other in self._sources_behind(stream):
             other.last_before = event.number
         if not stream.position.begun:
@@ -213,7 +226,7 @@ class Consumer:
     def _waits_for_beginning(self, stream: _Stream) -> bool:
         return self._hold and not stream.position.begun
 
-    def _open(self, event: Event) -> _Stream:
+    def _open(self, event: Event, *, is_first: bool) -> _Stream:
         """Begin a stream with the first event of it that comes."""
         before = event.number - 1
         position = Position(
@@ -227,9 +240,10 @@ class Consumer:
         )
         stream = _Stream(position, lowest=event.number)
         self._add(stream)
-        if stream.former is None and self._begin == "anywhere":
+        is_known = stream.former is not None
+        if is_first if is_known else self._begin == "anywhere":
             stream.position = replace(position, begun=True)
-        elif stream.former is None:
+        elif not is_known:
             stream.reach = event.number
         if stream.position.begun:
             self._end_formers(stream, event.number)
@@ -369,7 +383,8 @@ class Consumer:
         before = 0 if last is None else max(0, last - 1)
         if before >= number:
             return None
-        return replace(asked, after=make_id(asked.table, asked.audience, before), upto=None)
+        after = make_id(asked.table, asked.audience, before)
+        return replace(asked, after=after, source=None, upto=None)
 
     def give_up(self, asked: Resend) -> None:
         """What was asked for is kept nowhere any more: go on without it.
@@ -377,7 +392,7 @@ class Consumer:
         An application that can get it in no way calls this, with the resend that ``wanted`` named.
         What comes of it later is applied all the same.
         """
-        stream = self._streams[asked.source, asked.audience]
+        stream = self._streams[asked.missing_in, asked.audience]
         if not stream.position.begun:
             self._found_beginning(stream, stream.lowest)
         upto = stream.seen if asked.upto is None else asked.upto
@@ -424,6 +439,7 @@ def _resend(position: Position, after: int, upto: int | None) -> Resend:
         table=position.table,
         audience=position.audience,
         after=make_id(position.table, position.audience, after),
+        source=position.source if after >= position.first else None,
         upto=upto,
-        source=position.source,
+        missing_in=position.source,
     )

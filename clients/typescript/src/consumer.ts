@@ -52,15 +52,16 @@ export interface Due {
 /**
  * What to ask for again: all of this table and audience behind the event `after`.
  *
- * `upto` is the last number that is known to be missing, null where nothing is. `source` is the one
- * in which it is missing.
+ * `source` is that event's own, null where it is not known. `upto` is the last number that is known
+ * to be missing in the source `missingIn`, null where nothing is.
  */
 export interface Resend {
   readonly table: string;
   readonly audience: Audience;
   readonly after: string;
+  readonly source: string | null;
   readonly upto: number | null;
-  readonly source: string;
+  readonly missingIn: string;
 }
 
 export interface Options {
@@ -137,9 +138,21 @@ export class Consumer {
     return [...this.#streams.values()].map((stream) => stream.position);
   }
 
-  /** Take in an event, in whatever order it comes. */
-  offer(event: TableEvent): Offered {
-    const stream = this.#streams.get(keyOf(event)) ?? this.#open(event);
+  /** True while an event is missing that is asked for. */
+  get isWaiting(): boolean {
+    return [...this.#streams.values()].some(
+      ({ held, position }) => held.size > 0 || position.missing.length > 0 || !position.begun,
+    );
+  }
+
+  /**
+   * Take in an event, in whatever order it comes.
+   *
+   * `seamless`: the transport reads the journal's own order, so that nothing lies between the event
+   * of the same table and audience that was offered before and this one.
+   */
+  offer(event: TableEvent, { seamless = false } = {}): Offered {
+    const stream = this.#streams.get(keyOf(event)) ?? this.#open(event, seamless);
     for (const other of this.#sourcesBehind(stream)) other.lastBefore = event.number;
     if (!stream.position.begun) this.#lookBack(stream, event.number);
     return this.#place(stream, event);
@@ -208,7 +221,8 @@ export class Consumer {
     const number = Number(asked.after.slice(asked.after.lastIndexOf("/") + 2));
     const before = last === null ? 0 : Math.max(0, last - 1);
     if (before >= number) return null;
-    return { ...asked, after: makeId(asked.table, asked.audience, before), upto: null };
+    const after = makeId(asked.table, asked.audience, before);
+    return { ...asked, after, source: null, upto: null };
   }
 
   /**
@@ -218,7 +232,7 @@ export class Consumer {
    * comes of it later is applied all the same.
    */
   giveUp(asked: Resend): void {
-    const stream = this.#streamOf(asked);
+    const stream = this.#streamOf({ source: asked.missingIn, audience: asked.audience });
     if (!stream.position.begun) this.#foundBeginning(stream, stream.lowest);
     const upto = asked.upto ?? stream.seen;
     for (const [start, end] of this.#gaps(stream)) {
@@ -289,7 +303,7 @@ export class Consumer {
   }
 
   /** Begin a stream with the first event of it that comes. */
-  #open(event: TableEvent): Stream {
+  #open(event: TableEvent, isFirst: boolean): Stream {
     const before = event.number - 1;
     const stream = new Stream({
       source: event.source,
@@ -303,9 +317,11 @@ export class Consumer {
     });
     stream.lowest = event.number;
     this.#add(stream);
-    if (stream.former === null) {
-      if (this.#begin === "anywhere") stream.position = { ...stream.position, begun: true };
-      else stream.reach = event.number;
+    const isKnown = stream.former !== null;
+    if (isKnown ? isFirst : this.#begin === "anywhere") {
+      stream.position = { ...stream.position, begun: true };
+    } else if (!isKnown) {
+      stream.reach = event.number;
     }
     if (stream.position.begun) this.#endFormers(stream, event.number);
     return stream;
@@ -428,6 +444,7 @@ function newSourceOf(stream: Stream): NewSource | null {
 }
 
 function resendOf(position: Position, after: number, upto: number | null): Resend {
-  const { source, table, audience } = position;
-  return { table, audience, after: makeId(table, audience, after), upto, source };
+  const { source: missingIn, table, audience } = position;
+  const source = after >= firstOf(position) ? missingIn : null;
+  return { table, audience, after: makeId(table, audience, after), source, upto, missingIn };
 }

@@ -1,0 +1,144 @@
+"""Events from a stream of NATS JetStream: each table's subject from where it was left.
+
+In: servers, the stream's name, tables. Out: the events, in the stream's order. What is missing is
+read from the stream again. It needs nats-py: ``pip install shoe-events[nats]``.
+Must not know: what an event means, stores.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig, DeliverPolicy
+from nats.js.errors import NotFoundError
+
+from shoe_events.consumer import Consumer, Resend
+from shoe_events.event import Audience, InvalidEvent, read_event
+from shoe_events.follow import Connect, ConnectionLost, Received
+
+STREAM = "shoe"
+
+
+def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
+    servers: str | list[str],
+    consumer: Consumer,
+    tables: Collection[str],
+    *,
+    stream: str = STREAM,
+    audience: Audience = "public",
+    from_first: bool = False,
+    **options: Any,
+) -> Connect:
+    """Return how ``follow`` connects to a stream. ``options`` go to the client of nats-py.
+
+    A table without a position begins with what comes from now on, or ``from_first`` with the first
+    event that the stream has.
+    """
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[_Stream]:
+        client = Client()
+        try:
+            await client.connect(servers, allow_reconnect=False, **options)
+            opened = _Stream(client, stream, tables, audience)
+            known = {each.table for each in consumer.resume() if each.audience == audience}
+            for table in tables:
+                if table not in known:
+                    await opened.read(table, 1 if from_first else None)
+            yield opened
+        except (OSError, nats.errors.Error) as error:
+            raise ConnectionLost(str(error) or type(error).__name__) from None
+        finally:
+            if not client.is_closed:
+                await client.close()
+
+    return connected
+
+
+class _Stream:
+    """Each table's subject, read in order from one of its messages on."""
+
+    def __init__(
+        self, client: Client, stream: str, tables: Collection[str], audience: Audience
+    ) -> None:
+        self._client = client
+        self._context = client.jetstream()
+        self._stream = stream
+        self._tables = tables
+        self._audience = audience
+        self._subscriptions: dict[str, JetStreamContext.PushSubscription] = {}
+        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def events(self) -> AsyncIterator[Received]:
+        closed = asyncio.create_task(self._until_closed())
+        try:
+            while (body := await self._messages.get()) is not None:
+                yield Received(body, seamless=True)
+        finally:
+            closed.cancel()
+
+    async def _until_closed(self) -> None:
+        while not self._client.is_closed:  # noqa: ASYNC110 - the client has nothing to wait for
+            await asyncio.sleep(0.5)
+        await self._messages.put(None)
+
+    async def resend(self, asked: Resend) -> None:
+        if asked.table not in self._tables or asked.audience != self._audience:
+            return
+        try:
+            await self.read(asked.table, await self._find(asked))
+        except nats.errors.Error as error:
+            raise ConnectionLost(str(error) or type(error).__name__) from None
+
+    async def _find(self, asked: Resend) -> int:
+        """Return a message's sequence from which on all that is asked for comes, or 1."""
+        number = int(asked.after.rpartition("/")[2][1:])
+        subject = self._subject(asked.table)
+        try:
+            last = await self._context.get_last_msg(self._stream, subject)
+        except NotFoundError:
+            return 1
+        step, sequence = 1, last.seq or 1
+        while sequence > 1:
+            found = await self._context.get_msg(self._stream, sequence, subject=subject, next=True)
+            if _is_at_or_before(found.data or b"", number, asked.source):
+                break
+            sequence, step = max(1, sequence - step), 2 * step
+        return sequence
+
+    def _subject(self, table: str) -> str:
+        return f"shoe.v1.{table.replace('.', '%2E')}.{self._audience}"
+
+    async def read(self, table: str, sequence: int | None) -> None:
+        """Read a table's subject from this message of the stream on; None: what comes."""
+        if (former := self._subscriptions.pop(table, None)) is not None:
+            await former.unsubscribe()
+        config = ConsumerConfig(deliver_policy=DeliverPolicy.NEW)
+        if sequence is not None:
+            config.deliver_policy = DeliverPolicy.BY_START_SEQUENCE
+            config.opt_start_seq = sequence
+        self._subscriptions[table] = await self._context.subscribe(
+            self._subject(table),
+            stream=self._stream,
+            ordered_consumer=True,
+            config=config,
+            cb=self._take,
+        )
+
+    async def _take(self, message: Msg) -> None:
+        await self._messages.put(message.data)
+
+
+def _is_at_or_before(body: bytes, number: int, source: str | None) -> bool:
+    try:
+        event = read_event(body)
+    except InvalidEvent:
+        return False
+    return event.number <= number and source in (None, event.source)
