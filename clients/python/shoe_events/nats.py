@@ -23,7 +23,7 @@ from shoe_events.consumer import Consumer, Resend
 from shoe_events.event import Audience, InvalidEvent, read_event
 from shoe_events.follow import Connect, ConnectionLost, Received
 
-STREAM = "shoe"
+STREAM = "SHOE"
 
 
 def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
