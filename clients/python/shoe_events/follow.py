@@ -124,6 +124,7 @@ class _Reading:
         self._may_give_up = may_give_up
         self._ask_again_s = ask_again_s
         self._waits = asyncio.Event()
+        self._applying = asyncio.Lock()
 
     async def run(self) -> None:
         tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
@@ -144,8 +145,9 @@ class _Reading:
                 log.error("not an event: %s: %.200r", error, received.body)  # noqa: TRY400
                 continue
             was_waiting = self._consumer.is_waiting
-            self._consumer.offer(event, seamless=received.seamless)
-            await self._apply_due()
+            async with self._applying:
+                self._consumer.offer(event, seamless=received.seamless)
+                await self._apply_due()
             if self._consumer.is_waiting and not was_waiting:
                 self._waits.set()
         raise ConnectionLost("the other end closed it")
@@ -183,8 +185,9 @@ class _Reading:
             except NotKept as error:
                 log.warning("not sent again: %s", error)
                 if asked.upto is not None and self._may_give_up(asked):
-                    self._consumer.give_up(asked)
-                    await self._apply_due()
+                    async with self._applying:
+                        self._consumer.give_up(asked)
+                        await self._apply_due()
                 return
             else:
                 return

@@ -1,0 +1,170 @@
+/**
+ * Read a transport for good: apply what is due, ask for what is missing, connect again.
+ *
+ * In: a way to connect, a consumer, a function that applies an event in a transaction. Out: nothing;
+ * it ends when its signal is aborted or when that function throws.
+ * Must not know: which transport it is, what an event means.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Consumer, Due, Resend } from "./consumer.js";
+import { InvalidEvent, readEvent, type TableEvent } from "./event.js";
+
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+
+/** The transport is away. The message says why; it is tried again. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** There is no event behind which to send again; `last` is the last number, if known. */
+export class NotFound extends Error {
+  override readonly name = "NotFound";
+
+  constructor(
+    message: string,
+    readonly last: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** What was asked for is not kept any more. */
+export class NotKept extends Error {
+  override readonly name = "NotKept";
+}
+
+/** What came: an envelope as JSON. `seamless` as for `Consumer.offer`. */
+export interface Received {
+  readonly body: string | Uint8Array;
+  readonly seamless: boolean;
+}
+
+/** A transport that is connected. */
+export interface Connection {
+  /** What comes, also what is sent again; it throws ConnectionLost when nothing more comes. */
+  events(): AsyncIterable<Received>;
+  /** Ask for events; they come as others do. It throws ConnectionLost, NotFound or NotKept. */
+  resend(asked: Resend): Promise<void>;
+  close(): Promise<void> | void;
+}
+
+export type Connect = () => Promise<Connection>;
+
+export interface FollowOptions {
+  readonly signal?: AbortSignal;
+  /** Called for what is not kept any more; true goes on without it. Without it, the table waits. */
+  readonly mayGiveUp?: (asked: Resend) => boolean;
+  readonly askAgainMs?: number;
+  /** Where warnings go. */
+  readonly warn?: (line: string) => void;
+}
+
+/** Apply all that comes. `apply` makes your effect and stores the position in one transaction. */
+export async function follow(
+  connect: Connect,
+  consumer: Consumer,
+  apply: (due: Due) => Promise<void> | void,
+  options: FollowOptions = {},
+): Promise<void> {
+  const { signal = new AbortController().signal, warn = console.warn } = options;
+  let retryMs = FIRST_RETRY_MS;
+  while (!signal.aborted) {
+    const began = Date.now();
+    try {
+      await serve(await connect(), consumer, apply, { ...options, signal, warn });
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      warn(`connection lost: ${error.message}`);
+    }
+    if (Date.now() - began > LONGEST_RETRY_MS) retryMs = FIRST_RETRY_MS;
+    await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+  }
+}
+
+async function serve(
+  connection: Connection,
+  consumer: Consumer,
+  apply: (due: Due) => Promise<void> | void,
+  options: FollowOptions & { readonly signal: AbortSignal; readonly warn: (line: string) => void },
+): Promise<void> {
+  const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let asking = Promise.resolve();
+  const ended = new AbortController();
+  const stop = () => void connection.close();
+  signal.addEventListener("abort", stop);
+
+  let applying: Promise<void> = Promise.resolve();
+  const applyDue = (change: () => void): Promise<void> => {
+    applying = applying.then(async () => {
+      change();
+      for (let due = consumer.due(); due !== null; due = consumer.due()) {
+        await apply(due);
+        consumer.applied(due);
+      }
+    });
+    return applying;
+  };
+  const resend = async (asked: Resend) => {
+    for (let wanted: Resend | null = asked; wanted !== null; ) {
+      try {
+        return await connection.resend(wanted);
+      } catch (error) {
+        if (error instanceof NotFound) {
+          wanted = consumer.stepBack(wanted, error.last);
+        } else if (error instanceof NotKept) {
+          warn(`not sent again: ${error.message}`);
+          if (asked.upto !== null && mayGiveUp(asked)) {
+            await applyDue(() => consumer.giveUp(asked));
+          }
+          return;
+        } else {
+          throw error;
+        }
+      }
+    }
+  };
+  const ask = async () => {
+    for (const asked of consumer.wanted()) {
+      warn(`events are missing: after=${asked.after} upto=${asked.upto}. Asking for them.`);
+      await resend(asked);
+    }
+  };
+  const askAgain = () => {
+    if (timer !== undefined || ended.signal.aborted) return;
+    asking = ask().catch((error: unknown) => {
+      if (!(error instanceof ConnectionLost)) throw error;
+    });
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (consumer.isWaiting) askAgain();
+    }, askAgainMs);
+  };
+
+  try {
+    for (const asked of consumer.resume()) await resend(asked);
+    for await (const { body, seamless } of connection.events()) {
+      let event: TableEvent;
+      try {
+        event = readEvent(body);
+      } catch (error) {
+        if (!(error instanceof InvalidEvent)) throw error;
+        warn(`not an event: ${error.message}`);
+        continue;
+      }
+      await applyDue(() => consumer.offer(event, { seamless }));
+      if (consumer.isWaiting) askAgain();
+    }
+    if (!signal.aborted) throw new ConnectionLost("the other end closed it");
+  } finally {
+    ended.abort();
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    await connection.close();
+    await asking;
+  }
+}
