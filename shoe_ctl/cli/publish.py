@@ -49,7 +49,7 @@ _UPDATED_EVERY_S = 0.1
     default="-",
     metavar="ADDRESS",
     show_default=True,
-    help="mqtt://HOST:PORT, nats://HOST:PORT, or - for stdout.",
+    help="Where to: mqtt://HOST:PORT, nats://HOST:PORT, or - for stdout.",
 )
 @click.option(
     "--audience",
@@ -99,7 +99,7 @@ def publish(  # noqa: PLR0913 - the options of the command line
     \b
     Examples:
       shoectl publish --from irregular_shoe --pace-ms 0
-      shoectl publish --from irregular_shoe --pace-ms 0 --new-source --leave-out t1/p16
+      shoectl publish --from irregular_shoe --new-source --leave-out t1/p16
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.recording import Recording
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
-from shoe_events.event import Audience, Event, make_id
+from shoe_events.event import Audience, Event, make_id, number_of
 from shoe_events.position import Position, Range, add, contains, subtract
 
 FIRST_REACH = 64
@@ -379,7 +379,7 @@ class Consumer:
         ``last`` is the last number that there is, if that is known. The journal then lost its
         newest part, or is a new one, and its last event says so.
         """
-        number = int(asked.after.rpartition("/")[2][1:])
+        number = number_of(asked.after)
         before = 0 if last is None else max(0, last - 1)
         if before >= number:
             return None

@@ -96,6 +96,11 @@ def make_id(table: str, audience: Audience, number: int) -> str:
     return f"{table}/{audience[0]}{number}"
 
 
+def number_of(event_id: str) -> int:
+    """Return the number in an id, which may be 0: before a table's first event."""
+    return int(event_id.rpartition("/")[2][1:])
+
+
 def _text(envelope: Mapping[str, Any], key: str) -> str:
     found = envelope.get(key)
     if not isinstance(found, str) or not found:

@@ -79,19 +79,20 @@ def never_give_up(asked: Resend) -> bool:
     return False
 
 
-async def follow(
+async def follow(  # noqa: PLR0913 - how patient it is, each by name
     connect: Connect,
     consumer: Consumer,
     apply: Apply,
     *,
     may_give_up: Callable[[Resend], bool] = never_give_up,
     ask_again_s: float = ASK_AGAIN_S,
+    first_retry_s: float = FIRST_RETRY_S,
 ) -> None:
     """Apply all that comes, without end.
 
     ``may_give_up`` is called for what is not kept any more; True goes on without it.
     """
-    retry_s = FIRST_RETRY_S
+    retry_s = first_retry_s
     loop = asyncio.get_running_loop()
     while True:
         began = loop.time()
@@ -102,7 +103,7 @@ async def follow(
         except ConnectionLost as lost:
             log.warning("connection lost: %s", lost)
         if loop.time() - began > LONGEST_RETRY_S:
-            retry_s = FIRST_RETRY_S
+            retry_s = first_retry_s
         await asyncio.sleep(retry_s)
         retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 

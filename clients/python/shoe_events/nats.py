@@ -20,7 +20,7 @@ from nats.js.api import ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 
 from shoe_events.consumer import Consumer, Resend
-from shoe_events.event import Audience, InvalidEvent, read_event
+from shoe_events.event import Audience, InvalidEvent, number_of, read_event
 from shoe_events.follow import Connect, ConnectionLost, Received
 
 STREAM = "SHOE"
@@ -99,7 +99,7 @@ class _Stream:
 
     async def _find(self, asked: Resend) -> int:
         """Return a message's sequence from which on all that is asked for comes, or 1."""
-        number = int(asked.after.rpartition("/")[2][1:])
+        number = number_of(asked.after)
         subject = self._subject(asked.table)
         try:
             last = await self._context.get_last_msg(self._stream, subject)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from shoe_events.consumer import Consumer, Resend
-from shoe_events.event import Audience, make_id
-from shoe_events.follow import Connect, ConnectionLost, Received
+from shoe_events.event import Audience, make_id, number_of
+from shoe_events.follow import Connect, ConnectionLost, NotKept, Received
 
 LONGEST_LINE = 1 << 20
 _ANOTHER_JOURNAL = {"events_unknown", "events_none", "events_source_unknown"}
@@ -59,6 +59,7 @@ class _Streams:
         self._tables = tables
         self._audience: Audience = audience
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._first_kept: dict[str, int] = {}
         self._lines: asyncio.Queue[bytes | Exception] = asyncio.Queue(1000)
 
     async def events(self) -> AsyncIterator[Received]:
@@ -71,6 +72,9 @@ class _Streams:
     async def resend(self, asked: Resend) -> None:
         if asked.table not in self._tables or asked.audience != self._audience:
             return
+        first = self._first_kept.get(asked.table, 1)
+        if number_of(asked.after) < first - 1:  # the stream that is read begins with that one
+            raise NotKept(f"the first event of {asked.table} in the journal is number {first}")
         request = {"after": asked.after}
         if asked.source is not None:
             request["source"] = asked.source
@@ -107,7 +111,7 @@ class _Streams:
             await writer.drain()
             while (line := await reader.readline()).endswith(b"\n"):
                 if line.startswith(b'{"accepted"'):
-                    return _instead(request, json.loads(line))
+                    return self._instead(request, json.loads(line)["error"])
                 await self._lines.put(line)
         finally:
             writer.close()
@@ -115,21 +119,18 @@ class _Streams:
                 await writer.wait_closed()
         raise ConnectionLost("the daemon closed it")
 
+    def _instead(self, request: dict[str, str], error: dict[str, Any]) -> dict[str, str]:
+        """Return the request for what the journal has.
 
-def _instead(request: dict[str, str], answer: dict[str, Any]) -> dict[str, str]:
-    """Return the request for what the journal has.
-
-    Raises:
-        ConnectionLost: the daemon refuses for another reason.
-    """
-    error = answer["error"]
-    begin = {key: value for key, value in request.items() if key not in ("after", "source")}
-    if error["code"] in _ANOTHER_JOURNAL and "after" in request:
-        letter = request["audience"][0]
-        after = f"{request['table']}/{letter}0"
-        if request["after"] != after:
-            return {**begin, "after": after}
-    if error["code"] == "events_not_kept":
-        head, _, number = str(error["args"]["first"]).rpartition("/")
-        return {**begin, "after": f"{head}/{number[0]}{int(number[1:]) - 1}"}
-    raise ConnectionLost(error.get("text", error["code"]))
+        Raises:
+            ConnectionLost: the daemon refuses for another reason.
+        """
+        table, code = request["table"], error["code"]
+        begin = {key: value for key, value in request.items() if key not in ("after", "source")}
+        beginning = make_id(table, self._audience, 0)
+        if code in _ANOTHER_JOURNAL and request.get("after", beginning) != beginning:
+            return {**begin, "after": beginning}
+        if code == "events_not_kept":
+            first = self._first_kept[table] = number_of(str(error["args"]["first"]))
+            return {**begin, "after": make_id(table, self._audience, first - 1)}
+        raise ConnectionLost(error.get("text", code))

@@ -7,7 +7,7 @@
  * Must not know: transports, stores, what an event means.
  */
 
-import { makeId, type Audience, type TableEvent } from "./event.js";
+import { makeId, numberOf, type Audience, type TableEvent } from "./event.js";
 import { add, contains, firstOf, keyOf, subtract, type Position, type Range } from "./position.js";
 
 /** So many numbers back is asked first for the beginning of a new source; then eight times as many. */
@@ -218,7 +218,7 @@ export class Consumer {
    * part, or is a new one, and its last event says so.
    */
   stepBack(asked: Resend, last: number | null = null): Resend | null {
-    const number = Number(asked.after.slice(asked.after.lastIndexOf("/") + 2));
+    const number = numberOf(asked.after);
     const before = last === null ? 0 : Math.max(0, last - 1);
     if (before >= number) return null;
     const after = makeId(asked.table, asked.audience, before);

@@ -64,6 +64,11 @@ export function makeId(table: string, audience: Audience, number: number): strin
   return `${table}/${audience[0]}${number}`;
 }
 
+/** Return the number in an id, which may be 0: before a table's first event. */
+export function numberOf(eventId: string): number {
+  return Number(eventId.slice(eventId.lastIndexOf("/") + 2));
+}
+
 function plainObject(received: string | Uint8Array | object): Record<string, unknown> {
   let envelope: unknown = received;
   if (typeof received === "string" || received instanceof Uint8Array) {

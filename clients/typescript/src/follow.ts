@@ -58,6 +58,7 @@ export interface FollowOptions {
   /** Called for what is not kept any more; true goes on without it. Without it, the table waits. */
   readonly mayGiveUp?: (asked: Resend) => boolean;
   readonly askAgainMs?: number;
+  readonly firstRetryMs?: number;
   /** Where warnings go. */
   readonly warn?: (line: string) => void;
 }
@@ -70,7 +71,8 @@ export async function follow(
   options: FollowOptions = {},
 ): Promise<void> {
   const { signal = new AbortController().signal, warn = console.warn } = options;
-  let retryMs = FIRST_RETRY_MS;
+  const { firstRetryMs = FIRST_RETRY_MS } = options;
+  let retryMs = firstRetryMs;
   while (!signal.aborted) {
     const began = Date.now();
     try {
@@ -79,7 +81,7 @@ export async function follow(
       if (!(error instanceof ConnectionLost)) throw error;
       warn(`connection lost: ${error.message}`);
     }
-    if (Date.now() - began > LONGEST_RETRY_MS) retryMs = FIRST_RETRY_MS;
+    if (Date.now() - began > LONGEST_RETRY_MS) retryMs = firstRetryMs;
     await sleep(retryMs, undefined, { signal }).catch(() => undefined);
     retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
   }

@@ -16,7 +16,7 @@ import {
 } from "nats";
 
 import type { Consumer, Resend } from "./consumer.js";
-import { InvalidEvent, readEvent, type Audience } from "./event.js";
+import { InvalidEvent, numberOf, readEvent, type Audience } from "./event.js";
 import { ConnectionLost, type Connect, type Connection, type Received } from "./follow.js";
 import { Queue } from "./queue.js";
 
@@ -81,7 +81,7 @@ class Stream implements Connection {
 
   /** Return a message's sequence from which on all that is asked for comes, or 1. */
   async #find(asked: Resend): Promise<number> {
-    const number = Number(asked.after.slice(asked.after.lastIndexOf("/") + 2));
+    const number = numberOf(asked.after);
     const subject = this.#subject(asked.table);
     let sequence: number;
     try {

@@ -9,8 +9,8 @@ import { connect as open, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
 import type { Consumer, Resend } from "./consumer.js";
-import { makeId, type Audience } from "./event.js";
-import type { Connect, Connection, Received } from "./follow.js";
+import { makeId, numberOf, type Audience } from "./event.js";
+import { NotKept, type Connect, type Connection, type Received } from "./follow.js";
 import { Queue } from "./queue.js";
 
 const ANOTHER_JOURNAL = new Set(["events_unknown", "events_none", "events_source_unknown"]);
@@ -49,6 +49,7 @@ export function socket(
 /** A connection for each table. What is asked for again begins its table's stream anew. */
 class Streams implements Connection {
   readonly #sockets = new Map<string, Socket>();
+  readonly #firstKept = new Map<string, number>();
   readonly #queue = new Queue();
 
   constructor(
@@ -63,6 +64,10 @@ class Streams implements Connection {
 
   async resend(asked: Resend): Promise<void> {
     if (!this.tables.includes(asked.table) || asked.audience !== this.audience) return;
+    const first = this.#firstKept.get(asked.table) ?? 1;
+    if (numberOf(asked.after) < first - 1) { // the stream that is read begins with that one
+      throw new NotKept(`the first event of ${asked.table} in the journal is number ${first}`);
+    }
     const { after, source } = asked;
     this.open(asked.table, source === null ? { after } : { after, source });
   }
@@ -87,7 +92,7 @@ class Streams implements Connection {
         return;
       }
       const refusal = JSON.parse(line) as Refusal;
-      const instead = beginInstead(begin, table, this.audience, refusal);
+      const instead = this.#instead(begin, table, refusal);
       if (instead === null) fail(refusal.error.text ?? refusal.error.code);
       else this.open(table, instead);
     });
@@ -100,23 +105,19 @@ class Streams implements Connection {
     for (const socket of sockets) socket.destroy();
     this.#queue.end();
   }
-}
 
-/** Return what to begin with where the daemon has another journal, or not all; null otherwise. */
-function beginInstead(
-  begin: Request,
-  table: string,
-  audience: Audience,
-  { error }: Refusal,
-): Request | null {
-  const beginning = makeId(table, audience, 0);
-  const after = begin["after"];
-  if (ANOTHER_JOURNAL.has(error.code) && after !== undefined && after !== beginning) {
-    return { after: beginning };
+  /** Return what to begin with where the daemon has another journal, or not all; null otherwise. */
+  #instead(begin: Request, table: string, { error }: Refusal): Request | null {
+    const beginning = makeId(table, this.audience, 0);
+    const after = begin["after"];
+    if (ANOTHER_JOURNAL.has(error.code) && after !== undefined && after !== beginning) {
+      return { after: beginning };
+    }
+    if (error.code === "events_not_kept" && error.args.first !== undefined) {
+      const first = numberOf(error.args.first);
+      this.#firstKept.set(table, first);
+      return { after: makeId(table, this.audience, first - 1) };
+    }
+    return null;
   }
-  if (error.code === "events_not_kept" && error.args.first !== undefined) {
-    const number = Number(error.args.first.slice(error.args.first.lastIndexOf("/") + 2));
-    return { after: makeId(table, audience, number - 1) };
-  }
-  return null;
 }
