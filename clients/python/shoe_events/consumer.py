@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
-from shoe_events.event import Audience, Event, make_id, number_of
+from shoe_events.event import Audience, Event, make_id, number_of, read_id
 from shoe_events.position import Position, Range, add, contains, subtract
 
 FIRST_REACH = 64
@@ -164,7 +164,9 @@ class Consumer:
     def is_waiting(self) -> bool:
         """True while an event is missing that is asked for."""
         return any(
-            stream.held or stream.position.missing or not stream.position.begun
+            stream.seen > stream.position.number
+            or stream.position.missing
+            or not stream.position.begun
             for stream in self._streams.values()
         )
 
@@ -182,6 +184,17 @@ class Consumer:
         if not stream.position.begun:
             self._look_back(stream, event.number)
         return self._place(stream, event)
+
+    def expect(self, event_id: str) -> None:
+        """There is an event with this id: if it did not come, it is missing.
+
+        For a transport that shows how far a table has got; without it the loss of a table's last
+        event is seen when the next one comes. A table of which no event came is left alone.
+        """
+        table, audience, number = read_id(event_id)
+        stream = self._newest.get((table, audience))
+        if stream is not None and not self._waits_for_beginning(stream):
+            stream.seen = max(stream.seen, number)
 
     def _sources_behind(self, stream: _Stream) -> Iterator[_Stream]:
         """The streams of the table's later sources, newest first."""

@@ -50,10 +50,16 @@ class Received(NamedTuple):
     seamless: bool = False
 
 
+class Shown(NamedTuple):
+    """What a table shows: there is an event with this id. As for ``Consumer.expect``."""
+
+    event_id: str
+
+
 class Connection(Protocol):
     """A transport that is connected."""
 
-    def events(self) -> AsyncIterator[Received]:
+    def events(self) -> AsyncIterator[Received | Shown]:
         """Return what comes, also what is sent again.
 
         Raises:
@@ -140,18 +146,22 @@ class _Reading:
 
     async def _receive(self) -> None:
         async for received in self._connection.events():
-            try:
-                event = read_event(received.body)
-            except InvalidEvent as error:
-                log.error("not an event: %s: %.200r", error, received.body)  # noqa: TRY400
-                continue
             was_waiting = self._consumer.is_waiting
-            async with self._applying:
-                self._consumer.offer(event, seamless=received.seamless)
-                await self._apply_due()
+            try:
+                async with self._applying:
+                    self._take(received)
+                    await self._apply_due()
+            except InvalidEvent as error:
+                log.error("not an event: %s: %.200r", error, received)  # noqa: TRY400
             if self._consumer.is_waiting and not was_waiting:
                 self._waits.set()
         raise ConnectionLost("the other end closed it")
+
+    def _take(self, received: Received | Shown) -> None:
+        if isinstance(received, Shown):
+            self._consumer.expect(received.event_id)
+        else:
+            self._consumer.offer(read_event(received.body), seamless=received.seamless)
 
     async def _apply_due(self) -> None:
         while (due := self._consumer.due()) is not None:

@@ -22,7 +22,7 @@ from paho.mqtt.properties import Properties
 
 from shoe_events.consumer import Resend
 from shoe_events.event import Audience
-from shoe_events.follow import Connect, ConnectionLost, NotFound, NotKept, Received
+from shoe_events.follow import Connect, ConnectionLost, NotFound, NotKept, Received, Shown
 
 ROOT = "shoe/v1"
 ANSWER_S = 10.0
@@ -71,6 +71,7 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
                 broker = _Broker(client, user, sink, audience, f"{user}/{uuid.uuid4().hex}")
                 for table in tables:
                     await client.subscribe(f"{ROOT}/{table}/{audience}", qos=1)
+                    await client.subscribe(f"{ROOT}/{table}/state")
                     if sink is not None:
                         await client.subscribe(f"{ROOT}/{table}/answers/{broker.answers}", qos=1)
                 yield broker
@@ -98,11 +99,15 @@ class _Broker:
         self._audience = audience
         self._asked: dict[bytes, asyncio.Future[Mapping[str, Any]]] = {}
 
-    async def events(self) -> AsyncIterator[Received]:
+    async def events(self) -> AsyncIterator[Received | Shown]:
         async for message in self._client.messages:
             body = message.payload
             if message.topic.value.endswith(f"/answers/{self.answers}"):
                 self._answered(message, body)
+            elif message.topic.value.endswith("/state"):
+                last = json.loads(body or "{}").get("last_event")
+                if isinstance(last, str):
+                    yield Shown(last)
             else:
                 yield Received(body)
 

@@ -7,7 +7,7 @@
  * Must not know: transports, stores, what an event means.
  */
 
-import { makeId, numberOf, type Audience, type TableEvent } from "./event.js";
+import { makeId, numberOf, readId, type Audience, type TableEvent } from "./event.js";
 import { add, contains, firstOf, keyOf, subtract, type Position, type Range } from "./position.js";
 
 /** So many numbers back is asked first for the beginning of a new source; then eight times as many. */
@@ -141,7 +141,8 @@ export class Consumer {
   /** True while an event is missing that is asked for. */
   get isWaiting(): boolean {
     return [...this.#streams.values()].some(
-      ({ held, position }) => held.size > 0 || position.missing.length > 0 || !position.begun,
+      ({ seen, position }) =>
+        seen > position.number || position.missing.length > 0 || !position.begun,
     );
   }
 
@@ -156,6 +157,20 @@ export class Consumer {
     for (const other of this.#sourcesBehind(stream)) other.lastBefore = event.number;
     if (!stream.position.begun) this.#lookBack(stream, event.number);
     return this.#place(stream, event);
+  }
+
+  /**
+   * There is an event with this id: if it did not come, it is missing.
+   *
+   * For a transport that shows how far a table has got; without it the loss of a table's last event
+   * is seen when the next one comes. A table of which no event came is left alone.
+   */
+  expect(eventId: string): void {
+    const { table, audience, number } = readId(eventId);
+    const stream = this.#newest.get(`${audience} ${table}`);
+    if (stream !== undefined && !this.#waitsForBeginning(stream)) {
+      stream.seen = Math.max(stream.seen, number);
+    }
   }
 
   /** Return the event that is to be applied now; null if there is none. */

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Consumer, Due, Resend } from "./consumer.js";
-import { InvalidEvent, readEvent, type TableEvent } from "./event.js";
+import { InvalidEvent, readEvent, readId } from "./event.js";
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
@@ -36,11 +36,13 @@ export class NotKept extends Error {
   override readonly name = "NotKept";
 }
 
-/** What came: an envelope as JSON. `seamless` as for `Consumer.offer`. */
-export interface Received {
-  readonly body: string | Uint8Array;
-  readonly seamless: boolean;
-}
+/**
+ * What came: an envelope as JSON, `seamless` as for `Consumer.offer`. Or what a table shows: there is
+ * an event with this id, as for `Consumer.expect`.
+ */
+export type Received =
+  | { readonly body: string | Uint8Array; readonly seamless: boolean }
+  | { readonly shown: string };
 
 /** A transport that is connected. */
 export interface Connection {
@@ -149,16 +151,22 @@ async function serve(
 
   try {
     for (const asked of consumer.resume()) await resend(asked);
-    for await (const { body, seamless } of connection.events()) {
-      let event: TableEvent;
+    for await (const received of connection.events()) {
+      let take: () => void;
       try {
-        event = readEvent(body);
+        if ("shown" in received) {
+          readId(received.shown);
+          take = () => consumer.expect(received.shown);
+        } else {
+          const event = readEvent(received.body);
+          take = () => consumer.offer(event, received);
+        }
       } catch (error) {
         if (!(error instanceof InvalidEvent)) throw error;
         warn(`not an event: ${error.message}`);
         continue;
       }
-      await applyDue(() => consumer.offer(event, { seamless }));
+      await applyDue(take);
       if (consumer.isWaiting) askAgain();
     }
     if (!signal.aborted) throw new ConnectionLost("the other end closed it");

@@ -58,6 +58,7 @@ export function mqtt(address: string, given: MqttOptions): Connect {
       const broker = new Broker(client, given, `${username ?? ""}/${randomUUID()}`, audience);
       for (const table of tables) {
         await client.subscribeAsync(`${ROOT}/${table}/${audience}`, { qos: 1 });
+        await client.subscribeAsync(`${ROOT}/${table}/state`);
         if (given.sink !== undefined) {
           await client.subscribeAsync(`${ROOT}/${table}/answers/${broker.answers}`, { qos: 1 });
         }
@@ -97,6 +98,9 @@ class Broker implements Connection {
     if (topic.endsWith(`/answers/${this.answers}`)) {
       const answered = this.#asked.get(String(packet.properties?.correlationData));
       answered?.(JSON.parse(payload.toString()) as Answer);
+    } else if (topic.endsWith("/state")) {
+      const state = JSON.parse(payload.toString() || "{}") as { last_event?: unknown };
+      if (typeof state.last_event === "string") this.#queue.push({ shown: state.last_event });
     } else {
       this.#queue.push({ body: payload, seamless: false });
     }

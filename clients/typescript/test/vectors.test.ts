@@ -23,6 +23,7 @@ interface Step {
   offer?: Shorthand[];
   restart?: true;
   give_up?: true;
+  expect?: string;
   applied?: string[];
   wanted?: [string, number][];
   new_source?: unknown;
@@ -82,6 +83,7 @@ class Program {
     }
     if (step.restart) this.restart();
     if (step.give_up) this.giveUp();
+    if (step.expect !== undefined) this.consumer.expect(step.expect);
     return [...applied, ...(await this.applyDue())];
   }
 }

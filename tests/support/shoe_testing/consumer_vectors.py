@@ -109,6 +109,8 @@ def _step(
     applied: list[Due] = []
     if "offer" in step:
         applied = program.offer(make_event(*each) for each in step["offer"])
+    elif "expect" in step:
+        program.consumer.expect(step["expect"])
     elif "give_up" in step:
         applied = program.give_up()
     else:
