@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.js import JetStreamContext
-from nats.js.api import ConsumerConfig, DeliverPolicy
+from nats.aio.subscription import Subscription
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 
 from shoe_events.consumer import Consumer, Resend
@@ -24,6 +24,15 @@ from shoe_events.event import Audience, InvalidEvent, number_of, read_event
 from shoe_events.follow import Connect, ConnectionLost, Received
 
 STREAM = "SHOE"
+
+HEARTBEAT_S = 5.0
+"""Seconds between two signs of life of the stream."""
+
+FORGOTTEN_S = 30.0
+"""So long the stream remembers a reader that has gone."""
+
+MOST_WAITING = 1000
+"""Events that were read and not applied yet."""
 
 
 def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
@@ -46,8 +55,10 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
     async def connected() -> AsyncIterator[_Stream]:
         client = Client()
         try:
-            await client.connect(servers, allow_reconnect=False, **options)
             opened = _Stream(client, stream, tables, audience)
+            await client.connect(
+                servers, allow_reconnect=False, closed_cb=opened.end, error_cb=_ignored, **options
+            )
             known = {each.table for each in consumer.resume() if each.audience == audience}
             for table in tables:
                 if table not in known:
@@ -73,21 +84,20 @@ class _Stream:
         self._stream = stream
         self._tables = tables
         self._audience = audience
-        self._subscriptions: dict[str, JetStreamContext.PushSubscription] = {}
-        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._subscriptions: dict[str, Subscription] = {}
+        self._has_ended = False
+        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
 
     async def events(self) -> AsyncIterator[Received]:
-        closed = asyncio.create_task(self._until_closed())
-        try:
-            while (body := await self._messages.get()) is not None:
+        while not (self._has_ended and self._messages.empty()):
+            if (body := await self._messages.get()) is not None:
                 yield Received(body, seamless=True)
-        finally:
-            closed.cancel()
 
-    async def _until_closed(self) -> None:
-        while not self._client.is_closed:  # noqa: ASYNC110 - the client has nothing to wait for
-            await asyncio.sleep(0.5)
-        await self._messages.put(None)
+    async def end(self) -> None:
+        """The connection was closed: nothing more comes behind what was read."""
+        self._has_ended = True
+        with suppress(asyncio.QueueFull):
+            self._messages.put_nowait(None)
 
     async def resend(self, asked: Resend) -> None:
         if asked.table not in self._tables or asked.audience != self._audience:
@@ -120,20 +130,34 @@ class _Stream:
         """Read a table's subject from this message of the stream on; None: what comes."""
         if (former := self._subscriptions.pop(table, None)) is not None:
             await former.unsubscribe()
-        config = ConsumerConfig(deliver_policy=DeliverPolicy.NEW)
+        expected = 1
+
+        async def take(message: Msg) -> None:
+            nonlocal expected
+            if message.headers is not None and "Status" in message.headers:  # a sign of life
+                return
+            if message.metadata.sequence.consumer != expected:
+                await self._client.close()  # some were missed on the way: begin anew
+                return
+            expected += 1
+            await self._messages.put(message.data)
+
+        inbox = self._client.new_inbox()
+        self._subscriptions[table] = await self._client.subscribe(inbox, cb=take)
+        config = ConsumerConfig(
+            name=inbox.rpartition(".")[2],
+            deliver_subject=inbox,
+            filter_subject=self._subject(table),
+            deliver_policy=DeliverPolicy.NEW,
+            ack_policy=AckPolicy.NONE,
+            idle_heartbeat=HEARTBEAT_S,
+            inactive_threshold=FORGOTTEN_S,
+            mem_storage=True,
+        )
         if sequence is not None:
             config.deliver_policy = DeliverPolicy.BY_START_SEQUENCE
             config.opt_start_seq = sequence
-        self._subscriptions[table] = await self._context.subscribe(
-            self._subject(table),
-            stream=self._stream,
-            ordered_consumer=True,
-            config=config,
-            cb=self._take,
-        )
-
-    async def _take(self, message: Msg) -> None:
-        await self._messages.put(message.data)
+        await self._context.add_consumer(self._stream, config)
 
 
 def _is_at_or_before(body: bytes, number: int, source: str | None) -> bool:
@@ -142,3 +166,7 @@ def _is_at_or_before(body: bytes, number: int, source: str | None) -> bool:
     except InvalidEvent:
         return False
     return event.number <= number and source in (None, event.source)
+
+
+async def _ignored(_: Exception) -> None:
+    """What ends a connection is seen where it is used."""
