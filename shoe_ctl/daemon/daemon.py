@@ -578,7 +578,9 @@ class Daemon:
             on_resumed=runner.line_resumed,
         )
         at, ruling = self._ruling or (None, None)
-        await runner.start(self._host_boot, self.outage, ruling if at == table else None)
+        await runner.start(
+            self._host_boot, shoe.profile, self.outage, ruling if at == table else None
+        )
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor

@@ -141,7 +141,8 @@ _NAMES = {"player": "Player", "banker": "Banker"}
 def event_words(kind: str, data: Mapping[str, Any], *, commanded: bool) -> Words:
     """Return the event in words; ``commanded``: its command is shown above it."""
     rest = {k: in_words(v) for k, v in data.items() if not (commanded and k in _COMMAND_KEYS)}
-    rest.pop("round_id", None)
+    for name in ("round_id", "instance"):
+        rest.pop(name, None)
     inferred = rest.pop("inferred", False)
     tell = EVENT_TEXTS.get(kind)
     text, more = (kind, []) if tell is None else tell(rest)
@@ -239,6 +240,13 @@ def _guided(data: Data) -> list[str]:
             f"by {person_text({key: data.pop(key, None) for key in ('person', 'position')})}"
         )
     return more
+
+
+def _started(data: Data) -> Words:
+    limits, currency = data.pop("limits", {}), data.pop("currency", None) or {}
+    more = [f"limits: {values_text({**limits, **currency})}"]
+    game, software = data.pop("game", "?"), data.pop("software", "?")
+    return f"the table is started: {game}, shoe-ctl {software}", more
 
 
 def _raised(data: Data) -> Words:
@@ -427,6 +435,7 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "irregularity.raised": _raised,
     "irregularity.step": _step,
     "irregularity.resolved": _resolved,
+    "table.started": _started,
     "table.halted": _sentence("THE TABLE HALTS: {reason}"),
     "table.resumed": _sentence("the table goes on"),
     "command.refused": _sentence("REFUSED: {error}"),
@@ -462,7 +471,7 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "shoe.cleared": _sentence("a fault of the shoe is cleared: {code}"),
     "shoe.noted": _sentence("the shoe says: {what}"),
     "shoe.told": _sentence("the shoe is told: {command}", "number"),
-    "shoe.arm_refused": _sentence("the shoe refuses draw {number}: {why}"),
+    "shoe.arm_refused": _sentence("the shoe refuses draw {number}: {reason}"),
     "shoe.arm_taken": _sentence("the shoe accepts draw {number} after all"),
     "shoe.answered": _answered,
     "shoe.unanswered": _unanswered,

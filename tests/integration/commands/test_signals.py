@@ -16,6 +16,7 @@ import pytest
 from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_testing.daemon import nothing_is_wrong_with
+from shoe_testing.examples import sampled
 from shoe_testing.programs import (
     AT_A_TERMINAL,
     PATIENCE_S,
@@ -81,12 +82,21 @@ def test_ctrl_c_in_a_demo_says_where_the_journal_is(
     nothing_is_wrong_with(journal)
 
 
-@pytest.mark.parametrize("pause_s", [0, 0.02, 0.1])
 @pytest.mark.parametrize(
-    "words", [("--json",), ("--scenario", "link_lost_resumes", "--pace-ms", "300")], ids=str
+    ("pause_s", "words"),
+    sampled(
+        (
+            pytest.param(pause_s, words)
+            for pause_s in (0, 0.02, 0.1)
+            for words in (("--json",), ("--scenario", "link_lost_resumes", "--pace-ms", "300"))
+        ),
+        one_in=3,
+        cpu_s=0.6,
+    ),
+    ids=str,
 )
 def test_whoever_presses_ctrl_c_twice_is_not_shown_how_a_demo_ends(
-    words: tuple[str, ...], pause_s: float
+    pause_s: float, words: tuple[str, ...]
 ) -> None:
     with started_program("demo", *words) as process:
         assert process.stdout is not None
