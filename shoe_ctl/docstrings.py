@@ -46,4 +46,6 @@ def _classes(module: ModuleType) -> Mapping[str, ast.ClassDef]:
             if isinstance(child, ast.ClassDef):
                 found[prefix + child.name] = child
                 below.append((f"{prefix}{child.name}.", child))
+            elif isinstance(child, ast.FunctionDef):
+                below.append((f"{prefix}{child.name}.<locals>.", child))
     return found

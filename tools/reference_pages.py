@@ -54,7 +54,9 @@ def cli() -> str:
         "Two programs: `shoectl` for tables, `shoe-sim` for simulated shoes.\n"
         "`--help` behind any command shows the same text.\n"
         "All commands share their [exit codes](exit-codes.md).\n"
-        "Results go to standard output, everything else to standard error.",
+        "Results go to standard output, everything else to standard error.\n"
+        "A table begins with a header line, on a terminal and in a pipe.\n"
+        "For programs there are `--json` and `--csv`: the text may change with any version.",
         *_commands(shoectl, "shoectl"),
         *_commands(shoe_sim, "shoe-sim"),
     )

@@ -21,6 +21,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 COMMANDS = {
     "capture": "Record raw bytes from a shoe to a capture file.",
+    "config": "Check a configuration file without starting anything.",
     "decided": "List the wagers that are already won or lost.",
     "decode": "Decode a shoe's bytes to events, one per line.",
     "demo": "Deal a simulated shoe with the real daemon.",

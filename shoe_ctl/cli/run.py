@@ -224,6 +224,7 @@ async def until_terminated(work: object) -> bool:
         terminated = True
         task.cancel()
 
+    before = signal.getsignal(signal.SIGTERM)
     loop.add_signal_handler(signal.SIGTERM, stop)
     try:
         with _interrupts(task.cancel):
@@ -233,6 +234,7 @@ async def until_terminated(work: object) -> bool:
             raise
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
     return terminated
 
 

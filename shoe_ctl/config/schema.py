@@ -311,7 +311,7 @@ def load(path: str | Path) -> Config:
         with Path(path).open("rb") as file:
             source = file.read(toml.MOST_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror} (give the file with --config)") from None
+        raise ConfigError(f"{path}: {error.strerror}") from None
     if len(source) > toml.MOST_BYTES:
         raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
     config = parse(source, str(path))
