@@ -38,6 +38,7 @@ SCRIPTS = ("preinst", "postinst", "prerm", "postrm")
 INSTALLED = {
     "systemd/shoectl@.service": "usr/lib/systemd/system/shoectl@.service",
     "systemd/shoectl.sysusers.conf": "usr/lib/sysusers.d/shoectl.conf",
+    "systemd/broker.conf": f"{DOC}/examples/broker.conf",
     "systemd/device-server.conf": f"{DOC}/examples/device-server.conf",
     "udev/70-card-shoe.rules": "usr/lib/udev/rules.d/70-card-shoe.rules",
     "udev/60-card-shoe-site.rules": "etc/udev/rules.d/60-card-shoe-site.rules",

@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": "Deal a simulated shoe with the real daemon.",
     "doctor": "List ports and diagnose connection problems.",
     "export": "Export one shoe of a journal to a compressed file.",
+    "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",
     "odds": "Compute exact odds and house edge per wager.",
     "publish": "Publish recorded events, to test a table system.",

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from shoe_ctl.cli.common import Number, WholeNumber
+from shoe_ctl.cli.publish_target import Deliver, Target, opened
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 from shoe_ctl.records import Audience, epoch_in, source_of
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from click._termui_impl import ProgressBar
 
     from shoe_ctl.cli.recording import Contents, RecordedEvent, Recording
-    from shoe_ctl.sinks.pump import Sink
 
 _BATCH = 256
 _INTERRUPTED = 130
@@ -51,6 +52,14 @@ _UPDATED_EVERY_S = 0.1
     show_default=True,
     help="Where to: mqtt://HOST:PORT, nats://HOST:PORT, or - for stdout.",
 )
+@click.option("--user", metavar="NAME", help="Log in to the broker as this user.")
+@click.option("--password-file", metavar="FILE", help="A file with the password of that user.")
+@click.option(
+    "--ca", metavar="FILE", help="The authorities that may sign the broker's certificate."
+)
+@click.option("--cert", metavar="FILE", help="The certificate to show to the broker.")
+@click.option("--key", metavar="FILE", help="The key of that certificate.")
+@click.option("--stream", metavar="NAME", help="The stream of JetStream.  [SHOE]")
 @click.option(
     "--audience",
     type=click.Choice(["public", "restricted"]),
@@ -80,6 +89,12 @@ _UPDATED_EVERY_S = 0.1
 def publish(  # noqa: PLR0913 - the options of the command line
     recording: str,
     address: str,
+    user: str | None,
+    password_file: str | None,
+    ca: str | None,
+    cert: str | None,
+    key: str | None,
+    stream: str | None,
     audience: str,
     table: str | None,
     pace_ms: int | None,
@@ -96,6 +111,9 @@ def publish(  # noqa: PLR0913 - the options of the command line
     Events keep their ids and sources, so that a receiver that got them before ignores them: with
     --new-source they are new to it. --leave-out makes a gap that the receiver has to notice.
 
+    At a broker the events appear as those of a daemon do: on the same topics and subjects, but
+    without the state of the table, and nobody answers commands.
+
     \b
     Examples:
       shoectl publish --from irregular_shoe --pace-ms 0
@@ -103,8 +121,18 @@ def publish(  # noqa: PLR0913 - the options of the command line
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.recording import Recording
 
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)
     if pace_ms is not None and speed is not None:
         raise UsageError("--pace-ms cannot be combined with --speed: give one of them")
+    target = Target(
+        address,
+        user=user,
+        password=_path(password_file),
+        ca=_path(ca),
+        cert=_path(cert),
+        key=_path(key),
+        stream=stream,
+    )
     sees = Audience[audience.upper()]
     recorded = Recording(recording, sees, table)
     contents = recorded.contents()
@@ -115,7 +143,11 @@ def publish(  # noqa: PLR0913 - the options of the command line
         raise UsageError(f"--leave-out: there is no {audience} event {unknown[0]!r} to publish")
     change = _change(leave_out, new_source=new_source)
     gap_s = _pace(_PACE_MS if pace_ms is None else pace_ms, speed)
-    _run(recorded, contents, address, sees, change, gap_s)
+    _run(recorded, contents, target, sees, change, gap_s)
+
+
+def _path(given: str | None) -> Path | None:
+    return None if given is None else Path(given)
 
 
 Change = Callable[["RecordedEvent"], bytes | None]
@@ -158,7 +190,7 @@ def _pace(pace_ms: int, speed: float | None) -> Pace:
 def _run(  # noqa: PLR0913 - what is published, where and how
     recorded: Recording,
     contents: Contents,
-    address: str,
+    target: Target,
     audience: Audience,
     change: Change,
     pace: Pace,
@@ -168,8 +200,8 @@ def _run(  # noqa: PLR0913 - what is published, where and how
     counting = _Counting(contents.events)
 
     async def publishing() -> None:
-        async with _sink(address, audience) as sink:
-            await _publish(recorded, sink, change, pace, counting)
+        async with opened(target, audience, contents.tables) as deliver:
+            await _publish(recorded, deliver, change, pace, counting)
 
     try:
         with counting:
@@ -185,7 +217,7 @@ def _run(  # noqa: PLR0913 - what is published, where and how
 
 
 async def _publish(
-    recorded: Recording, sink: Sink, change: Change, pace: Pace, counting: _Counting
+    recorded: Recording, deliver: Deliver, change: Change, pace: Pace, counting: _Counting
 ) -> None:
     """Publish all of it, as many at a time as come at once.
 
@@ -198,7 +230,7 @@ async def _publish(
     for event in recorded:
         wait_s = 0.0 if before is None else pace(before, event)
         if together and (wait_s > 0 or len(together) == _BATCH):
-            await _deliver(sink, together, counting)
+            await _deliver(deliver, together, counting)
             together = []
         if wait_s > 0:
             await asyncio.sleep(wait_s)
@@ -209,43 +241,20 @@ async def _publish(
         else:
             together.append(body)
     if together:
-        await _deliver(sink, together, counting)
+        await _deliver(deliver, together, counting)
 
 
-async def _deliver(sink: Sink, events: list[bytes], counting: _Counting) -> None:
+async def _deliver(deliver: Deliver, events: list[bytes], counting: _Counting) -> None:
     from shoe_ctl.sinks.pump import SinkEnded
 
     try:
-        await sink.deliver(events)
+        await deliver(events)
     except SinkEnded:
         raise BrokenPipeError from None
     except Exception as error:  # noqa: BLE001 - a sink that is away says so in any way
-        raise EnvironmentFault(f"not published: {error}; before that: {counting}") from None
+        so_far = f"; {counting}" if counting.published else ""
+        raise EnvironmentFault(f"not published: {error}{so_far}") from None
     counting.add(len(events))
-
-
-@asynccontextmanager
-async def _sink(address: str, audience: Audience) -> AsyncIterator[Sink]:
-    """Open the sink of an address.
-
-    Raises:
-        UsageError: it is no address.
-    """
-    from concurrent.futures import ThreadPoolExecutor
-
-    if address == "-":
-        from shoe_ctl.sinks.jsonl import open_jsonl
-
-        with ThreadPoolExecutor(1, thread_name_prefix="sink") as writer:
-            stream = open_jsonl("-", audience, writer)
-            try:
-                yield stream
-            finally:
-                await stream.close()
-        return
-    raise UsageError(
-        f"--to: expected mqtt://HOST:PORT, nats://HOST:PORT or - for stdout, not {address!r}"
-    )
 
 
 class _Counting:

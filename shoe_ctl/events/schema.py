@@ -89,11 +89,15 @@ def json_schema(names: Iterable[str] | None = None) -> dict[str, Any]:
 
 
 def asyncapi() -> dict[str, Any]:
-    """Return the AsyncAPI 3 document: the two streams of a table and their messages."""
+    """Return the AsyncAPI 3 document: the two streams of a table and their messages.
+
+    The addresses are the topics of MQTT.
+    """
     kinds, definitions = _definitions(EVENTS.values(), "#/components/schemas/")
     channels = {
         audience.name.lower(): {
-            "address": None,
+            "address": f"shoe/v1/{{table}}/{audience.name.lower()}",
+            "parameters": {"table": {"description": "The table's id."}},
             "title": f"The {audience.name.lower()} stream of a table",
             "description": about,
             "messages": {
@@ -114,6 +118,7 @@ def asyncapi() -> dict[str, Any]:
                 "action": "send",
                 "channel": {"$ref": f"#/channels/{name}"},
                 "summary": f"The table sends an event of its {name} stream.",
+                "bindings": {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}},
             }
             for name in channels
         },

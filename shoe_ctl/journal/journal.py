@@ -331,7 +331,7 @@ class SinkFeed:
             JournalError: the journal cannot be read.
         """
         if self._position is None:
-            self._position = await self._read(partial(self._reader.cursor, self._sink, self._table))
+            self._position = await self._read(partial(self._reader.cursor, self._sink))
         while True:
             after, table = self._position, self._table
             found = self._journal.recent.upcoming(
@@ -364,7 +364,7 @@ class SinkFeed:
         Raises:
             JournalError: the journal takes nothing more.
         """
-        await self._journal.move_cursor(self._sink, n, self._table)
+        await self._journal.move_cursor(self._sink, n)
         self._position = n
 
     async def parked(self, n: int, event: bytes, why: str) -> None:
@@ -400,7 +400,7 @@ class SinkFeed:
     def _find_range(self, after: EventId) -> EventRange:
         upto = self._position
         if upto is None:
-            upto = self._reader.cursor(self._sink, self._table)
+            upto = self._reader.cursor(self._sink)
         kept = self._reader.event_numbers(after.table, self._audience)
         if kept is None or after.number > kept[1]:
             last = "none" if kept is None else str(after._replace(number=kept[1]))

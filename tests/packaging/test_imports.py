@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "shoe_ctl/table": {"msgspec", "transitions"},
     "shoe_ctl/link": {"libusb_package", "serial", "usb"},
     "shoe_ctl/journal": {"apsw", "cryptography", "msgspec"},
-    "shoe_ctl/sinks": {"msgspec"},
+    "shoe_ctl/sinks": {"aiomqtt", "msgspec", "nats", "paho"},
 }
 
 
