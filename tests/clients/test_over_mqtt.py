@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import aiomqtt
@@ -20,16 +17,16 @@ from shoe_testing.brokers import HOST, Mosquitto, broker
 from shoe_testing.cli import run_shoectl_async
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
-from shoe_testing.paths import ROOT
+from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
 from shoe_testing.socket_client import calling
 from shoe_testing.table_system import TableSystem
-from shoe_testing.typescript import built_package, program
 
 pytestmark = pytest.mark.slow
 
 USER = "results"
 SINK = "floor"
 LOST = 300
+PUBLISH = ("publish", "--from", "irregular_shoe", "--pace-ms", "0")
 
 
 @pytest.fixture
@@ -110,7 +107,7 @@ async def test_a_recording_that_is_published_is_applied_once_however_often_it_co
     lines = (SHIPPED / "irregular_shoe.jsonl").read_bytes().splitlines()
     public = [event for event in map(json.loads, lines) if "/p" in event["id"]]
     system = table_system(at.port)
-    words = ("publish", "--from", "irregular_shoe", "--pace-ms", "0", "--to", at.address)
+    words = (*PUBLISH, "--to", at.address)
     async with system.running():
         for more in (("--leave-out", "t1/p9"), (), ()):
             done = await run_shoectl_async(*words, *more)
@@ -119,49 +116,16 @@ async def test_a_recording_that_is_published_is_applied_once_however_often_it_co
     assert system.applied == [(event["source"], event["id"]) for event in public]
 
 
-EXAMPLES: dict[str, Callable[[Mosquitto], list[str]]] = {
-    "python": lambda at: [
-        sys.executable, str(ROOT / "clients/python/examples/from_mqtt.py"),
-        HOST, str(at.port), SINK,
-    ],
-    "typescript": lambda at: [
-        program("node"), str(built_package() / "examples/from_mqtt.js"), at.address, SINK,
-    ],
-}  # fmt: skip
-
-
 @pytest.mark.usefixtures("commands")
-@pytest.mark.parametrize("language", EXAMPLES)
-async def test_the_guides_example_prints_how_rounds_stand(
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_guides_program_prints_how_rounds_stand(
     language: str, tmp_path: Path, at: Mosquitto
 ) -> None:
-    expected = (
-        "t1-s1-r1 outcome player",
-        "t1-s1-r2 outcome player", "t1-s1-r2 outcome tie",
-        "t1-s1-r3 void",
-        "t1-s1-r4 outcome", "t1-s1-r4 void",
-        "t1-s1-r5 outcome player",
-        "t1-s1-r6 outcome player",
-    )  # fmt: skip
-    words = ("publish", "--from", "irregular_shoe", "--pace-ms", "0", "--to", at.address)
-    path = os.environ | {"PYTHONPATH": str(ROOT / "clients/python")}
-    child = await asyncio.create_subprocess_exec(
-        *EXAMPLES[language](at), cwd=tmp_path, env=path, stdout=asyncio.subprocess.PIPE
-    )
-    assert child.stdout is not None
-    shown: list[str] = []
-    reading = asyncio.create_task(read_lines(child.stdout, shown, len(expected)))
-    try:
-        while not reading.done():  # it may connect in the middle of a recording
-            assert (await run_shoectl_async(*words)).code == 0
-            await asyncio.wait({reading}, timeout=0.5)
-    finally:
-        child.kill()
-        await child.wait()
-        await reading
-    assert all(line.startswith(start) for line, start in zip(shown, expected, strict=True)), shown
+    async def publish() -> None:
+        done = await run_shoectl_async(*PUBLISH, "--to", at.address)
+        assert done.code == 0, done.err
 
-
-async def read_lines(stream: asyncio.StreamReader, lines: list[str], count: int) -> None:
-    while len(lines) < count and (line := await stream.readline()):
-        lines.append(line.decode().strip())
+    where = [HOST, str(at.port)] if language == "python" else [at.address]
+    words = [*guide_program(language, "from_mqtt"), *where, SINK]
+    lines = await lines_of(words, tmp_path, len(SHOWN), publish)
+    assert are_as_shown(lines), lines

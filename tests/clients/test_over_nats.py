@@ -10,6 +10,7 @@ import pytest
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.nats import nats_stream
 from shoe_testing.cli import run_shoectl_async
+from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
 from shoe_testing.nats_server import nats_server
 from shoe_testing.table_system import TableSystem
 
@@ -47,3 +48,16 @@ async def test_a_gap_is_closed_and_a_program_goes_on_where_it_was(tmp_path: Path
     assert system.applied[: len(PUBLIC)] == known
     assert [event_id for _, event_id in system.applied[len(PUBLIC) :]] == [i for _, i in known]
     assert len(set(system.applied)) == 2 * len(PUBLIC)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_guides_program_prints_how_rounds_stand(language: str, tmp_path: Path) -> None:
+    with nats_server(tmp_path) as server:
+        await published(server.address)
+
+        async def nothing() -> None:
+            """All is in the stream already."""
+
+        words = [*guide_program(language, "from_nats"), server.address, "t1"]
+        lines = await lines_of(words, tmp_path, len(SHOWN), nothing)
+    assert are_as_shown(lines), lines

@@ -13,9 +13,8 @@ from shoe_events.sqlite import SqliteStore
 def book(_db: sqlite3.Connection, due: Due, change: Change | None) -> None:
     """Print what changes a round."""
     if change is not None:
-        print(
-            change.now.round.round_id, change.now.result, due.event.data.get("winner"), flush=True
-        )
+        winner = due.event.data.get("winner")
+        print(change.now.round.round_id, change.now.result, winner, flush=True)
 
 
 async def main(host: str, port: str, sink: str) -> None:
