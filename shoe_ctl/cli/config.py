@@ -120,7 +120,11 @@ class Findings:
             "journal": None if held is None else str(held.path(held.journal.path)),
             "socket": None if socket is None else str(socket),
             "sinks": [
-                {"name": sink.known_as, "kind": sink.kind, "audience": sink.audience}
+                {
+                    "name": sink.known_as,
+                    "kind": sink.__struct_config__.tag,
+                    "audience": sink.audience,
+                }
                 for sink in ([] if held is None else held.sink)
             ],
         }
@@ -179,6 +183,7 @@ def examine(file: str) -> Findings:
         _check_tables(config, found)
         _check_socket(config, found)
         _check_paths(config, found)
+        _check_brokers(config, found)
         found.notes += warnings(config)
     return found
 
@@ -226,11 +231,13 @@ def _check_socket(config: Config, found: Findings) -> None:
 
 def _check_paths(config: Config, found: Findings) -> None:
     """Check that the files that the daemon writes are files, or can be made."""
+    from shoe_ctl.config.sinks import JsonlConfig
+
     paths = {"journal.path": config.path(config.journal.path)}
     paths |= {
         f"sink[{at}].path": config.path(sink.path)
         for at, sink in enumerate(config.sink)
-        if sink.path != "-"
+        if isinstance(sink, JsonlConfig) and sink.path != "-"
     }
     if config.socket_path is not None:
         paths["socket.path"] = config.socket_path
@@ -249,3 +256,25 @@ def _check_paths(config: Config, found: Findings) -> None:
             f"{', '.join(keys)}: there is no directory {folder} yet; "
             "the unit's are made at its start, make any other"
         )
+
+
+def _check_brokers(config: Config, found: Findings) -> None:
+    """Check the files that sinks log in with at their brokers; no broker is asked."""
+    from shoe_ctl.config.sinks import BrokerConfig
+    from shoe_ctl.secret_file import read_password, read_secret
+
+    for at, sink in enumerate(config.sink):
+        if not isinstance(sink, BrokerConfig):
+            continue
+        if sink.password_file is not None:
+            with found.noting():
+                read_password(config.path(sink.password_file), f"sink[{at}].password_file")
+        if sink.tls is None:
+            continue
+        if sink.tls.key is not None:
+            with found.noting():
+                read_secret(config.path(sink.tls.key), f"sink[{at}].tls.key")
+        for key, file in (("ca", sink.tls.ca), ("cert", sink.tls.cert)):
+            if file is not None and not config.path(file).is_file():
+                with found.noting():
+                    raise ConfigError(f"sink[{at}].tls.{key}: there is no file {config.path(file)}")

@@ -161,3 +161,29 @@ def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
     result = invoke(config, "check", tmp_path / "none.toml")
     assert result.exit_code == 2
     assert "none.toml' does not exist" in result.stderr
+
+
+def test_the_files_that_a_sink_logs_in_with_are_checked(folder: Path) -> None:
+    password, key = folder / "password", folder / "key.pem"
+    password.write_text("wonderland")
+    password.chmod(0o644)
+    key.write_text("")
+    key.chmod(0o640)
+    sink = {
+        "kind": "mqtt",
+        "address": "mqtts://hall:8883",
+        "user": "shoe",
+        "password_file": "password",
+        "tls": {"ca": "ca.pem", "cert": "cert.pem", "key": "key.pem"},
+    }
+    result = check(folder, table(folder), sink=[sink], socket=socket())
+    assert result.exit_code == 2
+    told = "".join(result.stderr.split())
+    for words in (
+        f"sink[0].password_file: {password} is accessible to other users: run chmod 600",
+        f"sink[0].tls.key: {key} is accessible to other users",
+        f"sink[0].tls.ca: there is no file {folder / 'ca.pem'}",
+        f"sink[0].tls.cert: there is no file {folder / 'cert.pem'}",
+    ):
+        assert "".join(words.split()) in told
+    assert "wonderland" not in result.output
