@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -182,9 +183,13 @@ def play_by_chance(seed: int, *, hold: bool, steps: int) -> tuple[Program, Publi
 
 @given(st.integers(0, 2**32), st.booleans())
 def test_whatever_is_lost_repeated_late_or_killed_each_event_is_applied_once(
-    seed: int, hold: bool
+    number: int, hold: bool
 ) -> None:
-    program, publisher = play_by_chance(seed, hold=hold, steps=60)
+    check_run(number, hold=hold, steps=60)
+
+
+def check_run(seed: int, *, hold: bool, steps: int) -> None:
+    program, publisher = play_by_chance(seed, hold=hold, steps=steps)
     assert program.consumer.wanted() == []
     applied = Counter((due.event.source, due.event.id) for due in program.applied)
     assert [key for key, times in applied.items() if times > 1] == []
@@ -206,3 +211,10 @@ def test_whatever_is_lost_repeated_late_or_killed_each_event_is_applied_once(
             truth.apply(Due(event, position))
         stands = [each for each in program.rounds if newest in each.round.source]
         assert sorted(stands, key=repr) == sorted(truth, key=repr)
+
+
+@pytest.mark.exhaustive(cpu_s=5)
+@pytest.mark.parametrize("hold", [True, False])
+def test_many_longer_runs_lose_nothing_and_apply_nothing_twice(seed: int, hold: bool) -> None:
+    for number in range(600):
+        check_run(random.Random(f"{seed} {number}").getrandbits(32), hold=hold, steps=100)

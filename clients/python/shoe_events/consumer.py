@@ -328,7 +328,12 @@ class Consumer:
         if not stream.held or self._waits_for_beginning(stream):
             return None
         following = position.number + 1
-        number = following if following in stream.held else min(stream.held)
+        if following in stream.held:
+            number = following
+        elif self._hold and not any(last >= following for _, last in position.given_up):
+            return None  # as is most often so while many wait
+        else:
+            number = min(stream.held)
         missing = position.missing
         for first, last in _without((following, number - 1), position.given_up):
             if self._hold:

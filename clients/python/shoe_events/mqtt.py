@@ -49,7 +49,12 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
     ``client_id`` is this consumer's own: with the same one the broker goes on where it was.
     ``sink`` is the name of the daemon's sink for this broker. ``user`` must be one of its senders,
     so that the daemon sends again what is missing. Without a ``sink`` nothing is asked for.
+
+    Raises:
+        ValueError: there is a ``sink`` and no ``user``.
     """
+    if sink is not None and user is None:
+        raise ValueError("sink needs a user: the daemon answers only users that it knows")
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[_Broker]:
@@ -105,8 +110,7 @@ class _Broker:
             if message.topic.value.endswith(f"/answers/{self.answers}"):
                 self._answered(message, body)
             elif message.topic.value.endswith("/state"):
-                last = json.loads(body or "{}").get("last_event")
-                if isinstance(last, str):
+                if (last := _last_event(body)) is not None:
                     yield Shown(last)
             else:
                 yield Received(body)
@@ -114,8 +118,9 @@ class _Broker:
     def _answered(self, message: aiomqtt.Message, body: bytes | str) -> None:
         correlation = getattr(message.properties, "CorrelationData", b"")
         waiting = self._asked.pop(correlation, None)
+        answer = _object(body)
         if waiting is not None and not waiting.done():
-            waiting.set_result(json.loads(body))
+            waiting.set_result(answer)
 
     async def resend(self, asked: Resend) -> None:
         if self._sink is None or asked.audience != self._audience:
@@ -136,6 +141,21 @@ class _Broker:
             return  # it is asked for again
         finally:
             self._asked.pop(correlation, None)
+
+
+def _object(body: bytes | str) -> dict[str, Any]:
+    """Return a JSON object; an empty one for anything else."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _last_event(state: bytes | str) -> str | None:
+    """Return the id of the last event that a table's state names."""
+    found = _object(state).get("last_event")
+    return found if isinstance(found, str) else None
 
 
 def _check(answer: Mapping[str, Any]) -> None:

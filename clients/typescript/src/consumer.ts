@@ -401,11 +401,17 @@ export class Consumer {
       return { event: late, position: { ...position, missing, given_up }, late: true, newSource: null };
     }
     if (this.#waitsForBeginning(stream)) return null;
-    const event = stream.held.get(position.number + 1) ?? lowestOf(stream.held);
+    const following = position.number + 1;
+    let event = stream.held.get(following);
+    if (event === undefined) {
+      const wentOn = position.given_up.some(([, last]) => last >= following);
+      if (this.#hold && !wentOn) return null; // as is most often so while many wait
+      event = lowestOf(stream.held);
+    }
     if (event === undefined) return null;
     const { number } = event;
     let missing = position.missing;
-    for (const [first, last] of without([position.number + 1, number - 1], position.given_up)) {
+    for (const [first, last] of without([following, number - 1], position.given_up)) {
       if (this.#hold) return null;
       missing = add(missing, first, last);
     }

@@ -42,6 +42,9 @@ export interface MqttOptions {
 
 /** Return how `follow` connects to a broker at `mqtt://HOST:PORT` or `mqtts://HOST:PORT`. */
 export function mqtt(address: string, given: MqttOptions): Connect {
+  if (given.sink !== undefined && given.username === undefined) {
+    throw new Error("sink needs a username: the daemon answers only users that it knows");
+  }
   return async () => {
     const { username, tables = ["+"], audience = "public" } = given;
     const options: IClientOptions = {
@@ -97,10 +100,10 @@ class Broker implements Connection {
   #take(topic: string, payload: Buffer, packet: IPublishPacket): void {
     if (topic.endsWith(`/answers/${this.answers}`)) {
       const answered = this.#asked.get(String(packet.properties?.correlationData));
-      answered?.(JSON.parse(payload.toString()) as Answer);
+      answered?.(objectIn(payload) as Answer);
     } else if (topic.endsWith("/state")) {
-      const state = JSON.parse(payload.toString() || "{}") as { last_event?: unknown };
-      if (typeof state.last_event === "string") this.#queue.push({ shown: state.last_event });
+      const last = objectIn(payload)["last_event"];
+      if (typeof last === "string") this.#queue.push({ shown: last });
     } else {
       this.#queue.push({ body: payload, seamless: false });
     }
@@ -136,6 +139,16 @@ class Broker implements Connection {
   async close(): Promise<void> {
     this.#queue.end();
     await this.client.endAsync(true);
+  }
+}
+
+/** Return a JSON object; an empty one for anything else. */
+function objectIn(payload: Buffer): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(payload.toString());
+    return typeof found === "object" && found !== null ? (found as Record<string, unknown>) : {};
+  } catch {
+    return {};
   }
 }
 
