@@ -30,8 +30,11 @@ class TableSystem:
         self._news = asyncio.Event()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Connect, and follow until leaving; it then has only what it stored."""
+    async def running(self, *, connects: bool = True) -> AsyncIterator[None]:
+        """Connect, and follow until leaving; it then has only what it stored.
+
+        Without ``connects`` nobody needs to be there yet.
+        """
         positions = map(Position.from_json, self._stored.values())
         consumer = Consumer(positions, **self._options)
         connect, connected = self._connect(consumer), asyncio.Event()
@@ -42,10 +45,12 @@ class TableSystem:
                 connected.set()
                 yield connection
 
-        task = asyncio.create_task(follow(connecting, consumer, self._apply, ask_again_s=0.5))
+        following = follow(connecting, consumer, self._apply, ask_again_s=0.5, first_retry_s=0.1)
+        task = asyncio.create_task(following)
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                await connected.wait()
+            if connects:
+                async with asyncio.timeout(PATIENCE_S):
+                    await connected.wait()
             yield
         finally:
             task.cancel()
