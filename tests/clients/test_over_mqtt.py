@@ -13,7 +13,7 @@ from paho.mqtt.properties import Properties
 
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import HOST, Mosquitto, broker
+from shoe_testing.brokers import HOST, Mosquitto, broker, subscribed
 from shoe_testing.cli import run_shoectl_async
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 
 USER = "results"
 SINK = "floor"
+PUBLIC = f"shoe/v1/{TABLE}/public"
 LOST = 300
 PUBLISH = ("publish", "--from", "irregular_shoe", "--pace-ms", "0")
 
@@ -71,7 +72,7 @@ async def waiting_messages(port: int) -> int:
     raise AssertionError
 
 
-async def test_a_broker_that_lost_300_acknowledged_messages_is_noticed_and_they_are_fetched(
+async def test_300_acknowledged_events_that_the_broker_lost_are_noticed_and_fetched(
     tmp_path: Path, at: Mosquitto
 ) -> None:
     told, system = ToldEvents(), table_system(at.port, SINK)
@@ -86,18 +87,26 @@ async def test_a_broker_that_lost_300_acknowledged_messages_is_noticed_and_they_
                 await system.until(len(told.events))
             before = len(system.applied)
             rounds = 1
-            while len(told.events) < before + LOST:
-                rounds += 1
-                await table.rounds(rounds)
-            assert (await caller.asks(request="status"))["sinks"][0]["state"] == "at_work"
+            async with subscribed(at.port, PUBLIC) as witness:
+                while len(told.events) < before + LOST:
+                    rounds += 1
+                    await table.rounds(rounds)
+                more = len(told.events) - before
+                await witness.until(lambda: len(witness.payloads(PUBLIC)) == more)
             at.restart()
             assert await waiting_messages(at.port) == 0
             async with system.running():
                 await table.rounds(rounds + 1)
                 await system.until(len(told.events))
+        assert len(system.applied) > before + LOST
+        for path in tmp_path.glob("journal.db*"):
+            path.unlink()
+        now = len(told.events)
+        async with system.running(), serving(configuration(tmp_path, at), told):
+            await told.until(lambda: len(told.events) > now)
+            await system.until(len(told.events))
     assert system.applied == [(event["source"], event["id"]) for event in told.events]
-    assert len(system.applied) > before + LOST
-    assert system.applied[-1][1].startswith(f"{TABLE}/p")
+    assert len({source for source, _ in system.applied}) == 2
 
 
 @pytest.mark.usefixtures("commands")

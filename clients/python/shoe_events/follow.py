@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple, Protocol
 
 from shoe_events.consumer import Consumer, Due, Resend
@@ -41,6 +41,10 @@ class NotFound(Exception):
 
 class NotKept(Exception):
     """What was asked for is not kept any more. Its text says what is."""
+
+
+class NotAnswered(Exception):
+    """Nobody answered. It is asked again."""
 
 
 class Received(NamedTuple):
@@ -73,6 +77,7 @@ class Connection(Protocol):
             ConnectionLost: the transport is away.
             NotFound: there is no event ``asked.after``.
             NotKept: what follows it is not kept any more.
+            NotAnswered: nobody answered in time.
         """
 
 
@@ -132,6 +137,7 @@ class _Reading:
         self._ask_again_s = ask_again_s
         self._waits = asyncio.Event()
         self._applying = asyncio.Lock()
+        self._asked: dict[tuple[str, str], str] = {}
 
     async def run(self) -> None:
         tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
@@ -170,27 +176,39 @@ class _Reading:
             self._consumer.applied(due)
 
     async def _ask(self) -> None:
-        """Ask for what is missing, at once and every few seconds while it is."""
-        for asked in self._consumer.resume():
-            await self._resend(asked)
+        """Ask for what is missing, at once and every few seconds while nothing of it comes."""
+        resume = self._consumer.resume()
         while True:
-            await self._waits.wait()
+            resume = [asked for asked in resume if not await self._resend(asked)]
+            for asked in self._due_again(self._consumer.wanted()):
+                log.warning(
+                    "events are missing: after=%s upto=%s. Asking for them.",
+                    asked.after, asked.upto,
+                )  # fmt: skip
+                await self._resend(asked)
+            is_done = not (resume or self._consumer.is_waiting)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if is_done else self._ask_again_s):
+                    await self._waits.wait()
             self._waits.clear()
-            while wanted := self._consumer.wanted():
-                for asked in wanted:
-                    log.warning(
-                        "events are missing: after=%s upto=%s. Asking for them.",
-                        asked.after, asked.upto,
-                    )  # fmt: skip
-                    await self._resend(asked)
-                await asyncio.sleep(self._ask_again_s)
 
-    async def _resend(self, asked: Resend) -> None:
-        """Ask for events; where there are none, go back as far as there are."""
+    def _due_again(self, wanted: Sequence[Resend]) -> list[Resend]:
+        """Return what was not asked for yet, and that of which nothing came since."""
+        due = [each for each in wanted if self._asked.get(_key(each), each.after) == each.after]
+        self._asked = {_key(each): each.after for each in wanted}
+        return due
+
+    async def _resend(self, asked: Resend) -> bool:
+        """Ask for events; where there are none, go back as far as there are.
+
+        Return False if nobody answered.
+        """
         wanted: Resend | None = asked
         while wanted is not None:
             try:
                 await self._connection.resend(wanted)
+            except NotAnswered:
+                return False
             except NotFound as error:
                 wanted = self._consumer.step_back(wanted, error.last)
             except NotKept as error:
@@ -199,6 +217,11 @@ class _Reading:
                     async with self._applying:
                         self._consumer.give_up(asked)
                         await self._apply_due()
-                return
+                return True
             else:
-                return
+                return True
+        return True
+
+
+def _key(asked: Resend) -> tuple[str, str]:
+    return asked.missing_in, asked.audience

@@ -22,10 +22,20 @@ from paho.mqtt.properties import Properties
 
 from shoe_events.consumer import Resend
 from shoe_events.event import Audience
-from shoe_events.follow import Connect, ConnectionLost, NotFound, NotKept, Received, Shown
+from shoe_events.follow import (
+    Connect,
+    ConnectionLost,
+    NotAnswered,
+    NotFound,
+    NotKept,
+    Received,
+    Shown,
+)
 
 ROOT = "shoe/v1"
-ANSWER_S = 10.0
+ANSWER_S = 2.0
+"""A daemon that was just started, or that the broker has no connection to, does not answer."""
+
 SESSION_S = 7 * 24 * 3600
 """So long the broker keeps events for a consumer that is away, if it keeps any."""
 
@@ -138,7 +148,7 @@ class _Broker:
             async with asyncio.timeout(ANSWER_S):
                 _check(await answer)
         except TimeoutError:
-            return  # it is asked for again
+            raise NotAnswered from None
         finally:
             self._asked.pop(correlation, None)
 

@@ -31,6 +31,11 @@ export class NotFound extends Error {
   }
 }
 
+/** Nobody answered. It is asked again. */
+export class NotAnswered extends Error {
+  override readonly name = "NotAnswered";
+}
+
 /** What was asked for is not kept any more. */
 export class NotKept extends Error {
   override readonly name = "NotKept";
@@ -48,7 +53,7 @@ export type Received =
 export interface Connection {
   /** What comes, also what is sent again; it throws ConnectionLost when nothing more comes. */
   events(): AsyncIterable<Received>;
-  /** Ask for events; they come as others do. It throws ConnectionLost, NotFound or NotKept. */
+  /** Ask for events; they come as others do. It throws an error of this module. */
   resend(asked: Resend): Promise<void>;
   close(): Promise<void> | void;
 }
@@ -97,7 +102,8 @@ async function serve(
 ): Promise<void> {
   const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
   let timer: NodeJS.Timeout | undefined;
-  let asking = Promise.resolve();
+  let asking: Promise<void> = Promise.resolve();
+  let failure: unknown = null;
   const ended = new AbortController();
   const stop = () => void connection.close();
   signal.addEventListener("abort", stop);
@@ -113,11 +119,14 @@ async function serve(
     });
     return applying;
   };
-  const resend = async (asked: Resend) => {
+  /** Ask for events; where there are none, go back as far as there are. False: nobody answered. */
+  const resend = async (asked: Resend): Promise<boolean> => {
     for (let wanted: Resend | null = asked; wanted !== null; ) {
       try {
-        return await connection.resend(wanted);
+        await connection.resend(wanted);
+        return true;
       } catch (error) {
+        if (error instanceof NotAnswered) return false;
         if (error instanceof NotFound) {
           wanted = consumer.stepBack(wanted, error.last);
         } else if (error instanceof NotKept) {
@@ -125,32 +134,45 @@ async function serve(
           if (asked.upto !== null && mayGiveUp(asked)) {
             await applyDue(() => consumer.giveUp(asked));
           }
-          return;
+          return true;
         } else {
           throw error;
         }
       }
     }
+    return true;
   };
+
+  let resume = consumer.resume();
+  let askedBefore = new Map<string, string>();
   const ask = async () => {
-    for (const asked of consumer.wanted()) {
+    const unanswered: Resend[] = [];
+    for (const asked of resume) if (!(await resend(asked))) unanswered.push(asked);
+    resume = unanswered;
+    const wanted = consumer.wanted();
+    const key = (asked: Resend) => `${asked.audience} ${asked.missingIn}`;
+    // what was not asked for yet, and that of which nothing came since
+    const due = wanted.filter((asked) => (askedBefore.get(key(asked)) ?? asked.after) === asked.after);
+    askedBefore = new Map(wanted.map((asked) => [key(asked), asked.after]));
+    for (const asked of due) {
       warn(`events are missing: after=${asked.after} upto=${asked.upto}. Asking for them.`);
       await resend(asked);
     }
   };
   const askAgain = () => {
     if (timer !== undefined || ended.signal.aborted) return;
-    asking = ask().catch((error: unknown) => {
-      if (!(error instanceof ConnectionLost)) throw error;
-    });
     timer = setTimeout(() => {
       timer = undefined;
-      if (consumer.isWaiting) askAgain();
+      if (consumer.isWaiting || resume.length > 0) askAgain();
     }, askAgainMs);
+    asking = asking.then(ask).catch(async (error: unknown) => {
+      if (!(error instanceof ConnectionLost)) failure ??= error;
+      await connection.close();
+    });
   };
 
   try {
-    for (const asked of consumer.resume()) await resend(asked);
+    askAgain();
     for await (const received of connection.events()) {
       let take: () => void;
       try {
@@ -169,6 +191,7 @@ async function serve(
       await applyDue(take);
       if (consumer.isWaiting) askAgain();
     }
+    if (failure !== null) throw failure;
     if (!signal.aborted) throw new ConnectionLost("the other end closed it");
   } finally {
     ended.abort();

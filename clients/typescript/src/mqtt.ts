@@ -13,6 +13,7 @@ import type { Resend } from "./consumer.js";
 import type { Audience } from "./event.js";
 import {
   ConnectionLost,
+  NotAnswered,
   NotFound,
   NotKept,
   type Connect,
@@ -22,7 +23,8 @@ import {
 import { Queue } from "./queue.js";
 
 const ROOT = "shoe/v1";
-const ANSWER_MS = 10_000;
+/** A daemon that was just started, or that the broker has no connection to, does not answer. */
+const ANSWER_MS = 2_000;
 
 /** So long, in seconds, the broker keeps events for a consumer that is away, if it keeps any. */
 const SESSION_S = 7 * 24 * 3600;
@@ -115,10 +117,11 @@ class Broker implements Connection {
     const correlationData = Buffer.from(randomBytes(12).toString("hex"));
     const key = String(correlationData);
     let timer: NodeJS.Timeout | undefined;
-    const answer = new Promise<Answer>((resolve) => {
+    const answer = new Promise<Answer>((resolve, reject) => {
       this.#asked.set(key, resolve);
-      timer = setTimeout(() => resolve({}), ANSWER_MS); // it is asked for again
+      timer = setTimeout(() => reject(new NotAnswered()), ANSWER_MS);
     });
+    answer.catch(() => undefined); // it may come to that while the request is still being sent
     try {
       const request = JSON.stringify({ request: "resend", sink, after: asked.after });
       await this.client.publishAsync(`${ROOT}/${asked.table}/commands/${username}`, request, {
