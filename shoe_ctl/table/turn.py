@@ -226,10 +226,10 @@ class Turn(TableView):
         self.input = happened
         if isinstance(happened, ShoeSaid):
             self._event, self._actor = happened.event, NOBODY
+            event = happened.event
+            self.drawn = event if isinstance(event, CardDrawn) else _NO_CARD
         else:
-            self._event, self._actor = None, _actor(happened)
-        event = self._event
-        self.drawn = event if isinstance(event, CardDrawn) else _NO_CARD
+            self._event, self._actor, self.drawn = None, _actor(happened), _NO_CARD
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -246,9 +246,8 @@ class Turn(TableView):
 
     def event(self, kind: type[_Event]) -> _Event:
         """Return the shoe event of this input, which must be of this type."""
-        event = self.shoe_event
-        assert isinstance(event, kind)
-        return event
+        assert isinstance(self._event, kind)
+        return self._event
 
     def input_of(self, kind: type[_Input]) -> _Input:
         """Return this input, which must be of this type."""
