@@ -102,9 +102,9 @@ class Broker implements Connection {
   #take(topic: string, payload: Buffer, packet: IPublishPacket): void {
     if (topic.endsWith(`/answers/${this.answers}`)) {
       const answered = this.#asked.get(String(packet.properties?.correlationData));
-      answered?.(objectIn(payload) as Answer);
+      answered?.(asObject(payload) as Answer);
     } else if (topic.endsWith("/state")) {
-      const last = objectIn(payload)["last_event"];
+      const last = asObject(payload)["last_event"];
       if (typeof last === "string") this.#queue.push({ shown: last });
     } else {
       this.#queue.push({ body: payload, seamless: false });
@@ -146,7 +146,7 @@ class Broker implements Connection {
 }
 
 /** Return a JSON object; an empty one for anything else. */
-function objectIn(payload: Buffer): Record<string, unknown> {
+function asObject(payload: Buffer): Record<string, unknown> {
   try {
     const found: unknown = JSON.parse(payload.toString());
     return typeof found === "object" && found !== null ? (found as Record<string, unknown>) : {};
