@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
-from shoe_ctl.api.unix_socket import Handler, check_socket
+from shoe_ctl.api.unix_socket import EventSource, Handler, check_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
@@ -30,6 +30,7 @@ from shoe_ctl.daemon.delivery import (
     open_sinks,
     reopening,
 )
+from shoe_ctl.daemon.event_streams import event_streams
 from shoe_ctl.daemon.host import SYSTEM, Environment
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
 from shoe_ctl.daemon.outage import JournalReopener, Outage, marker_for
@@ -317,10 +318,12 @@ class Daemon:
         raise EnvironmentFault("the daemon is starting: ask again")
 
     @asynccontextmanager
-    async def _accept_requests(self, handler: Handler) -> AsyncIterator[None]:
+    async def _accept_requests(
+        self, handler: Handler, events: EventSource | None = None
+    ) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             if (path := self._config.socket_path) is not None:
-                at_socket = serving_socket(path, self._users, handler, gid=self._gid)
+                at_socket = serving_socket(path, self._users, handler, events=events, gid=self._gid)
                 await stack.enter_async_context(at_socket)
             for way_in in self._environment.ways_in:
                 await stack.enter_async_context(way_in(handler))
@@ -369,9 +372,10 @@ class Daemon:
                 for table in recovered
             ]
             alarm.set_tables(self.runners)
-            requests = RequestHandler(self.runners, deliveries.sinks, self._people)
+            streams = stack.enter_context(event_streams(journal, store, self._environment, gate))
+            requests = RequestHandler(self.runners, deliveries.sinks, self._people, streams.open)
             await self._clear_outage()
-            await stack.enter_async_context(self._accept_requests(requests.answer))
+            await stack.enter_async_context(self._accept_requests(requests.answer, requests.events))
             failed = False
             try:
                 async with asyncio.TaskGroup() as group:

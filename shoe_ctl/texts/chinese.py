@@ -518,6 +518,24 @@ TEXTS: Mapping[str, str] = {
     "refused_none_can_be_more": "没有可加注的投注",
     "refused_none_can_be_less": "没有可减注的投注",
     "refused_nothing_left": "减后不剩投注：请撤注",
+    # Why events are not sent, or not any more.
+    "events_at_the_socket": "事件只在本机套接字上发送",
+    "events_connection_in_use": "此连接正在发送事件，不接受请求：请另开一个连接",
+    "events_id_invalid": "after：应为事件编号，例如 {example}，或 beginning；不能是 {after}",
+    "events_id_of_other_audience": "after：{after} 不属于 {audience} 流，该流的编号形如 {example}",
+    "events_id_of_other_table": "after：{after} 不是 {table} 号桌的事件",
+    "events_none": "没有事件 {after}：日志中没有该桌的事件",
+    "events_not_for_all_tables": (
+        "只知道该桌在 {after} 之后的事件：请指明牌桌，或对所有牌桌使用日志中仍有的事件编号，"
+        "或 beginning"
+    ),
+    "events_not_for_this_user": "用户 {user} 只能看公开流：由配置中的 audience 决定",
+    "events_not_kept": "{after} 之后的事件已不在日志中：现有 {first} 至 {last}",
+    "events_removed": "接下来的事件已从日志中移出：请以 after 为 beginning 重新请求",
+    "events_source_alone": "source：它属于 after 中的编号，而编号缺失",
+    "events_source_invalid": "source：{source} 不是 after 中事件的来源",
+    "events_source_unknown": "日志中从未有来源为 {source} 的事件 {after}",
+    "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",
     "daemon_not_handled": "命令未能处理；牌桌已中止",

@@ -701,6 +701,36 @@ TEXTS: Mapping[str, str] = {
     "refused_none_can_be_more": "there is no wager that can be more",
     "refused_none_can_be_less": "there is no wager that can be less",
     "refused_nothing_left": "nothing would be left of the wager: withdraw it",
+    # Why events are not sent, or not any more.
+    "events_at_the_socket": "events are sent at the local socket alone",
+    "events_connection_in_use": (
+        "this connection sends events and takes no request: open another one"
+    ),
+    "events_id_invalid": (
+        "after: expected an event's id such as {example}, or beginning; not {after}"
+    ),
+    "events_id_of_other_audience": (
+        "after: {after} is not of the {audience} stream, whose ids are such as {example}"
+    ),
+    "events_id_of_other_table": "after: {after} is not an event of table {table}",
+    "events_none": "there is no event {after}: the journal has no event of that table",
+    "events_not_for_all_tables": (
+        "what follows {after} is known for its own table alone: name the table, or ask for all "
+        "tables after an event that the journal has, or after beginning"
+    ),
+    "events_not_for_this_user": (
+        "user {user} sees the public stream alone: the configuration gives audience"
+    ),
+    "events_not_kept": (
+        "what follows {after} is not in the journal any more: it has {first} to {last}"
+    ),
+    "events_removed": (
+        "the events that come next were taken out of the journal: ask again after beginning"
+    ),
+    "events_source_alone": "source: it belongs to the id in after, which is missing",
+    "events_source_invalid": "source: {source} is not the source of the event in after",
+    "events_source_unknown": "the journal never had an event {after} of source {source}",
+    "events_unknown": "there is no event {after}: the journal has {first} to {last}",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",
     "daemon_not_handled": "the command could not be handled; the table is halted",
