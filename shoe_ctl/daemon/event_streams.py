@@ -231,7 +231,8 @@ def _end_of_lost_source(
     epoch = epoch_in(source)
     known, end = end_of_epoch(reader, after.table, epoch)
     before = None if end is None else reader.event_numbers(after.table, after.audience, upto=end)
-    if not known or (before is not None and after.number <= before[1]):
+    is_of_another = n is not None if end is None else before and after.number <= before[1]
+    if not known or is_of_another:
         raise RequestRefused(message("events_source_unknown", after=str(after), source=source))
     if end is None:
         return None  # it is the current one: there is no such event
