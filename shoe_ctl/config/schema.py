@@ -251,7 +251,8 @@ class SocketUser(_Strict, frozen=True, kw_only=True):
     """Other positions that this user may act in and that `position` does not include, for example
     `["surveillance"]`."""
     audience: Literal["public", "restricted"] = "public"
-    """The stream whose event ids the answers to this user name."""
+    """The stream whose event ids the answers to this user name. Of events at the socket, the user
+    may ask for this stream, and for the public one."""
 
     @property
     def sees(self) -> Audience:
