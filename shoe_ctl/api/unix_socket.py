@@ -161,6 +161,9 @@ MOST_CONNECTIONS = 16
 PATIENCE_S = 10.0
 """How long a caller may leave an answer unread before the connection is cut."""
 
+LAST_LINES_S = 1.0
+"""How long stopping waits until events that are being written are read."""
+
 _CREDENTIALS = struct.Struct("3i")
 
 Handler = Callable[[Caller, Request], Awaitable[Mapping[str, Any]]]
@@ -230,6 +233,7 @@ class _Talk:
         self._open: Counter[int] = Counter()
         self._talks: set[asyncio.Task[None]] = set()
         self._handling: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
         self._turned_away: set[int] = set()
         self._stopping = False
 
@@ -259,10 +263,17 @@ class _Talk:
             writer.transport.abort()
 
     async def stop(self) -> None:
-        """Close every conversation, those in the middle of an answer after it."""
+        """Close every conversation, those in the middle of an answer after it.
+
+        Who is being sent events gets the last line whole, if it reads it soon.
+        """
         self._stopping = True
-        for task in self._talks - self._handling:
+        for task in self._talks - self._handling - self._sending:
             task.cancel()
+        if sending := set(self._sending):
+            _, stalled = await asyncio.wait(sending, timeout=LAST_LINES_S)
+            for task in stalled:
+                task.cancel()
         await asyncio.gather(*self._talks, return_exceptions=True)
 
     async def _converse(
@@ -318,11 +329,11 @@ class _Talk:
                         await self._say(writer, _refusal(message("events_connection_in_use")))
                     return
                 lines, refused = upcoming.result()
-                self._handling.add(task)  # whoever gets a line gets all of it
+                self._sending.add(task)
                 try:
                     await self._write(writer, lines)
                 finally:
-                    self._handling.discard(task)
+                    self._sending.discard(task)
                 if refused:
                     return
         finally:

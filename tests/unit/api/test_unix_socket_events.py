@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.api import unix_socket
 from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import EventsRequest, Request
 from shoe_ctl.api.unix_socket import MOST_CONNECTIONS, EventBatches, RequestRefused, serving
@@ -200,4 +201,19 @@ async def test_stopping_ends_a_stream_behind_a_whole_line(path: Path) -> None:
         got += await reading
     writer.close()
     assert got == line + b"\n"
+    assert source.ended.is_set()
+
+
+async def test_stopping_does_not_wait_for_who_does_not_read_its_events(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unix_socket, "LAST_LINES_S", 0.1)
+    source = Source()
+    source.batches.put_nowait([b"x" * 5_000_000])
+    async with serving(path, USERS, answer, events=source, patience_s=3600):
+        slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        slow.connect(str(path))
+        slow.sendall(EVENTS)
+        assert await asyncio.to_thread(slow.recv, 10) == b"x" * 10  # the rest is being written
+    slow.close()
     assert source.ended.is_set()
