@@ -52,7 +52,7 @@ test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" h
 	@$(PYTEST) $(ARGS)
 
 test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
-	@$(PYTEST) -m "not soak and not deb" $(ARGS)
+	@$(PYTEST) -m "not soak and not deb" --hypothesis-profile thorough $(ARGS)
 
 test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/unit/table" hands options on
 	@for python in $$(bash requirements/pythons.sh); do \

@@ -38,11 +38,13 @@ SCRIPTS = ("preinst", "postinst", "prerm", "postrm")
 INSTALLED = {
     "systemd/shoectl@.service": "usr/lib/systemd/system/shoectl@.service",
     "systemd/shoectl.sysusers.conf": "usr/lib/sysusers.d/shoectl.conf",
+    "systemd/broker.conf": f"{DOC}/examples/broker.conf",
     "systemd/device-server.conf": f"{DOC}/examples/device-server.conf",
     "udev/70-card-shoe.rules": "usr/lib/udev/rules.d/70-card-shoe.rules",
     "udev/60-card-shoe-site.rules": "etc/udev/rules.d/60-card-shoe-site.rules",
     "debian/main.toml": f"{DOC}/examples/main.toml",
     "debian/copyright": f"{DOC}/copyright",
+    "LICENSE": f"{DOC}/LICENSE",
 }
 """Files of the project, and where they go. Those in etc are the administrator's to change."""
 
@@ -54,6 +56,9 @@ COMPLETION = {
 
 PAGES = {".md", ".svg", ".png"}
 """Files of the documentation, without the scripts that make them."""
+
+SCENARIOS = Path("simulators/scenarios")
+"""A folder that pages link to; the package has it once, among the modules."""
 
 GLIBC = re.compile(rb"GLIBC_2\.(\d+)")
 
@@ -175,13 +180,26 @@ def stage_host_files(root: Path, stage: Path) -> None:
             copy(path, stage / folder / path.name)
 
 
-def stage_documents(root: Path, stage: Path, version: str, built: datetime) -> None:
+def documents(root: Path) -> list[Path]:
+    """The pages and pictures that are installed, by their paths in the project."""
+    found = [*root.glob("*.md"), root / "tests/README.md"]
+    for folder in ("docs", "firmware_proto", "simulators"):
+        found += (root / folder).rglob("*")
+    return sorted(path.relative_to(root) for path in found if path.suffix in PAGES)
+
+
+def stage_pages(root: Path, stage: Path) -> None:
     """Install the pages under their paths in the project, so that their links lead somewhere."""
-    pages = [*root.glob("*.md"), *(root / "docs").rglob("*")]
-    pages += [*(root / "firmware_proto").rglob("*.md"), *(root / "simulators").rglob("*.md")]
-    for page in pages:
-        if page.suffix in PAGES:
-            copy(page, stage / DOC / page.relative_to(root))
+    for page in documents(root):
+        copy(root / page, stage / DOC / page)
+    link = stage / DOC / SCENARIOS
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(f"/{SITE_PACKAGES / SCENARIOS}")
+
+
+def stage_documents(root: Path, stage: Path, version: str, built: datetime) -> None:
+    """Install the pages, the bill of materials and the package's own changelog."""
+    stage_pages(root, stage)
     upstream = version.rpartition("-")[0]
     copy(root / f"dist/shoe_ctl-{upstream}.cdx.json", stage / DOC / "shoe-ctl.cdx.json")
     entry = (

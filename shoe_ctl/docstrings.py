@@ -6,9 +6,11 @@ In: a class. Out: texts by field. Must not know: any particular class.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
-import textwrap
 from collections.abc import Mapping
+from itertools import pairwise
+from types import ModuleType
 
 
 def field_docstrings(of: type) -> Mapping[str, str]:
@@ -21,12 +23,29 @@ def field_docstrings(of: type) -> Mapping[str, str]:
 
 
 def _own(of: type) -> dict[str, str]:
-    (body,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
-    assert isinstance(body, ast.ClassDef)
+    module = inspect.getmodule(of)
+    assert module is not None
+    body = _classes(module)[of.__qualname__].body
     found: dict[str, str] = {}
-    for field, below in zip(body.body, body.body[1:], strict=False):
+    for field, below in pairwise(body):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
             text = getattr(getattr(below, "value", None), "value", None)
             if isinstance(text, str):
                 found[field.target.id] = " ".join(text.split())
+    return found
+
+
+@functools.cache
+def _classes(module: ModuleType) -> Mapping[str, ast.ClassDef]:
+    """Return the classes of a module by their qualified names; its source is parsed once."""
+    found: dict[str, ast.ClassDef] = {}
+    below: list[tuple[str, ast.AST]] = [("", ast.parse(inspect.getsource(module)))]
+    while below:
+        prefix, node = below.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                found[prefix + child.name] = child
+                below.append((f"{prefix}{child.name}.", child))
+            elif isinstance(child, ast.FunctionDef):
+                below.append((f"{prefix}{child.name}.<locals>.", child))
     return found

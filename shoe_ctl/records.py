@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 FORMAT = 2
 """The form in which records and the table's state are written: rises with every change of it.
@@ -66,15 +67,15 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """One event as it leaves: CloudEvents attributes and data, and who may see it.
 
     ``id`` is ``<table>/<p|r><n>``, contiguous for each table and audience: the receiver applies
-    each ``source`` and ``id`` once. ``time`` is UTC. ``subject`` is the round's or the shoe's id,
-    or None.
+    each ``source`` and ``id`` once. ``time`` is UTC. ``subject`` is the round's or the shoe's id;
+    it is left out where there is neither.
     """
 
     id: str
     source: str
     type: str
     time: str
-    subject: str | None
+    subject: str | UnsetType = UNSET
     data: dict[str, object]
     specversion: str = "1.0"
 

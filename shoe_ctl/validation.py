@@ -28,6 +28,8 @@ def error_text(message: str, form: type) -> str:
     if (unknown := _UNKNOWN_KEY.fullmatch(what)) is not None:
         suggestion = suggest_key(form, key, unknown[1])
         what += "" if suggestion is None else f": is it `{suggestion}`?"
+    if what.startswith("Invalid value"):  # of the key that tells kinds of a section apart
+        what = what.replace("Invalid value", "Invalid enum value")
     if what.startswith("Invalid enum value"):
         what += f" (known: {', '.join(allowed_words(form, key))})"
     what = what.replace("Object contains unknown field", "unknown key")
@@ -40,28 +42,33 @@ def suggest_key(form: type, place: str, key: str) -> str | None:
     """Return the key at this place (``table[0].shoe``; empty: the top) most like ``key``."""
     from difflib import get_close_matches
 
-    names = [field.encode_name for field in _fields_at(form, re.findall(r"[a-z_]+", place))]
+    structs = _structs_at(form, re.findall(r"[a-z_]+", place))
+    names = [field.encode_name for struct in structs for field in struct.fields]
     return next(iter(get_close_matches(key, names, n=1, cutoff=SIMILARITY)), None)
 
 
 def allowed_words(form: type, place: str) -> list[str]:
     """Return the words that are allowed at this place (``sink[0].kind``); none where any is."""
     *folders, key = re.findall(r"[a-z_]+", place)
-    fields = _fields_at(form, folders)
-    return [
-        str(word) for field in fields if field.encode_name == key for word in _words(field.type)
+    structs = _structs_at(form, folders)
+    kinds = [str(struct.tag) for struct in structs if struct.tag_field == key]
+    return kinds + [
+        str(word)
+        for struct in structs
+        for field in struct.fields
+        if field.encode_name == key
+        for word in _words(field.type)
     ]
 
 
-def _fields_at(form: type, path: list[str]) -> tuple[inspect.Field, ...]:
-    """Return the fields of the struct that this path leads to; none where it leads to no struct."""
+def _structs_at(form: type, path: list[str]) -> list[inspect.StructType]:
     from msgspec.inspect import type_info
 
-    there = _struct(type_info(form))
+    there = _structs(type_info(form))
     for name in path:
-        fields = () if there is None else there.fields
-        there = next((_struct(f.type) for f in fields if f.encode_name == name), None)
-    return () if there is None else there.fields
+        fields = [field for struct in there for field in struct.fields]
+        there = [found for f in fields if f.encode_name == name for found in _structs(f.type)]
+    return there
 
 
 def _words(kind: inspect.Type) -> list[object]:
@@ -74,14 +81,14 @@ def _words(kind: inspect.Type) -> list[object]:
     return []
 
 
-def _struct(kind: inspect.Type) -> inspect.StructType | None:
-    """Return the struct that this type is, or is a list of, or may be."""
+def _structs(kind: inspect.Type) -> list[inspect.StructType]:
+    """Return the structs that this type is, or is a list of, or may be."""
     from msgspec import inspect
 
     if isinstance(kind, inspect.StructType):
-        return kind
+        return [kind]
     if isinstance(kind, inspect.UnionType):
-        return next((found for one in kind.types if (found := _struct(one)) is not None), None)
+        return [found for one in kind.types for found in _structs(one)]
     if isinstance(kind, inspect.ListType | inspect.VarTupleType):
-        return _struct(kind.item_type)
-    return None
+        return _structs(kind.item_type)
+    return []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -236,6 +237,8 @@ def serve(**options: Any) -> int:
     whenever the shoe is armed; a shoe that cannot be armed is dealt while the port is open. With
     --scenario the scenario's dealer and pit act; exit code 1 if the result is not as expected.
 
+    SIGUSR1 unplugs the shoe, SIGUSR2 plugs it in again, with its cards and its memory.
+
     \b
     Examples:
       shoe-sim serve --profile reference --port pty:shoe
@@ -255,16 +258,21 @@ def serve(**options: Any) -> int:
             f"{settings.deck}, seed {settings.seed}\n"
             "for the daemon's configuration:\n"
             f'  [table.shoe]\n  profile = "{settings.profile}"\n  port = "{serving.address}"\n'
+            f"unplug the shoe with: kill -USR1 {os.getpid()}\n"
+            f"plug it in again with: kill -USR2 {os.getpid()}\n"
             "stop with Ctrl-C",
             err=True,
         )
+
+    def note(plugged: bool) -> None:
+        click.echo("plugged in" if plugged else "unplugged", err=True)
 
     def count(faults: Mapping[str, int]) -> None:
         if settings.faults is not None:
             told = ", ".join(f"{name} {times}" for name, times in faults.items() if times)
             click.echo(f"faults of the line: {told or 'none occurred'}", err=True)
 
-    return serve_shoe(settings, opened=tell, until_stdin_ends=False, struck=count)
+    return serve_shoe(settings, opened=tell, until_stdin_ends=False, struck=count, plugged=note)
 
 
 @cli.command(short_help="Play back a capture: the same bytes and pauses.")

@@ -69,7 +69,10 @@ class Rig:
         self.port.close()
 
     def unplug(self) -> None:
-        """Pull the plug; the shoe keeps its power."""
+        """Pull the plug, until it is put back; the shoe keeps its power."""
+        if self._replug is not None:
+            self._replug.cancel()
+            self._replug = None
         self.port.close()
 
     def replug(self) -> None:

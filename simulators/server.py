@@ -81,12 +81,14 @@ def serve(
     opened: Callable[[Server], None],
     until_stdin_ends: bool,
     struck: Callable[[Mapping[str, int]], None] = lambda _: None,
+    plugged: Callable[[bool], None] = lambda _: None,
 ) -> int:
     """Serve until SIGINT (130), SIGTERM (0) or, if asked, the end of stdin (0).
 
-    ``opened`` is called once a host can open the port, ``struck`` at the end with how often each
-    fault of the line struck. Each process is a device of its own: its
-    event memory is new, so its id is, unless a key file names one.
+    SIGUSR1 pulls the shoe's plug, SIGUSR2 puts it back; the shoe keeps its cards and its memory.
+    ``plugged`` is called after each. ``opened`` is called once a host can open the port, ``struck``
+    at the end with how often each fault of the line struck. Each process is a device of its own:
+    its event memory is new, so its id is, unless a key file names one.
 
     Raises:
         simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
@@ -94,7 +96,7 @@ def serve(
     lines: list[FaultyLine] = []
     if settings.faults is not None:
         lines = [FaultyLine(settings.seed + way, settings.faults) for way in range(2)]
-    code = asyncio.run(_serve(settings, lines, opened, until_stdin_ends))
+    code = asyncio.run(_serve(settings, lines, opened, plugged, until_stdin_ends))
     struck(sum((line.struck for line in lines), Counter()))
     return code
 
@@ -103,6 +105,7 @@ async def _serve(
     settings: ServerSettings,
     lines: Sequence[Line],
     opened: Callable[[Server], None],
+    plugged: Callable[[bool], None],
     until_stdin_ends: bool,
 ) -> int:
     loop = asyncio.get_running_loop()
@@ -133,6 +136,7 @@ async def _serve(
         rig.dealer = dealer
         dealer.open_table(rig.now)
         rig.start()
+        cleanup.enter_context(_plug_signals(loop, rig, plugged, done))
         opened(Server(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))
@@ -219,6 +223,38 @@ def signals(loop: asyncio.AbstractEventLoop, done: asyncio.Future[int]) -> Itera
         yield
     finally:
         for number in codes:
+            loop.remove_signal_handler(number)
+
+
+@contextlib.contextmanager
+def _plug_signals(
+    loop: asyncio.AbstractEventLoop,
+    rig: Rig,
+    plugged: Callable[[bool], None],
+    done: asyncio.Future[int],
+) -> Iterator[None]:
+    """Let SIGUSR1 pull the plug and SIGUSR2 put it back. A port that cannot be made again ends."""
+
+    def pull() -> None:
+        rig.unplug()
+        plugged(False)
+
+    def put_back() -> None:
+        try:
+            rig.replug()
+        except PortFault as error:
+            if not done.done():
+                done.set_exception(error)
+        else:
+            plugged(True)
+
+    handlers = {signal.SIGUSR1: pull, signal.SIGUSR2: put_back}
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
             loop.remove_signal_handler(number)
 
 

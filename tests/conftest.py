@@ -38,13 +38,16 @@ HARMLESS = ("/dev/urandom", "/dev/random")
 
 # Shared machines stall for seconds: a slow example says nothing about the code. No example
 # database: with a fixed seed each failure is found again, and no test depends on an earlier run.
-settings.register_profile(
-    "shoe-ctl",
-    deadline=None,
-    database=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+# `make test-all` tries all examples of a property, other runs fewer: see `shoe_testing.examples`.
+for _name, _examples in (("thorough", 100), ("shoe-ctl", 40)):
+    settings.register_profile(
+        _name,
+        max_examples=_examples,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile("shoe-ctl")
 
 _seed_key = pytest.StashKey[int]()

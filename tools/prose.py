@@ -16,8 +16,11 @@ from shoe_ctl.texts import english
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
-APART = ("staff", "architecture/state-diagram.md")
-"""Pages that are set for paper, whose text comes with the packages, or that list triggers."""
+LISTS_TRIGGERS = DOCS / "architecture/state-diagram.md"
+"""This page is made of the code's own names."""
+
+STAFF = DOCS / "staff"
+"""These pages are set for paper, not line by line, and quote the catalog."""
 
 _CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`[^`\n]*`|\]\([^)\n]*\)|<!--.*?-->")
@@ -28,10 +31,9 @@ _PROSE = re.compile(r"(?!\||#| *```)")
 
 def pages() -> list[Path]:
     """Return every page that is checked."""
-    found = sorted(DOCS.rglob("*.md"))
-    apart = [DOCS / name for name in APART]
-    kept = [path for path in found if not any(path.is_relative_to(each) for each in apart)]
-    return [ROOT / "README.md", *kept]
+    root = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    found = [path for path in sorted(DOCS.rglob("*.md")) if path != LISTS_TRIGGERS]
+    return [*root, ROOT / "tests/README.md", *found]
 
 
 def phrases(*, of_pages: bool = True) -> list[tuple[re.Pattern[str], str]]:
@@ -53,15 +55,23 @@ def wrong_texts(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
                 yield code, f"{found[0]!r}: write {instead}"
 
 
-def findings(text: str) -> Iterator[tuple[int, str]]:
-    """Return the number of each line at fault, and what is wrong with it."""
+def wrong_lines(page: Path) -> Iterator[tuple[int, str]]:
+    """Return the number of each line at fault of a page, and what is wrong with it."""
+    return findings(page.read_text("utf-8"), staff=page.is_relative_to(STAFF))
+
+
+def findings(text: str, *, staff: bool = False) -> Iterator[tuple[int, str]]:
+    """Return the number of each line at fault, and what is wrong with it.
+
+    ``staff``: a page for staff, whose lines may have several sentences.
+    """
     plain = _CODE.sub(lambda code: "\n" * code[0].count("\n"), text)
     for number, line in enumerate(plain.split("\n"), 1):
         words = _SPAN.sub("`", line)
-        for phrase, instead in phrases():
+        for phrase, instead in phrases(of_pages=not staff):
             if (found := phrase.search(words)) is not None:
                 yield number, f"{found[0]!r}: write {instead}"
-        prose = _PROSE.match(line) and not line.startswith("    ")
+        prose = not staff and _PROSE.match(line) and not line.startswith("    ")
         if prose and _TWO_SENTENCES.search(_MARK.sub("", words)):
             yield number, "two sentences: give each a line"
 
@@ -71,7 +81,7 @@ def main() -> int:
     wrong = [
         f"{path.relative_to(ROOT)}:{number}: {what}"
         for path in pages()
-        for number, what in findings(path.read_text("utf-8"))
+        for number, what in wrong_lines(path)
     ]
     wrong += [f"{english.__name__}:{code}: {what}" for code, what in wrong_texts(english.TEXTS)]
     for line in wrong:

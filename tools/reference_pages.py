@@ -54,7 +54,9 @@ def cli() -> str:
         "Two programs: `shoectl` for tables, `shoe-sim` for simulated shoes.\n"
         "`--help` behind any command shows the same text.\n"
         "All commands share their [exit codes](exit-codes.md).\n"
-        "Results go to standard output, everything else to standard error.",
+        "Results go to standard output, everything else to standard error.\n"
+        "A table begins with a header line, on a terminal and in a pipe.\n"
+        "For programs there are `--json` and `--csv`: the text may change with any version.",
         *_commands(shoectl, "shoectl"),
         *_commands(shoe_sim, "shoe-sim"),
     )
@@ -109,7 +111,7 @@ _NOT_IN_THE_FILE = {"folder", "file"}
 
 def configuration() -> str:
     """Return the page on the keys of the configuration file."""
-    from shoe_ctl.config import schema
+    from shoe_ctl.config import schema, sinks
     from shoe_ctl.table.wagers.limits import TableLimits, WagerLimits
     from shoe_ctl.table.wagers.money import Currency
 
@@ -122,7 +124,19 @@ def configuration() -> str:
         ("`currency` in `[table.limits]`", Currency, ""),
         ("`[table.shoe]`", schema.ShoeConfig, "See [ports](../guides/ports.md)."),
         ("`[journal]`", schema.JournalConfig, ""),
-        ("`[[sink]]`", schema.SinkConfig, "One section for each sink."),
+        ('`[[sink]]`, `kind = "jsonl"`', sinks.JsonlConfig, "One section for each sink."),
+        (
+            '`[[sink]]`, `kind = "mqtt"`',
+            sinks.MqttConfig,
+            "See [publish over MQTT](../guides/mqtt.md).",
+        ),
+        (
+            '`[[sink]]`, `kind = "nats"`',
+            sinks.NatsConfig,
+            "See [publish over NATS JetStream](../guides/nats.md).",
+        ),
+        ("`[sink.tls]`", sinks.TlsConfig, ""),
+        ("`[[sink.sender]]`", sinks.Sender, "One section for each."),
         ("`[socket]`", schema.SocketConfig, "See [the socket](socket.md)."),
         ("`[[socket.user]]`", schema.SocketUser, "One section for each user."),
     )
@@ -141,7 +155,8 @@ def _section(title: str, struct: type[msgspec.Struct], more: str) -> str:
     about = (struct.__doc__ or "").partition("\n\n")[0].replace("``", "`")
     info = type_info(struct)
     assert isinstance(info, msgspec.inspect.StructType)
-    rows = [
+    rows = [("`kind`", f'`"{info.tag}"`', "required", "The kind of sink.")] if info.tag else []
+    rows += [
         (f"`{f.encode_name}`", _values(f.type), _default(f), meanings[f.name])
         for f in info.fields
         if f.encode_name not in _NOT_IN_THE_FILE

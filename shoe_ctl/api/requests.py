@@ -65,10 +65,11 @@ class StatusRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Redeliver parked events to every sink, or to the one named."""
+    """Redeliver parked events to every sink, or to the one named; of all tables, or of one."""
 
     request: str
     sink: Text | None = None
+    table: Id | None = None
 
 
 class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -74,7 +74,10 @@ def capture(  # noqa: PLR0913 - an argument for each option
     if seconds is not None and math.isnan(seconds):
         raise UsageError("--seconds: expected a number above 0")
     if name is None or port is None:
-        raise UsageError(f"--{'profile' if name is None else 'port'} is missing")
+        missing = "profile" if name is None else "port"
+        raise UsageError(
+            f"--{missing} is missing: name a shoe with --profile and --port, or give --journal"
+        )
     return _from_port(name, port, output, seconds)
 
 

@@ -152,11 +152,13 @@ def _choose_table(reader: Reader, table: str | None) -> str:
     from shoe_ctl.journal.codec import JOURNAL
 
     tables = sorted(reader.heads()[1].keys() - {JOURNAL})
+    if not tables:
+        raise InputRefused(f"{reader.path}: no table is recorded yet")
     if table is None and len(tables) == 1:
         return tables[0]
     if table not in tables:
         wrong = "name the table with --table" if table is None else f"no table {table}"
-        raise UsageError(f"{reader.path}: {wrong} (have: {', '.join(tables) or 'none'})")
+        raise UsageError(f"{reader.path}: {wrong} (have: {', '.join(tables)})")
     return table
 
 

@@ -11,12 +11,14 @@ import json
 import click
 
 from firmware_proto.cards import Card, card
+from shoe_ctl.cli.common import format_row
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games import catalog
 from shoe_ctl.games.decided import decide
 from shoe_ctl.games.game import Game
 
 _UNKNOWN = "?"
+_HEADS = ("WAGER", "STATE")
 
 
 @click.command()
@@ -44,9 +46,9 @@ def decided(game: str, cards: str, layout: str | None, decks: int | None, as_jso
     if as_json:
         click.echo(json.dumps({"wagers": found}))
         return
-    width = max(map(len, found), default=0)
-    for wager, state in found.items():
-        click.echo(f"{wager:<{width}}  {state}")
+    width = max(map(len, (*found, _HEADS[0])))
+    for cells in (_HEADS, *found.items()):
+        click.echo(format_row(cells, (width, 0)))
 
 
 def _shown(text: str, game: Game) -> list[Card | None]:

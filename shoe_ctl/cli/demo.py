@@ -14,6 +14,7 @@ import os
 import random
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from firmware_proto.profiles import PROFILES
-from shoe_ctl.cli.common import COLUMNS, WholeNumber
+from shoe_ctl.cli.common import COLUMNS, WholeNumber, format_row, is_terminal
 from shoe_ctl.errors import (
     EnvironmentFault,
     InputRefused,
@@ -33,7 +34,7 @@ from shoe_ctl.errors import (
     ShoeCtlError,
     UsageError,
 )
-from shoe_ctl.terminal_text import printable, wrap
+from shoe_ctl.terminal_text import wrap
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
@@ -98,7 +99,8 @@ def demo(  # noqa: PLR0913 - the options of the command line
 ) -> None:
     """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
 
-    Its files are removed at the end, except the journal of a demo that was interrupted or failed.
+    Its files are removed at the end, also if it fails or is interrupted. With --keep its journal
+    stays.
 
     \b
     Examples:
@@ -115,7 +117,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
         _list_scenarios(as_json=as_json)
         return
     if scenario is not None:
-        with _folder(keep=keep) as folder:
+        with _folder(shlex.join(("--scenario", scenario)), keep=keep) as folder:
             _play(scenario, folder, pace_ms=pace_ms, as_json=as_json)
         if keep:
             click.echo(f"journal {folder / _JOURNAL}", err=True)
@@ -126,7 +128,8 @@ def demo(  # noqa: PLR0913 - the options of the command line
     view: View
     view = JsonView(rounds) if as_json else TextView(rounds, decks * len(deck.cards))
     shoes = 1 if rounds is None else 1 + rounds // (decks * _ROUNDS_A_DECK)
-    with _folder(keep=keep) as folder:
+    again = _again(seed, game, profile, rounds)
+    with _folder(again, keep=keep) as folder:
         journal = folder / _JOURNAL
         options = {
             "--profile": profile,
@@ -146,8 +149,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
             config = parse(toml if speaks else toml + _way_in(socket), "demo")
             asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
         if view.halted:
-            raise InputRefused(f"the table halted: {view.halted}; its journal: {journal}")
-    again = _again(seed, game, profile, rounds)
+            raise InputRefused(f"the table halted: {view.halted}")
     view.sum_up(journal=journal if keep else None, again=again)
 
 
@@ -164,32 +166,73 @@ def _again(seed: int, game: str, profile: str, rounds: int | None) -> str:
 
 
 @contextlib.contextmanager
-def _folder(*, keep: bool) -> Iterator[Path]:
-    """A folder of the demo's own, which goes in the end unless it is to be kept.
+def _folder(again: str, *, keep: bool) -> Iterator[Path]:
+    """A folder of the demo's own, which goes however the demo ends, unless it is to be kept.
 
-    The journal of a demo that was interrupted or failed stays, and is named.
+    ``again`` are the options that play the same once more.
     """
-    folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
-    journal, stays = folder / _JOURNAL, keep
-    try:
-        yield folder
-    except KeyboardInterrupt:
-        stays = journal.exists()
-        told = f"interrupted; its journal: {journal}" if stays else "interrupted before it began"
-        behind = "\n" if sys.stdout.isatty() else ""  # the terminal shows ^C
-        click.echo(f"{behind}{told}", err=True)
-        raise click.exceptions.Exit(_INTERRUPTED) from None
-    except InputRefused:
-        stays = True
-        raise
-    except EnvironmentFault as error:
-        stays = journal.exists()
-        if stays:
-            raise type(error)(f"{error}; its journal: {journal}") from None
-        raise
-    finally:
-        if not stays:
+    with _ended_by_signals(), contextlib.ExitStack() as cleanup:
+        with _undisturbed():
+            folder = Path(tempfile.mkdtemp(prefix="shoe-demo-"))
+            cleanup.callback(_remove, folder, keep=keep)
+        journal = folder / _JOURNAL
+        hint = f"its journal: {journal}"
+        if not keep:
+            hint = f"to keep its journal: shoectl demo {again} --keep"
+        try:
+            yield folder
+        except KeyboardInterrupt:
+            told = f"interrupted; {hint}" if journal.exists() else "interrupted before it began"
+            behind = "\n" if is_terminal() else ""  # the terminal shows ^C
+            click.echo(f"{behind}{told}", err=True)
+            raise click.exceptions.Exit(_INTERRUPTED) from None
+        except (InputRefused, EnvironmentFault) as error:
+            if journal.exists():
+                raise type(error)(f"{error}; {hint}") from None
+            raise
+
+
+def _remove(folder: Path, *, keep: bool) -> None:
+    """Remove the demo's folder; with ``keep`` only if it has no journal."""
+    if not (keep and (folder / _JOURNAL).exists()):
+        with _undisturbed():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM ends the body as `exit` does, so that it can clean up, and SIGHUP as SIGTERM does.
+
+    SIGHUP stays ignored where it is, as under nohup.
+    """
+
+    def end(*_: object) -> None:
+        sys.exit(0)
+
+    def hang_up(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)  # the loop may have its own handler for it meanwhile
+
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
+    signal.signal(signal.SIGTERM, end)
+    if before[1] != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, hang_up)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGHUP, before[1])
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that end a program wait until the body is done."""
+    before = signal.pthread_sigmask(
+        signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    )
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _list_scenarios(*, as_json: bool) -> None:
@@ -199,14 +242,18 @@ def _list_scenarios(*, as_json: bool) -> None:
     )
     if listed.returncode:
         raise EnvironmentFault("the scenarios cannot be listed: see the lines above")
+    if as_json:
+        click.echo(listed.stdout, nl=False)
+        return
     found = [json.loads(line) for line in listed.stdout.splitlines()]
     width = max(len(one["name"]) for one in found)
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    for one in found:
-        line = printable(f"{one['name']:<{width}}  {one['title']}")
-        if as_json:
-            click.echo(json.dumps(one))
-        elif columns is None:
+    columns = shutil.get_terminal_size().columns if is_terminal() else None
+    for name, title in (
+        ("SCENARIO", "WHAT HAPPENS"),
+        *((one["name"], one["title"]) for one in found),
+    ):
+        line = format_row((name, title), (width, 0))
+        if columns is None:
             click.echo(line)
         else:
             rest = " " * (width + 2)
@@ -239,11 +286,10 @@ def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:
             wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json)))
 
         asyncio.run(until_terminated(playing()))
-    journal = folder / _JOURNAL
     for text in wrong:
         click.echo("all came as expected" if text is None else text, err=True)
         if text is not None:
-            raise InputRefused(f"{scenario}: not as expected; its journal: {journal}")
+            raise InputRefused(f"{scenario}: not as expected")
 
 
 def _refuse_what_it_says() -> None:

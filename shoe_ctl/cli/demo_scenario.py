@@ -171,9 +171,11 @@ async def _until_it_stops(lines: Lines, note: Callable[[str], None]) -> dict[str
 def _in_a_line(event: Mapping[str, Any]) -> str:
     """An event's type and what is plain in its data; hands by cards and total."""
     words = [event["type"]]
+    opens = event["type"] == "round.opened"
+    left_out = {"game_sha256", "instance"} if opens else {"game_sha256", "instance", "round_id"}
     for key, value in in_words(event["data"]).items():
         if key in _HANDS and isinstance(value, dict):
             words.append(f"{key}={','.join(value['cards'])}:{value['total']}")
-        elif not isinstance(value, dict | list) and key != "game_sha256":
+        elif not isinstance(value, dict | list) and key not in left_out:
             words.append(f"{key}={value if isinstance(value, str) else json.dumps(value)}")
     return " ".join(words)

@@ -21,11 +21,13 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 COMMANDS = {
     "capture": "Record raw bytes from a shoe to a capture file.",
+    "config": "Check a configuration file without starting anything.",
     "decided": "List the wagers that are already won or lost.",
     "decode": "Decode a shoe's bytes to events, one per line.",
     "demo": "Deal a simulated shoe with the real daemon.",
     "doctor": "List ports and diagnose connection problems.",
     "export": "Export one shoe of a journal to a compressed file.",
+    "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",
     "odds": "Compute exact odds and house edge per wager.",
     "replay": "Replay a journal and compare, or report its rounds.",

@@ -86,6 +86,8 @@ def replay(  # noqa: PLR0913 - one for each option
         raise click.UsageError("--brief cannot be combined with --json", ctx)
     with Reader.open(journal) as reader:
         places = _places(reader, round_id, last, table)
+        if not places:
+            click.echo("no rounds recorded", err=True)
         _tell(journal, reader, places, as_json=as_json, brief=brief)
 
 

@@ -29,6 +29,7 @@ COLUMNS = 80
 _HEADS = ("ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME")
 _WIDTHS = (18, 8, 11, 11, 0)
 _COLUMNS = [Column(head, fits=head not in ("ROUND", "OUTCOME")) for head in _HEADS]
+_NOTHING = "no rounds recorded"
 _STYLES = {"player": "blue", "banker": "red", "tie": "green"}
 """Of an outcome on a terminal, by its winner; a void round is yellow."""
 
@@ -122,11 +123,16 @@ def _cell(value: object) -> object:
 def _as_text(found: Iterable[Line]) -> Iterator[str]:
     from shoe_ctl.round_report.rounds import ShoeLine
 
+    yield format_row(_HEADS, _WIDTHS)
+    empty = True
     for line in found:
+        empty = False
         if isinstance(line, ShoeLine):
             yield printable(_heading(line), most=COLUMNS)
         else:
             yield printable(format_row(_cells(line), _WIDTHS), most=COLUMNS)
+    if empty:
+        click.echo(_NOTHING, err=True)
 
 
 def _heading(line: Any) -> str:
@@ -171,4 +177,4 @@ def _show_tables(found: Iterable[Line]) -> None:
     for table in open_tables.values():
         console.print(table)
     if not open_tables:
-        console.print("no rounds recorded")
+        click.echo(_NOTHING, err=True)

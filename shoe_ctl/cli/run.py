@@ -85,7 +85,7 @@ def run(  # noqa: PLR0913 - the options of the command line
       shoectl run --config table.toml
       shoectl run --config table.toml --wait --json
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.config.schema import SinkConfig, check_sinks, load
+    from shoe_ctl.config.schema import load, with_public_output
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
 
@@ -96,9 +96,8 @@ def run(  # noqa: PLR0913 - the options of the command line
     logging.getLogger("transitions").setLevel(logging.WARNING)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     config = load(config_file)
-    if as_json and all(sink.path != "-" for sink in config.sink):
-        config.sink.append(SinkConfig(kind="jsonl", path="-"))
-        check_sinks(config, config.file)
+    if as_json:
+        config = with_public_output(config)
     if asyncio.run(serve(config, new_key=new_key, accepted=accepted, wait=wait)):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
@@ -155,7 +154,7 @@ async def serve(
         )
         with naming_file(config):
             for settings in daemon.settings:
-                refuse_what_needs_people(settings, way_in=config.socket is not None)
+                refuse_what_needs_people(settings, way_in=config.takes_commands)
         async with _watched(manager, clock):
             say_ready = partial(_say_ready, manager, daemon, warnings(config), wait=wait)
             serving = daemon.run(say_ready, manager.status)
@@ -224,6 +223,7 @@ async def until_terminated(work: object) -> bool:
         terminated = True
         task.cancel()
 
+    before = signal.getsignal(signal.SIGTERM)
     loop.add_signal_handler(signal.SIGTERM, stop)
     try:
         with _interrupts(task.cancel):
@@ -233,6 +233,7 @@ async def until_terminated(work: object) -> bool:
             raise
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, before)
     return terminated
 
 

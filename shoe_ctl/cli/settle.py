@@ -39,6 +39,8 @@ def settle(ctx: click.Context, game: str, decks: int | None, as_json: bool) -> N
     rules = catalog.load(game)
     if decks is not None:
         rules.check_decks(decks)
+    if sys.stdin.isatty():
+        click.echo("type a round on each line, for example 7D 9C TS TH; end with Ctrl-D", err=True)
     rounds, refused, first = 0, 0, ""
     for number, text in _lines():
         rounds += 1

@@ -18,6 +18,7 @@ import msgspec
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
 from shoe_ctl.config.schema import Config, TableConfig
+from shoe_ctl.config.sinks import MqttConfig, UserConfig
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
@@ -39,7 +40,7 @@ NO_WAY_IN = (
 )
 
 NOBODY_RESUMES = (
-    "[socket]: none of its users may resume a table that halts; it stands still until one is "
+    "[socket]: no user may resume a table that halts; it stands still until one is "
     f"added as {COMMANDS['resume'].position} or higher and the daemon started again"
 )
 
@@ -135,9 +136,12 @@ def _resolve(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> 
 
 def warnings(config: Config) -> list[str]:
     """Return one line for each setting that is valid but leaves nobody able to resume a table."""
-    if config.socket is None:
+    if not config.takes_commands:
         return [NO_WAY_IN]
-    positions = [held for user in config.socket.user for held in (user.position, *user.also)]
+    users: list[UserConfig] = [] if config.socket is None else [*config.socket.user]
+    for sink in config.sink:
+        users += sink.sender if isinstance(sink, MqttConfig) else []
+    positions = [held for user in users for held in (user.position, *user.also)]
     highest = [table.highest_position for table in config.table]
     resumes = all(
         any(

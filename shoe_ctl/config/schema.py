@@ -7,36 +7,38 @@ Must not know: devices, the journal's insides, the loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from shoe_ctl import toml
+from shoe_ctl.config.sinks import (
+    JsonlConfig,
+    MqttConfig,
+    NatsConfig,
+    Strict,
+    TableId,
+    UserConfig,
+    check_sinks,
+)
 from shoe_ctl.errors import ConfigError, InputRefused
 from shoe_ctl.games.game import Layout
-from shoe_ctl.records import Audience
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
 from shoe_ctl.validation import error_text
 
-TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
-SinkName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z")]
 HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
 """The number of a user or group of this host; the highest number names nobody."""
 
 _FARTHEST = 2**53
 
 
-class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class JournalConfig(_Strict, frozen=True, kw_only=True):
+class JournalConfig(Strict, frozen=True, kw_only=True):
     """The journal: its file, how often it is signed, and how long it keeps records."""
 
     path: str = "journal.db"
@@ -52,7 +54,7 @@ class JournalConfig(_Strict, frozen=True, kw_only=True):
     """The folder for these exports. The daemon creates it if it is missing."""
 
 
-class ShoeConfig(_Strict, frozen=True, kw_only=True):
+class ShoeConfig(Strict, frozen=True, kw_only=True):
     """The table's shoe: its protocol, its port, its keys."""
 
     profile: str
@@ -75,7 +77,7 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
     unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
     """What to do about a shoe with other firmware: report it, or also keep it locked. Without it,
     `"report"`."""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
     """Settings of the profile itself, as its `SPEC.md` in `firmware_proto/` lists them."""
 
     def session_settings(self, *, armed: bool) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class ShoeConfig(_Strict, frozen=True, kw_only=True):
         return options
 
 
-class MethodBConfig(_Strict, frozen=True, kw_only=True):
+class MethodBConfig(Strict, frozen=True, kw_only=True):
     """How cards are dealt in Method B."""
 
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
@@ -110,7 +112,7 @@ class MethodBConfig(_Strict, frozen=True, kw_only=True):
     """With `"face_up"`: milliseconds from the draw until the card counts as seen."""
 
 
-class TableConfig(_Strict, frozen=True, kw_only=True):
+class TableConfig(Strict, frozen=True, kw_only=True):
     """One table: what is played there, and how."""
 
     id: TableId
@@ -203,64 +205,14 @@ def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
         raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
 
 
-class SinkConfig(_Strict, frozen=True, kw_only=True):
-    """Where events go."""
-
-    kind: Literal["jsonl"]
-    """`"jsonl"`: JSON lines, one event a line."""
-    path: str
-    """A file that the daemon appends to, or `"-"` for standard output. Two sinks cannot share a
-    file, nor can two daemons."""
-    audience: Literal["public", "restricted"] = "public"
-    """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
-    revealed."""
-    name: SinkName | None = None
-    """The sink's own name, under which the journal keeps how far it has got: with a name, the file
-    may be renamed or moved. Two sinks cannot share a name. It begins with a letter. Without it, the
-    kind and the path: `"jsonl:public.jsonl"`."""
-    begins: Literal["now", "shoe", "beginning"] = msgspec.field(default="beginning", name="from")
-    """Where the sink begins at its first start: at the journal's `"beginning"`, at the first event
-    of the `"shoe"` that is on the table (of the oldest one, if there are several tables), or
-    `"now"`, with what this start brings. Afterwards it goes on where it was."""
-
-    @property
-    def known_as(self) -> str:
-        """Return the sink's name, under which the journal keeps its cursor."""
-        return f"{self.kind}:{self.path}" if self.name is None else self.name
-
-    @property
-    def sees(self) -> Audience:
-        """Return the stream that this sink gets."""
-        return Audience[self.audience.upper()]
-
-
-class SocketUser(_Strict, frozen=True, kw_only=True):
+class SocketUser(UserConfig, frozen=True, kw_only=True):
     """A user of this host who may give commands."""
 
     user: str | HostId
     """The user's name on this host, or its number. Each user is listed once."""
-    name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)] | None = None
-    """What people at the table call this user, for example `"Ann"`. A second person is named by it,
-    by the user's name on this host or by its number. Two users cannot share a name. Without it, the
-    user's name on this host."""
-    position: str
-    """The highest position that this user may act in: `dealer`, `pit_supervisor`, `pit_manager`,
-    `gaming_shift_manager`, `assistant_casino_manager` or `surveillance`. `surveillance` sees the
-    status, confirms what it saw where a choice is its own, and may pause and resume a table."""
-    also: list[str] = []
-    """Other positions that this user may act in and that `position` does not include, for example
-    `["surveillance"]`."""
-    audience: Literal["public", "restricted"] = "public"
-    """The stream whose event ids the answers to this user name. Of events at the socket, the user
-    may ask for this stream, and for the public one."""
-
-    @property
-    def sees(self) -> Audience:
-        """Return the stream whose event ids this user's answers have."""
-        return Audience[self.audience.upper()]
 
 
-class SocketConfig(_Strict, frozen=True, kw_only=True):
+class SocketConfig(Strict, frozen=True, kw_only=True):
     """The local socket that takes commands."""
 
     user: Annotated[list[SocketUser], msgspec.Meta(min_length=1)]
@@ -272,17 +224,17 @@ class SocketConfig(_Strict, frozen=True, kw_only=True):
     that the daemon creates files with."""
 
 
-class Config(_Strict, frozen=True, kw_only=True):
+class Config(Strict, frozen=True, kw_only=True):
     """The whole file."""
 
     table: Annotated[list[TableConfig], msgspec.Meta(min_length=1)]
     """The tables: the sections `[[table]]`, one or more."""
     journal: JournalConfig = JournalConfig()
     """The section `[journal]`."""
-    sink: list[SinkConfig] = []
+    sink: list[JsonlConfig | MqttConfig | NatsConfig] = msgspec.field(default_factory=list)
     """The sinks: the sections `[[sink]]`."""
     socket: SocketConfig | None = None
-    """The section `[socket]`. Without it, nobody can give commands."""
+    """The section `[socket]`. Without it, only the senders of a sink can give commands."""
     folder: str = "."
     """Where relative paths start. Not a key of the file."""
     file: str = ""
@@ -291,6 +243,12 @@ class Config(_Strict, frozen=True, kw_only=True):
     def path(self, name: str) -> Path:
         """Return a path of this file: a relative one starts at the file's own folder."""
         return Path(self.folder) / name
+
+    @property
+    def takes_commands(self) -> bool:
+        """Return whether anybody can give commands: at the socket, or over a sink."""
+        over_sinks = any(isinstance(sink, MqttConfig) and sink.sender for sink in self.sink)
+        return self.socket is not None or over_sinks
 
     @property
     def socket_path(self) -> Path | None:
@@ -312,11 +270,24 @@ def load(path: str | Path) -> Config:
         with Path(path).open("rb") as file:
             source = file.read(toml.MOST_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror} (give the file with --config)") from None
+        raise ConfigError(f"{path}: {error.strerror}") from None
     if len(source) > toml.MOST_BYTES:
         raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
     config = parse(source, str(path))
     return msgspec.structs.replace(config, folder=str(Path(path).parent), file=str(path))
+
+
+def with_public_output(config: Config) -> Config:
+    """Return the configuration with a sink to standard output, if it has none.
+
+    Raises:
+        ConfigError: another sink has the name of that one.
+    """
+    if any(isinstance(sink, JsonlConfig) and sink.path == "-" for sink in config.sink):
+        return config
+    sinks = [*config.sink, JsonlConfig(path="-")]
+    check_sinks(sinks, [table.id for table in config.table], config.file)
+    return msgspec.structs.replace(config, sink=sinks)
 
 
 def parse(source: bytes, name: str) -> Config:
@@ -349,15 +320,21 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
             f"{name}: {error_text(str(error), Config)}{_whose(plain, str(error))}"
         ) from None
     _check_ids(config, name)
-    check_sinks(config, name)
-    for at, user in enumerate(config.socket.user if config.socket is not None else ()):
+    check_sinks(config.sink, [table.id for table in config.table], name)
+    _check_positions([] if config.socket is None else config.socket.user, f"{name}: socket.user")
+    for at, sink in enumerate(config.sink):
+        if isinstance(sink, MqttConfig):
+            _check_positions(sink.sender, f"{name}: sink[{at}].sender")
+    return config
+
+
+def _check_positions(users: Sequence[UserConfig], where: str) -> None:
+    for at, user in enumerate(users):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
         for key, position in (("position", user.position), *also):
             if position not in POSITIONS:
                 have = ", ".join(POSITIONS)
-                where = f"{name}: socket.user[{at}].{key}"
-                raise ConfigError(f"{where}: expected one of {have}, not {position!r}")
-    return config
+                raise ConfigError(f"{where}[{at}].{key}: expected one of {have}, not {position!r}")
 
 
 def _check_values(plain: Mapping[str, Any], name: str) -> None:
@@ -380,24 +357,6 @@ def _check_ids(config: Config, name: str) -> None:
     twice = next((i for i in ids if ids.count(i) > 1), None)
     if twice is not None:
         raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
-
-
-def check_sinks(config: Config, name: str) -> None:
-    """Refuse two sinks of one file or of one name.
-
-    Raises:
-        ConfigError: there are two such sinks.
-    """
-    paths = [sink.path for sink in config.sink]
-    shared = next((p for p in paths if paths.count(p) > 1), None)
-    if shared is not None:
-        raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
-    names = [sink.known_as for sink in config.sink]
-    shared = next((n for n in names if names.count(n) > 1), None)
-    if shared is not None:
-        raise ConfigError(
-            f"{name}: sink: two sinks have the name {shared!r}: give each a name of its own"
-        )
 
 
 def _whose(plain: Mapping[str, Any], message: str) -> str:

@@ -39,6 +39,7 @@ from shoe_ctl.daemon.requests import (
     RequestHandler,
     gid_of,
     may_not_act,
+    senders_of,
     status_in_outage,
     users_of,
 )
@@ -125,7 +126,11 @@ class Daemon:
         with naming_file(config):
             self._users = {} if config.socket is None else users_of(config.socket)
             self._gid = None if config.socket is None else gid_of(config.socket)
-        self._people = People((*self._users.values(), *environment.callers))
+            self._senders = senders_of(config, self._users.values())
+        over_sinks = {user: who for each in self._senders.values() for user, who in each.items()}
+        at_socket = {caller.user: caller for caller in self._users.values()}
+        self._people = People([*(over_sinks | at_socket).values(), *environment.callers])
+        self._ways_in = list(environment.ways_in)
         self._reopen = asyncio.Event()
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
@@ -160,8 +165,11 @@ class Daemon:
             self._marking = stack.enter_context(self._environment.thread("outage-notes"))
             store = await self._open_first(ready, tell)
             try:
-                opened = await open_sinks(self._config, stack, self._environment)
+                opened = await open_sinks(
+                    self._config, stack, self._environment, self._senders, self._clock.wall_us
+                )
                 sinks = [*self._sinks, *opened]
+                self._ways_in += [named.way_in for named in opened if named.way_in is not None]
                 await stack.enter_async_context(reopening(sinks, self._reopen))
                 if (path := self._config.socket_path) is not None:  # known before any is stored
                     check_socket(path, gid=self._gid)
@@ -325,7 +333,7 @@ class Daemon:
             if (path := self._config.socket_path) is not None:
                 at_socket = serving_socket(path, self._users, handler, events=events, gid=self._gid)
                 await stack.enter_async_context(at_socket)
-            for way_in in self._environment.ways_in:
+            for way_in in self._ways_in:
                 await stack.enter_async_context(way_in(handler))
             yield
 
@@ -482,7 +490,7 @@ class Daemon:
     @property
     def _resume_hint(self) -> str:
         """Return what has to be done first so that anybody can say *resume*."""
-        if self._config.socket is not None or self._environment.ways_in:
+        if self._config.takes_commands or self._environment.ways_in:
             return ""
         return " (no [socket] to say it at: add one and start the daemon again)"
 
@@ -582,7 +590,9 @@ class Daemon:
             on_resumed=runner.line_resumed,
         )
         at, ruling = self._ruling or (None, None)
-        await runner.start(self._host_boot, self.outage, ruling if at == table else None)
+        await runner.start(
+            self._host_boot, shoe.profile, self.outage, ruling if at == table else None
+        )
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor

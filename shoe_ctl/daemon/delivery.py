@@ -14,8 +14,11 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.api.requests import Caller
 from shoe_ctl.config import Config
-from shoe_ctl.daemon.host import Environment
+from shoe_ctl.config.resolve import naming_file
+from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
+from shoe_ctl.daemon.host import Environment, WayIn
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
@@ -35,12 +38,18 @@ Beginning = Literal["now", "shoe", "beginning"]
 
 
 class NamedSink(msgspec.Struct, frozen=True):
-    """A sink with its name, under which the journal keeps its cursor, and what it may see."""
+    """A sink with its name, under which the journal keeps its cursor, and what it may see.
+
+    ``table`` is the one whose events it gets, None for every table. ``way_in`` lets it take
+    commands.
+    """
 
     name: str
     sees: Audience
     sink: Sink
     begins: Beginning = "beginning"
+    table: str | None = None
+    way_in: WayIn | None = None
 
 
 def given_last(config: Config) -> list[DeliveredEvent]:
@@ -50,7 +59,7 @@ def given_last(config: Config) -> list[DeliveredEvent]:
     """
     found: list[DeliveredEvent] = []
     for configured in config.sink:
-        if configured.path == "-":
+        if not isinstance(configured, JsonlConfig) or configured.path == "-":
             continue
         with suppress(OSError):
             newest = newest_ids(config.path(configured.path)) or {}
@@ -70,21 +79,55 @@ def given_last(config: Config) -> list[DeliveredEvent]:
     return found
 
 
+Senders = Mapping[str, Mapping[str, Caller]]
+"""Who may send commands over a sink, by the sink's name and the user's own."""
+
+
 async def open_sinks(
-    config: Config, stack: AsyncExitStack, environment: Environment
+    config: Config,
+    stack: AsyncExitStack,
+    environment: Environment,
+    senders: Senders,
+    now_us: Callable[[], int] = wall_us,
 ) -> list[NamedSink]:
     """Open the configured sinks. They stay open over an outage, until ``stack`` closes them.
 
     Raises:
         EnvironmentFault: a sink's file cannot be opened.
+        ConfigError: a file with a sink's password or certificates cannot be used.
     """
     sinks = []
     for configured in config.sink:
-        path = configured.path if configured.path == "-" else str(config.path(configured.path))
-        output = stack.enter_context(environment.thread("sink"))
-        sink = open_jsonl(path, configured.sees, output)
-        stack.push_async_callback(sink.close)
-        sinks.append(NamedSink(configured.known_as, configured.sees, sink, configured.begins))
+        name, way_in = configured.known_as, None
+        sink: Sink
+        if isinstance(configured, JsonlConfig):
+            path = configured.path if configured.path == "-" else str(config.path(configured.path))
+            output = stack.enter_context(environment.thread("sink"))
+            sink = open_jsonl(path, configured.sees, output)
+            stack.push_async_callback(sink.close)
+        elif isinstance(configured, NatsConfig):
+            # A broker's client is imported only for a broker.
+            from shoe_ctl.daemon.nats_sinks import open_nats
+
+            with naming_file(config):
+                sink = await open_nats(config, configured)
+            stack.push_async_callback(sink.close)
+        else:
+            from shoe_ctl.daemon.broker_sinks import open_mqtt
+
+            with naming_file(config):
+                sink, way_in = await open_mqtt(config, configured, senders.get(name, {}), now_us)
+            await stack.enter_async_context(sink.connected())
+        sinks.append(
+            NamedSink(
+                name,
+                configured.sees,
+                sink,
+                configured.begins,
+                table=configured.table,
+                way_in=way_in,
+            )
+        )
     return sinks
 
 
@@ -119,13 +162,14 @@ class RunningSink:
     def __init__(self, named: NamedSink, feed: SinkFeed, pump: Pump) -> None:
         self.name = named.name
         self.sees = named.sees
+        self._sink = named.sink
         self._feed = feed
         self._pump = pump
 
     @property
     def trouble(self) -> SinkTrouble | None:
         """Why the sink takes nothing now; None while nothing is wrong."""
-        return self._pump.trouble
+        return self._pump.trouble or getattr(self._sink, "trouble", None)
 
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
         """Offer the parked event at record ``n`` once more: None when taken, else why not."""
@@ -167,7 +211,8 @@ async def place_new_sinks(
             continue
         n = min(upto, journal.last_n)
         if named.begins == "shoe":
-            starts = [current_shoe_start(reader, table) for table in tables]
+            its = [table for table in tables if named.table in (None, table)]
+            starts = [current_shoe_start(reader, table) for table in its]
             n = min([n, *(start - 1 for start in starts if start is not None)])
         await journal.move_cursor(named.name, n)
         log.info("sink %s: new: after_record=%d", named.name, n)
@@ -209,6 +254,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
                 sink=named.name,
                 audience=named.sees,
                 dead_letters=alarms(named.name, named.sees),
+                table=named.table,
                 gate=gate,
             )
             pump = Pump(named.name, feed, named.sink, now_us)

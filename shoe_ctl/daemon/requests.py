@@ -25,7 +25,8 @@ from shoe_ctl.api.requests import (
     StatusRequest,
 )
 from shoe_ctl.api.unix_socket import EventBatches, EventSource, RequestRefused
-from shoe_ctl.config.schema import SocketConfig, SocketUser
+from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
+from shoe_ctl.config.sinks import MqttConfig
 from shoe_ctl.daemon.outage import Outage, fault_of
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
@@ -70,6 +71,44 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             if named.setdefault(normalize_name(name), uid) != uid:
                 raise ConfigError(f"socket: user: two users go by the name {name!r}")
     return users
+
+
+def senders_of(config: Config, users: Iterable[Caller]) -> dict[str, dict[str, Caller]]:
+    """Return who may send commands over each sink, by the sink's name and the user's at its broker.
+
+    ``users`` are those of the socket. A name that is there and here, or at two sinks, is one user.
+
+    Raises:
+        ConfigError: one user with two positions, or two users of one name.
+    """
+    known = {user.user: user for user in users}
+    named = {normalize_name(name): user.user for user in known.values() for name in user.names}
+    senders: dict[str, dict[str, Caller]] = {}
+    for sink in config.sink:
+        if not isinstance(sink, MqttConfig):
+            continue
+        for entry in sink.sender:
+            names = (entry.user,) if entry.name is None else (entry.name, entry.user)
+            caller = Caller(
+                user=entry.user,
+                position=entry.position,
+                sees=entry.sees,
+                also=tuple(entry.also),
+                names=names,
+            )
+            before = known.setdefault(entry.user, caller)
+            if (before.position, before.also) != (caller.position, caller.also):
+                raise ConfigError(
+                    f"sink {sink.known_as}: sender: user {entry.user!r} has another position "
+                    "elsewhere in this file: give it the same"
+                )
+            for name in names:
+                if named.setdefault(normalize_name(name), entry.user) != entry.user:
+                    raise ConfigError(
+                        f"sink {sink.known_as}: sender: two users go by the name {name!r}"
+                    )
+            senders.setdefault(sink.known_as, {})[entry.user] = caller
+    return senders
 
 
 def _names(entry: SocketUser, uid: int) -> tuple[str, ...]:
@@ -301,7 +340,7 @@ class RequestHandler:
     async def _redeliver(self, caller: Caller, asked: RedeliverRequest) -> dict[str, Any]:
         """Offer parked events again, in the journal's order; answer how that went, by sink."""
         parked: dict[str, list[int]] = {}
-        for runner in self._tables.values():
+        for runner in _runners_named(self._tables, asked.table):
             for sink, records in (await runner.waiting(caller.sees)).items():
                 if sink in self._sinks and asked.sink in (None, sink):
                     parked.setdefault(sink, []).extend(records)

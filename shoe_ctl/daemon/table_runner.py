@@ -125,17 +125,27 @@ class TableRunner:
     # Inputs.
 
     async def start(
-        self, host_boot: str, outage: Outage | None = None, ruling: TableCommand | None = None
+        self,
+        host_boot: str,
+        profile: str,
+        outage: Outage | None = None,
+        ruling: TableCommand | None = None,
     ) -> None:
         """Start the table: store what it runs under and goes on from, and the start itself.
 
-        After an ``outage`` of the storage the table waits for a person. A ``ruling`` on a lost
-        journal that was given at this table is stored with it.
+        ``profile`` is that of its shoe. After an ``outage`` of the storage the table waits for a
+        person. A ``ruling`` on a lost journal that was given at this table is stored with it.
         """
         async with self.turn:
             group, now_us = self._group(), self._now()
-            again = Restarted(t_us=now_us, host_boot=host_boot, reopened=self._reopened)
-            inputs: list[Input] = [again]
+            start = Restarted(
+                t_us=now_us,
+                host_boot=host_boot,
+                profile=profile,
+                software=self._under.software,
+                reopened=self._reopened,
+            )
+            inputs: list[Input] = [start]
             if outage is not None:
                 what, since_us = outage.what, outage.since_us
                 if ruling is not None:

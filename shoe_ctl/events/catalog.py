@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.events import commands, hands, irregularities, shoe, wagers
+from shoe_ctl.events import commands, hands, irregularities, shoe, table, wagers
 from shoe_ctl.events import round as rounds
 from shoe_ctl.events.event_type import EventType
 from shoe_ctl.records import Audience
 
 FAMILIES: Mapping[str, tuple[EventType, ...]] = MappingProxyType(
     {
+        "The start": table.EVENTS,
         "The round": rounds.EVENTS,
         "Hands and methods": hands.EVENTS,
         "Irregularities and halts": irregularities.EVENTS,

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from shoe_ctl.events.event_type import Count, Data, EventType, Message, Time
+from shoe_ctl.events.event_type import Count, Data, EventData, EventType, Message, Time
 
 
-class CommandRefused(Data, frozen=True, kw_only=True):
+class CommandRefused(EventData, frozen=True, kw_only=True):
     """A command was refused."""
 
-    command_id: str
-    """The id of the command."""
     command: str
     """The command, as it was given."""
     error: Message
     """Why it was refused."""
 
 
-class CommandUnrecorded(Data, frozen=True, kw_only=True):
+class CommandUnrecorded(EventData, frozen=True, kw_only=True):
     """More commands of a user were refused than are recorded."""
 
     user: str
@@ -27,7 +25,7 @@ class CommandUnrecorded(Data, frozen=True, kw_only=True):
     """Since when."""
 
 
-class Delivery(Data, frozen=True, kw_only=True):
+class Delivery(EventData, frozen=True, kw_only=True):
     """An event that a sink did not take."""
 
     sink: str
@@ -49,7 +47,7 @@ class Taken(Delivery, frozen=True, kw_only=True):
 class ParkedDetails(Data, frozen=True, kw_only=True):
     """Why the event was parked."""
 
-    why: str
+    reason: str
     """Why the sink rejected it, as the sink or the operating system reports it."""
 
 

@@ -47,6 +47,21 @@ class Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The data of an event. A field that may be unset is left out, not null."""
 
 
+class EventData(Data, frozen=True, kw_only=True):
+    """The data of an event, of a round or of none."""
+
+    round_id: str | UnsetType = UNSET
+    """The open round. Only while one is open."""
+
+
+class Opens(EventData, frozen=True, kw_only=True):
+    """An event of something that opens and closes."""
+
+    instance: Index
+    """Which one it is. The events of one have the same number, and each stream counts its own from
+    1."""
+
+
 class Message(Data, frozen=True, kw_only=True):
     """What people are to read, without its words."""
 
@@ -56,40 +71,24 @@ class Message(Data, frozen=True, kw_only=True):
     """What the text is filled in with, by name."""
 
 
-class Given(Data, frozen=True, kw_only=True):
-    """Who gave the command."""
-
-    person: str
-    """Who gave the command."""
-    position: Code
-    """The position in which the person gave it."""
-    why: str | None
-    """The reason that the person gave."""
-
-
-class GivenWithConsent(Given, frozen=True, kw_only=True):
-    """Who gave the command, and who consented."""
-
-    consented_by: str | None
-    """The second person, who consented."""
-
-
-class GivenIfAny(Data, frozen=True, kw_only=True):
-    """Who gave the command, where one brought the event about."""
+class Actor(Data, frozen=True, kw_only=True):
+    """Who brought the event about, where a command did. Every restricted copy may have it."""
 
     person: str | UnsetType = UNSET
     """Who gave the command."""
-    position: Code | UnsetType = UNSET
-    """The position in which the person gave it."""
+    position: str | UnsetType = UNSET
+    """The position in which the person gave it. A command that was refused may name any."""
     why: str | UnsetType | None = UNSET
-    """The reason that the person gave."""
+    """The reason that the person gave; null where none was given."""
+    consented_by: str | UnsetType | None = UNSET
+    """The second person, who consented; null where nobody did."""
+    command_id: str | UnsetType = UNSET
+    """The id of the command."""
 
 
-class Decided(GivenIfAny, frozen=True, kw_only=True):
-    """Who decided, with which arguments, and who consented."""
+class Arguments(Data, frozen=True, kw_only=True):
+    """The arguments of the command that brought it about."""
 
-    consented_by: str | UnsetType = UNSET
-    """The second person, who consented."""
     said: dict[str, Argument] | UnsetType = UNSET
     """The arguments of the command."""
 
@@ -99,10 +98,10 @@ class EventType(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Its ``type`` in the envelope, as in ``round.opened``."""
-    data: type[Data]
+    data: type[EventData]
     """Its data on the public stream; the data of a restricted type."""
     adds: tuple[type[Data], ...] = ()
-    """What the restricted copy has besides."""
+    """What the restricted copy has besides, and besides who brought the event about."""
     audience: Literal["public", "restricted", "either"] = "public"
     """``public``: on both streams. ``restricted``: on that one only. ``either``: some events of the
     type are on both, others on the restricted stream only."""
@@ -120,7 +119,7 @@ class EventType(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def restricted(self) -> type[Data]:
         """The type of its data on the restricted stream: all public fields, and more."""
-        return _with_parts(self.data, self.adds) if self.adds else self.data
+        return _with_parts(self.data, (*self.adds, Actor))
 
 
 @functools.cache

@@ -6,9 +6,8 @@ import msgspec
 
 from shoe_ctl.events.event_type import (
     Data,
+    EventData,
     EventType,
-    Given,
-    GivenIfAny,
     Hand,
     Index,
     Message,
@@ -71,7 +70,7 @@ class Replaced(OfRound, frozen=True, kw_only=True):
     """The rule."""
 
 
-class MethodChanged(Data, frozen=True, kw_only=True):
+class MethodChanged(EventData, frozen=True, kw_only=True):
     """Another method is played from now on."""
 
     former: str | None = msgspec.field(name="from")
@@ -82,7 +81,7 @@ class MethodChanged(Data, frozen=True, kw_only=True):
     """The rule."""
 
 
-class MethodBreached(Data, frozen=True, kw_only=True):
+class MethodBreached(EventData, frozen=True, kw_only=True):
     """A breach of the method is recorded, for example a shoe out of full view."""
 
     seat: int | None
@@ -99,10 +98,10 @@ class BreachDetails(Named, frozen=True, kw_only=True):
 
 
 EVENTS = (
-    EventType(name="cards.passed", data=Passed, adds=(PassedTo, Given)),
-    EventType(name="cards.refused", data=Refused, adds=(Named, Given)),
-    EventType(name="cards.retrieved", data=Retrieved, adds=(Named, GivenIfAny)),
+    EventType(name="cards.passed", data=Passed, adds=(PassedTo,)),
+    EventType(name="cards.refused", data=Refused, adds=(Named,)),
+    EventType(name="cards.retrieved", data=Retrieved, adds=(Named,)),
     EventType(name="cards.replaced", data=Replaced),
-    EventType(name="method.changed", data=MethodChanged, adds=(Given,)),
-    EventType(name="method.breached", data=MethodBreached, adds=(BreachDetails, Given)),
+    EventType(name="method.changed", data=MethodChanged),
+    EventType(name="method.breached", data=MethodBreached, adds=(BreachDetails,)),
 )

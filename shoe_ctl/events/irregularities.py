@@ -9,15 +9,16 @@ from msgspec import UNSET, UnsetType
 
 from shoe_ctl.events.event_type import (
     Argument,
+    Arguments,
     Code,
     Count,
     Data,
-    Decided,
+    EventData,
     EventType,
-    GivenIfAny,
     Hand,
     Index,
     Message,
+    Opens,
     Rule,
     Time,
 )
@@ -109,7 +110,7 @@ class Window(Data, frozen=True, kw_only=True):
     """The seats that have not answered; null: the whole table answers as one."""
 
 
-class Facts(Data, frozen=True, kw_only=True):
+class Facts(EventData, frozen=True, kw_only=True):
     """What the room is shown with a step."""
 
     rule: Rule | UnsetType = UNSET
@@ -143,6 +144,9 @@ class Facts(Data, frozen=True, kw_only=True):
 class Raised(Facts, frozen=True, kw_only=True):
     """Something does not fit, or the rules ask for a decision."""
 
+    instance: Index
+    """Which one it is. Its steps and its end have the same number; each stream counts its own from
+    1."""
     key: Code
     """Which irregularity, as in the game file. `other` where the key would tell a card."""
     rules: dict[str, Rule] | UnsetType = UNSET
@@ -159,7 +163,7 @@ class Raised(Facts, frozen=True, kw_only=True):
     """True: it is about a wager of an earlier round."""
 
 
-class RaisedDetails(Decided, frozen=True, kw_only=True):
+class RaisedDetails(Arguments, frozen=True, kw_only=True):
     """Who raised it, and about whom."""
 
     subject: str | UnsetType = UNSET
@@ -168,8 +172,6 @@ class RaisedDetails(Decided, frozen=True, kw_only=True):
     """The Player of the wager that it is about."""
     asked: dict[str, Argument] | UnsetType = UNSET
     """The arguments of the command that was refused, where that raised it."""
-    command_id: str | UnsetType = UNSET
-    """The id of that command."""
 
 
 class Step(Facts, frozen=True, kw_only=True):
@@ -180,6 +182,8 @@ class Step(Facts, frozen=True, kw_only=True):
 
     key: Code
     """Which irregularity, as in `irregularity.raised`."""
+    instance: Index | UnsetType = UNSET
+    """Which one it is, as in `irregularity.raised`. Left out where it is over already."""
     step: Code
     """The step."""
     how: Code | UnsetType = UNSET
@@ -188,7 +192,7 @@ class Step(Facts, frozen=True, kw_only=True):
     """The slots that cards were moved to or from; `drawn early`: the card that waits as that."""
 
 
-class StepDetails(Decided, frozen=True, kw_only=True):
+class StepDetails(Arguments, frozen=True, kw_only=True):
     """Who decided, and what it showed."""
 
     index: Index | UnsetType | None = UNSET
@@ -203,7 +207,7 @@ class StepDetails(Decided, frozen=True, kw_only=True):
     """What was seen at this step."""
 
 
-class Resolved(Data, frozen=True, kw_only=True):
+class Resolved(Opens, frozen=True, kw_only=True):
     """The irregularity ended."""
 
     key: Code
@@ -222,7 +226,7 @@ class Resolved(Data, frozen=True, kw_only=True):
     """True: it was about a wager of an earlier round."""
 
 
-class ResolvedDetails(Decided, frozen=True, kw_only=True):
+class ResolvedDetails(Arguments, frozen=True, kw_only=True):
     """Who decided, and what became of cards."""
 
     cards_kept: Count | UnsetType = UNSET
@@ -231,7 +235,7 @@ class ResolvedDetails(Decided, frozen=True, kw_only=True):
     """The Player of the wager that it was about."""
 
 
-class Halted(Data, frozen=True, kw_only=True):
+class Halted(Opens, frozen=True, kw_only=True):
     """The table stands still until something is decided."""
 
     reason: Code
@@ -239,11 +243,18 @@ class Halted(Data, frozen=True, kw_only=True):
     tell a card."""
 
 
-class Resumed(Data, frozen=True, kw_only=True):
+class Resumed(Opens, frozen=True, kw_only=True):
     """Play goes on."""
 
 
-class WindowOpened(OfRound, frozen=True, kw_only=True):
+class OfWindow(OfRound, frozen=True, kw_only=True):
+    """An event of a window to withdraw wagers."""
+
+    instance: Index
+    """Which window it is. The events of one window have the same number."""
+
+
+class WindowOpened(OfWindow, frozen=True, kw_only=True):
     """A window to withdraw wagers opened."""
 
     rule: Rule
@@ -256,7 +267,7 @@ class WindowOpened(OfRound, frozen=True, kw_only=True):
     """The seats that may answer; null: the whole table answers as one."""
 
 
-class WindowClosed(OfRound, frozen=True, kw_only=True):
+class WindowClosed(OfWindow, frozen=True, kw_only=True):
     """The window closed, for one Player or for all."""
 
     rule: Rule
@@ -269,39 +280,39 @@ class WindowClosed(OfRound, frozen=True, kw_only=True):
     """Their seats; null: the whole table answered as one."""
 
 
-class WindowPlayers(GivenIfAny, frozen=True, kw_only=True):
+class WindowPlayers(Data, frozen=True, kw_only=True):
     """Whose window it is."""
 
     players: list[str] | None
     """The Players; null: the whole table answers as one."""
 
 
-class ReviewOpened(Data, frozen=True, kw_only=True):
+class ReviewOpened(Opens, frozen=True, kw_only=True):
     """Somebody paused the table for a review.
 
     Sent again where the table comes back to it from something else.
     """
 
 
-class ReviewClosed(Data, frozen=True, kw_only=True):
+class ReviewClosed(Opens, frozen=True, kw_only=True):
     """The review is over."""
 
 
-class PauseEnd(Decided, frozen=True, kw_only=True):
+class PauseEnd(Arguments, frozen=True, kw_only=True):
     """Who ended it."""
 
     cards_kept: Count | UnsetType = UNSET
     """How many cards that were drawn meanwhile are set aside, where a decision ended it."""
 
 
-class OutageOpened(Data, frozen=True, kw_only=True):
+class OutageOpened(Opens, frozen=True, kw_only=True):
     """The journal works again after a storage fault; the table waits for *resume*.
 
     Sent again, without times, where the table comes back to it from something else.
     """
 
 
-class OutageClosed(Data, frozen=True, kw_only=True):
+class OutageClosed(Opens, frozen=True, kw_only=True):
     """A person resumed the table after a storage fault."""
 
 
@@ -326,8 +337,8 @@ EVENTS = (
     ),
     EventType(name="withdrawal.opened", data=WindowOpened, adds=(WindowPlayers,)),
     EventType(name="withdrawal.closed", data=WindowClosed, adds=(WindowPlayers,)),
-    EventType(name="review.opened", data=ReviewOpened, adds=(Decided,)),
+    EventType(name="review.opened", data=ReviewOpened, adds=(Arguments,)),
     EventType(name="review.closed", data=ReviewClosed, adds=(PauseEnd,)),
-    EventType(name="outage.opened", data=OutageOpened, adds=(Outage, Decided)),
+    EventType(name="outage.opened", data=OutageOpened, adds=(Outage, Arguments)),
     EventType(name="outage.closed", data=OutageClosed, adds=(Outage, PauseEnd)),
 )

@@ -11,19 +11,17 @@ from shoe_ctl.events.event_type import (
     Code,
     Count,
     Data,
+    EventData,
     EventType,
     Fraction,
-    Given,
-    GivenIfAny,
-    GivenWithConsent,
     Hand,
     Index,
     Rule,
 )
 
 
-class OfRound(Data, frozen=True, kw_only=True):
-    """An event about one round."""
+class OfRound(EventData, frozen=True, kw_only=True):
+    """An event of a round."""
 
     round_id: str
     """The round."""
@@ -129,9 +127,12 @@ class Void(OfRound, frozen=True, kw_only=True):
     """The key of the irregularity; `inspection` where the key would tell a card."""
     rule: Rule
     """The rule under which it is void."""
+    revokes: str | UnsetType = UNSET
+    """The id of the event that it takes back, on its own stream: the outcome, or the last revision
+    of it. Left out where the round had none."""
 
 
-class VoidDetails(GivenIfAny, frozen=True, kw_only=True):
+class VoidDetails(Data, frozen=True, kw_only=True):
     """Why the round is void."""
 
     key: Code | UnsetType = UNSET
@@ -153,7 +154,7 @@ class Settled(Inferred, frozen=True, kw_only=True):
     """Wagers are collected and paid; the round is over."""
 
 
-class CardDealt(Data, frozen=True, kw_only=True):
+class CardDealt(OfRound, frozen=True, kw_only=True):
     """A card lies in its slot."""
 
     hand: Literal["player", "banker", "set_aside"]
@@ -164,7 +165,7 @@ class CardDealt(Data, frozen=True, kw_only=True):
     """How it lies."""
 
 
-class CardDrawn(Data, frozen=True, kw_only=True):
+class CardDrawn(EventData, frozen=True, kw_only=True):
     """The shoe read a card."""
 
     card: Card | None
@@ -179,7 +180,7 @@ class CardDrawn(Data, frozen=True, kw_only=True):
     """False: the card has no slot in the round."""
 
 
-class CardRevealed(Data, frozen=True, kw_only=True):
+class CardRevealed(OfRound, frozen=True, kw_only=True):
     """A card is face up."""
 
     hand: Hand
@@ -203,7 +204,7 @@ class Exposure(Data, frozen=True, kw_only=True):
     """The rule, where the dealer or an error turned it."""
 
 
-class CardEntered(GivenWithConsent, frozen=True, kw_only=True):
+class CardEntered(EventData, frozen=True, kw_only=True):
     """People entered a card that the shoe did not report."""
 
     hand: Hand | None
@@ -221,7 +222,7 @@ class CardCorrected(CardRevealed, frozen=True, kw_only=True):
     """The card before."""
 
 
-class EntryCompared(Data, frozen=True, kw_only=True):
+class EntryCompared(EventData, frozen=True, kw_only=True):
     """The shoe reported a card later that people had entered before."""
 
     number: Count
@@ -241,7 +242,7 @@ class FirstHand(OfRound, frozen=True, kw_only=True):
     """The rule."""
 
 
-class TotalAnnounced(Data, frozen=True, kw_only=True):
+class TotalAnnounced(OfRound, frozen=True, kw_only=True):
     """The dealer announced a hand's total of its first two cards."""
 
     hand: Hand
@@ -252,11 +253,9 @@ class TotalAnnounced(Data, frozen=True, kw_only=True):
     """True: nobody announced it, it follows from the cards."""
 
 
-class RoundEntered(GivenWithConsent, frozen=True, kw_only=True):
+class RoundEntered(OfRound, frozen=True, kw_only=True):
     """People entered a round that was finished by hand."""
 
-    round_id: str
-    """The round."""
     player: str
     """The cards of the Player hand, in the order dealt, with blanks between them."""
     banker: str
@@ -267,7 +266,7 @@ class RoundEntered(GivenWithConsent, frozen=True, kw_only=True):
 
 EVENTS = (
     EventType(name="round.outcome", data=Outcome, adds=(Proof,)),
-    EventType(name="round.revised", data=Revised, adds=(Proof, GivenWithConsent)),
+    EventType(name="round.revised", data=Revised, adds=(Proof,)),
     EventType(name="round.void", data=Void, adds=(VoidDetails,)),
     EventType(name="round.settled", data=Settled),
     EventType(name="round.opened", data=Opened),
@@ -278,7 +277,7 @@ EVENTS = (
     EventType(name="round.card_entered", data=CardEntered, audience="restricted"),
     EventType(name="round.card_corrected", data=CardCorrected),
     EventType(name="round.entry_compared", data=EntryCompared, audience="restricted"),
-    EventType(name="round.first_hand", data=FirstHand, adds=(Given,)),
+    EventType(name="round.first_hand", data=FirstHand),
     EventType(name="round.total_announced", data=TotalAnnounced),
     EventType(name="round.entered", data=RoundEntered, audience="restricted"),
 )

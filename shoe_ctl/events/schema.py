@@ -17,7 +17,7 @@ import msgspec
 
 from shoe_ctl.docstrings import field_docstrings
 from shoe_ctl.events.catalog import EVENTS
-from shoe_ctl.events.event_type import Data, EventType, Time, plain
+from shoe_ctl.events.event_type import Actor, Data, EventType, Time, plain
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import language
 
@@ -53,8 +53,8 @@ _ENVELOPE: Mapping[str, Mapping[str, Any]] = {
         "description": "When it happened at the table: UTC. It never runs backwards.",
     },
     "subject": {
-        "type": ["string", "null"],
-        "description": "The open round, or else the shoe; null or absent where there is neither.",
+        "type": "string",
+        "description": "The open round, or else the shoe; left out where there is neither.",
     },
     "data": {"type": "object", "description": "What happened."},
 }
@@ -89,11 +89,15 @@ def json_schema(names: Iterable[str] | None = None) -> dict[str, Any]:
 
 
 def asyncapi() -> dict[str, Any]:
-    """Return the AsyncAPI 3 document: the two streams of a table and their messages."""
+    """Return the AsyncAPI 3 document: the two streams of a table and their messages.
+
+    The addresses are the topics of MQTT.
+    """
     kinds, definitions = _definitions(EVENTS.values(), "#/components/schemas/")
     channels = {
         audience.name.lower(): {
-            "address": None,
+            "address": f"shoe/v1/{{table}}/{audience.name.lower()}",
+            "parameters": {"table": {"description": "The table's id."}},
             "title": f"The {audience.name.lower()} stream of a table",
             "description": about,
             "messages": {
@@ -114,6 +118,7 @@ def asyncapi() -> dict[str, Any]:
                 "action": "send",
                 "channel": {"$ref": f"#/channels/{name}"},
                 "summary": f"The table sends an event of its {name} stream.",
+                "bindings": {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}},
             }
             for name in channels
         },
@@ -169,7 +174,8 @@ def messages(name: str) -> dict[str, Any]:
 
 def field_descriptions(event: EventType) -> Mapping[str, str]:
     """Return the meaning of each field of the event's data, by its key, the restricted ones too."""
-    return {key: text for each in (event.data, *event.adds) for key, text in _meanings(each)}
+    parts: tuple[type[Data], ...] = (event.data, *event.adds, Actor)
+    return {key: text for each in parts for key, text in _meanings(each)}
 
 
 _LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")

@@ -11,15 +11,14 @@ from shoe_ctl.events.event_type import (
     Code,
     Count,
     Data,
+    EventData,
     EventType,
-    Given,
-    GivenIfAny,
     Index,
     Rule,
 )
 
 
-class Connected(Data, frozen=True, kw_only=True):
+class Connected(EventData, frozen=True, kw_only=True):
     """The shoe said who it is and, if it has a key, proved it."""
 
     profile: str
@@ -44,14 +43,14 @@ class Device(Data, frozen=True, kw_only=True):
     """The shoe's own name; null where it has none."""
 
 
-class Refused(Data, frozen=True, kw_only=True):
+class Refused(EventData, frozen=True, kw_only=True):
     """Who speaks is not this table's shoe."""
 
     reason: Literal["no_key", "unauthenticated", "wrong_key", "no_proof"]
     """Why, one of [these codes](../guides/keys.md#what-you-see)."""
 
 
-class Lost(Data, frozen=True, kw_only=True):
+class Lost(EventData, frozen=True, kw_only=True):
     """The shoe cannot be heard any more."""
 
     reason: Code
@@ -67,7 +66,7 @@ class LostDetails(Data, frozen=True, kw_only=True):
     """Why, as the link reports it, where that says more than the code."""
 
 
-class LineSuspended(Data, frozen=True, kw_only=True):
+class LineSuspended(EventData, frozen=True, kw_only=True):
     """The line brings more garbage than is kept, and is suspended.
 
     [Ports](../guides/ports.md#a-line-that-brings-garbage) says what to do. Restricted only where
@@ -80,7 +79,7 @@ class LineSuspended(Data, frozen=True, kw_only=True):
     """For how many seconds the line is ignored."""
 
 
-class LineResumed(Data, frozen=True, kw_only=True):
+class LineResumed(EventData, frozen=True, kw_only=True):
     """The line is open again."""
 
 
@@ -91,14 +90,14 @@ class Unkept(Data, frozen=True, kw_only=True):
     """How many bytes were not kept."""
 
 
-class NotAligned(Data, frozen=True, kw_only=True):
+class NotAligned(EventData, frozen=True, kw_only=True):
     """The daemon does not know where in the round the shoe stands."""
 
     until: Literal["first_card_or_align", "align"]
     """What aligns it again: Player card 1 or the command `align`, or the command alone."""
 
 
-class OfShoe(Data, frozen=True, kw_only=True):
+class OfShoe(EventData, frozen=True, kw_only=True):
     """An event about a set of cards."""
 
     shoe_id: str
@@ -175,7 +174,7 @@ class ChangeDue(OfShoe, frozen=True, kw_only=True):
     """The rule, where one has the cards replaced."""
 
 
-class HolderChanged(Data, frozen=True, kw_only=True):
+class HolderChanged(EventData, frozen=True, kw_only=True):
     """The shoe goes to a Player, or back to the dealer (Method C)."""
 
     holder: Literal["player", "dealer"]
@@ -186,7 +185,7 @@ class HolderChanged(Data, frozen=True, kw_only=True):
     """The rule."""
 
 
-class HolderDetails(GivenIfAny, frozen=True, kw_only=True):
+class HolderDetails(Data, frozen=True, kw_only=True):
     """Who has it, and who had it."""
 
     player: str | UnsetType | None = UNSET
@@ -197,7 +196,7 @@ class HolderDetails(GivenIfAny, frozen=True, kw_only=True):
     """Why it goes back to the dealer."""
 
 
-class DrawAllowed(Data, frozen=True, kw_only=True):
+class DrawAllowed(EventData, frozen=True, kw_only=True):
     """A Player may draw without a wager (Method C)."""
 
     seat: int | None
@@ -213,7 +212,7 @@ class AllowedPlayer(Data, frozen=True, kw_only=True):
     """The Player; null for a seat without a name."""
 
 
-class ArmRefused(Data, frozen=True, kw_only=True):
+class ArmRefused(EventData, frozen=True, kw_only=True):
     """The shoe refuses to give the card that is due."""
 
     number: Count
@@ -222,7 +221,7 @@ class ArmRefused(Data, frozen=True, kw_only=True):
     """The hand that the card is for."""
     index: Index
     """Its place in the hand, from 1."""
-    why: Literal[
+    reason: Literal[
         "locked_by_key",
         "empty",
         "memory_full",
@@ -236,7 +235,7 @@ class ArmRefused(Data, frozen=True, kw_only=True):
     """How many cards the table has counted."""
 
 
-class ArmTaken(Data, frozen=True, kw_only=True):
+class ArmTaken(EventData, frozen=True, kw_only=True):
     """The shoe gives that card after all."""
 
     number: Count
@@ -247,7 +246,7 @@ ShoeCommand = Literal["reset", "self_test", "query", "clear_error", "rotate_key"
 """A command that the shoe answers."""
 
 
-class OfCommand(Data, frozen=True, kw_only=True):
+class OfCommand(EventData, frozen=True, kw_only=True):
     """An event about a command to the shoe."""
 
     command: ShoeCommand
@@ -304,7 +303,7 @@ class UnansweredDetails(Numbered, frozen=True, kw_only=True):
     """Why it was given up."""
 
 
-class Fault(Data, frozen=True, kw_only=True):
+class Fault(EventData, frozen=True, kw_only=True):
     """The shoe reports a fault. An overdraw and warnings are restricted only."""
 
 
@@ -331,7 +330,7 @@ class FaultDetails(Data, frozen=True, kw_only=True):
     """True: it is a warning, and the shoe goes on."""
 
 
-class Cleared(Data, frozen=True, kw_only=True):
+class Cleared(EventData, frozen=True, kw_only=True):
     """The fault is over. An overdraw is restricted only."""
 
 
@@ -353,7 +352,7 @@ class Alarm(OfShoe, frozen=True, kw_only=True):
     """The first and the last draw of the run."""
 
 
-class Noted(Data, frozen=True, kw_only=True):
+class Noted(EventData, frozen=True, kw_only=True):
     """The shoe reports its lid, its buttons, its last card."""
 
     what: Code
@@ -366,7 +365,7 @@ class Noted(Data, frozen=True, kw_only=True):
     """How many cards are out, as the last one left."""
 
 
-class Discarded(Data, frozen=True, kw_only=True):
+class Discarded(EventData, frozen=True, kw_only=True):
     """Bytes from the shoe that could not be used, or a message that was not expected."""
 
     reason: str
@@ -389,14 +388,14 @@ EVENTS = (
     EventType(name="shoe.line_resumed", data=LineResumed, adds=(Unkept,)),
     EventType(name="shoe.not_aligned", data=NotAligned),
     EventType(name="shoe.loaded", data=Loaded, adds=(Device,)),
-    EventType(name="shoe.opened", data=Opened, adds=(OpenedDetails, Given)),
-    EventType(name="shoe.counted", data=Counted, adds=(CountDetails, Given)),
+    EventType(name="shoe.opened", data=Opened, adds=(OpenedDetails,)),
+    EventType(name="shoe.counted", data=Counted, adds=(CountDetails,)),
     EventType(name="shoe.change_due", data=ChangeDue),
     EventType(name="shoe.holder_changed", data=HolderChanged, adds=(HolderDetails,)),
-    EventType(name="shoe.draw_allowed", data=DrawAllowed, adds=(AllowedPlayer, Given)),
+    EventType(name="shoe.draw_allowed", data=DrawAllowed, adds=(AllowedPlayer,)),
     EventType(name="shoe.arm_refused", data=ArmRefused),
     EventType(name="shoe.arm_taken", data=ArmTaken),
-    EventType(name="shoe.told", data=Told, adds=(Numbered, GivenIfAny), audience="either"),
+    EventType(name="shoe.told", data=Told, adds=(Numbered,), audience="either"),
     EventType(name="shoe.answered", data=Answered, adds=(AnswerDetails,), audience="either"),
     EventType(
         name="shoe.unanswered", data=Unanswered, adds=(UnansweredDetails,), audience="either"

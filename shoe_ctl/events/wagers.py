@@ -12,9 +12,9 @@ from shoe_ctl.events.event_type import (
     Argument,
     Code,
     Data,
+    EventData,
     EventType,
     Fraction,
-    Given,
     Message,
     Rule,
 )
@@ -64,25 +64,17 @@ class AcceptedDetails(Data, frozen=True, kw_only=True):
     """The rule."""
 
 
-class Refused(Data, frozen=True, kw_only=True):
+class Refused(EventData, frozen=True, kw_only=True):
     """The rules do not allow the wager."""
 
-    command_id: str
-    """The id of the command."""
     command: Code
     """The command."""
-    round_id: str | None
-    """The round; null while none is open."""
     asked: dict[str, Argument]
     """The arguments of the command."""
     error: Message
     """Why it was refused."""
     rule: Rule
     """The rule."""
-    person: str
-    """Who gave the command."""
-    position: Code
-    """The position in which the person gave it."""
 
 
 class Applied(Data, frozen=True, kw_only=True):
@@ -133,7 +125,7 @@ class Revised(Settled, frozen=True, kw_only=True):
     """What the Player gets more or, if negative, owes."""
 
 
-class Restricted(Data, frozen=True, kw_only=True):
+class Restricted(EventData, frozen=True, kw_only=True):
     """A pit manager changed how many wagers a playing area takes."""
 
     number: int | None
@@ -145,9 +137,9 @@ class Restricted(Data, frozen=True, kw_only=True):
 
 
 EVENTS = (
-    EventType(name="wager.accepted", data=Accepted, adds=(AcceptedDetails, Given)),
+    EventType(name="wager.accepted", data=Accepted, adds=(AcceptedDetails,)),
     EventType(name="wager.refused", data=Refused, audience="restricted"),
     EventType(name="wager.settled", data=Settled, adds=(SettledFor,)),
     EventType(name="wager.revised", data=Revised, adds=(SettledFor,)),
-    EventType(name="wagers.restricted", data=Restricted, adds=(Given,)),
+    EventType(name="wagers.restricted", data=Restricted),
 )

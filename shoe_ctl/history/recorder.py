@@ -204,7 +204,7 @@ def record_input(
     the events that earlier groups committed. Returns the events' handles, for ``CommitResult.ids``.
 
     Raises:
-        KeyError: an event revises an outcome that ``index`` does not know.
+        KeyError: an event replaces or takes back an outcome that ``index`` does not know.
     """
     group.append_input(table, to_bytes(happened), happened.t_us)
     return [
@@ -216,10 +216,11 @@ def record_input(
 
 def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
     data, restricted = event.data, event.restricted_data
-    if event.revises is not None:
-        ids = index.outcome(event.revises)
-        restricted = {**(data if restricted is None else restricted), "revises": ids.restricted}
-        data = {**data, "revises": ids.public}
+    for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
+        if round_id is not None:
+            ids = index.outcome(round_id)
+            restricted = {**(data if restricted is None else restricted), key: ids.restricted}
+            data = {**data, key: ids.public}
     return group.append_event(
         table,
         event.audience,

@@ -110,9 +110,11 @@ def find_section(reader: Reader, shoe_id: str | None) -> ShoeSection:
         JournalError: the journal cannot be read.
     """
     tables = tables_of(reader)
+    if not tables:
+        raise InputRefused(f"{reader.path}: no shoe is recorded yet")
     if shoe_id is None:
         if len(tables) != 1:
-            have = ", ".join(tables) or "none"
+            have = ", ".join(tables)
             raise InputRefused(f"{reader.path}: name a shoe: its tables are: {have}")
         of_one = list(sections(reader, tables[0]))
         if not of_one:

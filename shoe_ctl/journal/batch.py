@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from shoe_ctl.journal.codec import (
     JOURNAL,
@@ -61,7 +62,7 @@ class _Outgoing(msgspec.Struct, frozen=True):
     source: str
     type: str
     time: str
-    subject: str | None
+    subject: str | UnsetType
     data: msgspec.Raw
     specversion: str = "1.0"
 
@@ -259,7 +260,7 @@ def _envelope(event: _Event, source: str, id_: str, data: bytes) -> bytes:
             source=source,
             type=event.type,
             time=utc(event.t_us),
-            subject=event.subject,
+            subject=UNSET if event.subject is None else event.subject,
             data=msgspec.Raw(data),
         )
     )

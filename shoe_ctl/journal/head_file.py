@@ -7,6 +7,8 @@ Must not know: what a record means, what follows from a difference.
 Each chain has a pair of slots that are written in turn, so that a write which is torn costs the
 newest number only: what it was about to say is stored by then. The first pair says which file the
 journal is and how many chains there are. Slots are as long as what a disk writes as one.
+
+The second slot of a pair is written first: a file that ends behind a first slot was cut.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ SYNC_EVERY = 64
 class ChainEnd(msgspec.Struct, frozen=True):
     """A chain's end: its last record and that record's hash. ``pair`` is its place in the file.
 
-    ``torn``: the other slot of the pair is damaged, and was the newer one. A later record than this
-    was stored when it was written: by what can still be read of it, record ``at_least`` at least.
+    ``torn``: the other slot of the pair is damaged or cut off, and may be the newer one. A later
+    record than this was then stored: by what can still be read of it, record ``at_least`` at least.
     """
 
     name: str
@@ -118,6 +120,8 @@ def _newest_file(content: bytes) -> tuple[bytes, int, int, int, int] | None:
 def _newest_chain(content: bytes, pair: int) -> ChainEnd | None:
     slots = _slots(content, pair)
     damaged = [slot for slot in slots if slot.strip(b"\0") and not _is_sound(slot)]
+    if slots[0] and not slots[1]:
+        damaged.append(b"")
     found: ChainEnd | None = None
     for slot in slots:
         if not _is_sound(slot):

@@ -440,7 +440,7 @@ class SinkFeed(EventFeed):
         self._dead_letters = dead_letters
 
     def _first_position(self) -> int:
-        return self._reader.cursor(self._sink, self._table)
+        return self._reader.cursor(self._sink)
 
     async def delivered(self, n: int) -> None:
         """Move the cursor: everything up to record ``n`` has been delivered.
@@ -448,7 +448,7 @@ class SinkFeed(EventFeed):
         Raises:
             JournalError: the journal takes nothing more.
         """
-        await self._journal.move_cursor(self._sink, n, self._table)
+        await self._journal.move_cursor(self._sink, n)
         self._position = n
 
     async def parked(self, n: int, event: bytes, why: str) -> None:
@@ -484,7 +484,7 @@ class SinkFeed(EventFeed):
     def _find_range(self, after: EventId) -> EventRange:
         upto = self._position
         if upto is None:
-            upto = self._reader.cursor(self._sink, self._table)
+            upto = self._reader.cursor(self._sink)
         check_kept(self._reader, after)
         n = self._reader.find_event(after)
         given = self._reader.event_numbers(after.table, self._audience, upto=upto)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,13 +22,12 @@ from firmware_proto.events import (
 )
 from firmware_proto.reference.mac import parse_keys
 from shoe_ctl.errors import ConfigError
+from shoe_ctl.secret_file import read_secret
 
 LONGEST_BYTES = 1 << 20
 
 RETIRED = "# retired "
 """Begins the line of an older key, which is a comment now. Auditors check old proofs with it."""
-
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class KeyRing:
@@ -125,7 +123,7 @@ class KeyRing:
             raise ConfigError(f"key_file: {self._path}: {error.strerror}") from None
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
-            yield _read_text(self._path)
+            yield read_secret(self._path, "key_file", longest=LONGEST_BYTES)
             os.fsync(folder)
         except OSError as error:
             raise ConfigError(f"key_file: {self._path}: {error.strerror}") from None
@@ -164,28 +162,7 @@ def read_keys(path: Path) -> dict[str, dict[int, bytes]]:
     Raises:
         ConfigError: it cannot be read, others may read or write it, or a line is wrong.
     """
-    return _parse_keys(path, _read_text(path))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise ConfigError(f"key_file: {path} is not a file")
-            if mode & _OTHERS:
-                raise ConfigError(
-                    f"key_file: {path} is accessible to other users: run chmod 600 {path}"
-                )
-            read = file.read(LONGEST_BYTES + 1)
-    except OSError as error:
-        raise ConfigError(f"key_file: {path}: {error.strerror}") from None
-    if len(read) > LONGEST_BYTES:
-        raise ConfigError(f"key_file: {path} is larger than {LONGEST_BYTES:,} bytes")
-    try:
-        return read.decode()
-    except UnicodeDecodeError:
-        raise ConfigError(f"key_file: {path} is not text") from None
+    return _parse_keys(path, read_secret(path, "key_file", longest=LONGEST_BYTES))
 
 
 def _parse_keys(path: Path, text: str) -> dict[str, dict[int, bytes]]:

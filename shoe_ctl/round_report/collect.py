@@ -167,8 +167,8 @@ class _Input(msgspec.Struct):
 class _Event(msgspec.Struct):
     id: str
     type: str
-    subject: str | None
     data: dict[str, Any]
+    subject: str | None = None
 
 
 def _entry(

@@ -35,7 +35,7 @@ class RoundLocation(msgspec.Struct, frozen=True):
 
 
 class _Event(msgspec.Struct):
-    subject: str | None
+    subject: str | None = None
 
 
 def rounds_opened_after(

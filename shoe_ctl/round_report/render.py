@@ -64,8 +64,8 @@ def _header(report: RoundReport) -> Iterator[str]:
         named = ", ".join(part for part in (version, dated) if part is not None)
         yield from _named("rules", named or "their document names no version and no date")
         yield from _named("sha256", rules.sha256)
-        chosen = {k: v for k, v in rules.settings.items() if v not in (None, {}) and k != "table"}
-        yield from _named("set to", wording.values_text(chosen))
+        chosen = {name: value for name, value in rules.settings.items() if name != "table"}
+        yield from _named("settings", wording.settings_text(chosen))
         yield from _named("software", f"shoe-ctl {rules.software}")
     outcome = next(report.events("round.outcome"), None)
     if outcome is not None:

@@ -9,9 +9,11 @@ Must not know: the journal, the page that the words are laid out on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from shoe_ctl.records import utc
 from shoe_ctl.texts.catalogue import in_words
 
 _INPUTS_WITH_REASON = {
@@ -76,10 +78,78 @@ def value_text(of: object) -> str:
 def values_text(of: Mapping[str, Any]) -> str:
     """Names and values; a name that has none is left out."""
     return ", ".join(
-        f"{readable_name(name)} {value_text(one)}"
-        for name, one in of.items()
-        if one not in (None, {}, [])
+        _named_value(name, one) for name, one in of.items() if one not in (None, {}, [])
     )
+
+
+_UNITS = {"_s": "s", "_ms": "ms"}
+"""How the name of a duration ends, and its unit."""
+
+_MONEY = {
+    *("amount", "change", "collected", "commission", "differential", "excess", "limit"),
+    *("maximum", "minimum", "most", "payout_cap", "pays", "returned", "stake", "unit"),
+}
+"""Names of amounts in minor units."""
+
+_FREE = {
+    *("device_id", "from", "holder", "person", "player"),
+    *("set_id", "shoe_id", "table", "to", "user"),
+}
+"""Names of values that people chose: they stand as they are."""
+
+_CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+
+
+def _named_value(name: str, value: object) -> str:
+    """A name and its value as people write them: units behind the number, codes as words."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        for ending, unit in _UNITS.items():
+            if name.endswith(ending):
+                return f"{readable_name(name.removesuffix(ending))} {value:,} {unit}"
+        if name == "unix_us":
+            return f"time {utc(value)}"
+        if name in _MONEY:
+            return f"{readable_name(name)} {value:,}"
+    if isinstance(value, str) and name not in _FREE and _CODE.fullmatch(value):
+        value = readable_name(value)
+    return f"{readable_name(name)} {value_text(value)}"
+
+
+_FACES = {"face_up": "cards are dealt face up", "turned_by_dealer": "the dealer turns the cards"}
+_ANNOUNCEMENTS = {
+    "explicit": "people make the announcements",
+    "implied": "announcements follow from the cards",
+}
+
+
+def _rounds_after(rounds: int) -> str:
+    more = {0: "no round follows", 1: "1 round follows"}.get(rounds, f"{rounds} rounds follow")
+    return f"{more} the one with the cutting card"
+
+
+SETTING_TEXTS: Mapping[str, Callable[[Any], str]] = {
+    "table": lambda name: f"table {name}",
+    "area": lambda area: f"gaming area {area}",
+    "layout": lambda layout: f"layout {layout}",
+    "seats": lambda seats: f"{seats} seats",
+    "decks": lambda decks: "1 deck" if decks == 1 else f"{decks} decks",
+    "method": lambda method: f"Method {method}",
+    "announcements": lambda which: _ANNOUNCEMENTS.get(which, which),
+    "faces": lambda which: _FACES.get(which, which),
+    "face_up_after_ms": lambda ms: f"a card dealt face up counts as seen after {ms:,} ms",
+    "result_timeout_s": lambda s: f"the table waits up to {s} s for the shoe's result",
+    "rounds_after_cutting_card": _rounds_after,
+    "limits": lambda limits: f"limits in minor units: {values_text(limits)}",
+    "highest_position": lambda held: f"highest position: {readable_name(held)}",
+}
+"""The words of every setting of a table."""
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return a table's settings in words; those that are not set are left out."""
+    given = {name: one for name, one in settings.items() if one not in (None, {}, [])}
+    known = [text(given.pop(name)) for name, text in SETTING_TEXTS.items() if name in given]
+    return "; ".join([*known, *(_named_value(name, one) for name, one in given.items())])
 
 
 def person_text(by: Mapping[str, Any]) -> str:
@@ -121,7 +191,8 @@ def _link_up(given: Mapping[str, Any]) -> tuple[str, list[str]]:
     more = {key: one for key, one in given.items() if key not in _RANGE | {"profile"}}
     can = [readable_name(key) for key, one in more.items() if one is True]
     return (
-        f"connection {given.get('connection')} to the shoe was opened ({given.get('profile')})",
+        f"connection {given.get('connection')} to the shoe was opened"
+        f" ({readable_name(str(given.get('profile')))})",
         [f"it can: {', '.join(can) or 'only be listened to'}"],
     )
 
@@ -141,7 +212,8 @@ _NAMES = {"player": "Player", "banker": "Banker"}
 def event_words(kind: str, data: Mapping[str, Any], *, commanded: bool) -> Words:
     """Return the event in words; ``commanded``: its command is shown above it."""
     rest = {k: in_words(v) for k, v in data.items() if not (commanded and k in _COMMAND_KEYS)}
-    rest.pop("round_id", None)
+    for name in ("round_id", "instance"):
+        rest.pop(name, None)
     inferred = rest.pop("inferred", False)
     tell = EVENT_TEXTS.get(kind)
     text, more = (kind, []) if tell is None else tell(rest)
@@ -212,7 +284,7 @@ def _key(data: Data) -> str:
 def _choice(one: Mapping[str, Any]) -> str:
     reason = ", with a reason" if one.get("reason") else ""
     second = ", with a second person" if one.get("second_person") else ""
-    args = f" with {', '.join(one['args'])}" if one.get("args") else ""
+    args = f" with {', '.join(map(readable_name, one['args']))}" if one.get("args") else ""
     return (
         f"{readable_name(one['choice'])}{args} ({readable_name(one['position'])}{reason}{second})"
     )
@@ -239,6 +311,13 @@ def _guided(data: Data) -> list[str]:
             f"by {person_text({key: data.pop(key, None) for key in ('person', 'position')})}"
         )
     return more
+
+
+def _started(data: Data) -> Words:
+    limits, currency = data.pop("limits", {}), data.pop("currency", None) or {}
+    more = [f"limits: {values_text({**limits, **currency})}"]
+    game, software = data.pop("game", "?"), data.pop("software", "?")
+    return f"the table is started: {game}, shoe-ctl {software}", more
 
 
 def _raised(data: Data) -> Words:
@@ -299,7 +378,16 @@ def _accepted(data: Data) -> Words:
     helped = ", on behalf of the Player" if data.pop("on_behalf", False) else ""
     what = f"wager {number} {readable_name(act)}"
     text = f"{what}: {_player(data)} on {wager}, {change:+,} to {amount:,}"
-    return text + helped + _rule(data), []
+    return text + helped + _rule(data), [_applied(one) for one in data.pop("applied", None) or []]
+
+
+def _applied(one: Mapping[str, Any]) -> str:
+    """Return an irregularity of a wager and what its rule made of the wager."""
+    rest = dict(one)
+    key, end = readable_name(str(rest.pop("key", "?"))), readable_name(str(rest.pop("end", "?")))
+    rule = _rule(rest)
+    more = f" ({values_text(rest)})" if rest else ""
+    return f"{key}: {end}{rule}{more}"
 
 
 def _settled(data: Data) -> Words:
@@ -308,7 +396,7 @@ def _settled(data: Data) -> Words:
     at = "" if odds is None else f" at {odds} to 1"
     text = f"wager {number}: {_player(data)} on {wager}, {stake:,}: {result}{at}{_rule(data)}"
     paid = ("pays", "collected", "returned", "commission", "change")
-    money = [f"{name} {value_text(data.pop(name))}" for name in paid if name in data]
+    money = [_named_value(name, data.pop(name)) for name in paid if name in data]
     return text, [", ".join(money)]
 
 
@@ -427,6 +515,7 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "irregularity.raised": _raised,
     "irregularity.step": _step,
     "irregularity.resolved": _resolved,
+    "table.started": _started,
     "table.halted": _sentence("THE TABLE HALTS: {reason}"),
     "table.resumed": _sentence("the table goes on"),
     "command.refused": _sentence("REFUSED: {error}"),
@@ -462,7 +551,7 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "shoe.cleared": _sentence("a fault of the shoe is cleared: {code}"),
     "shoe.noted": _sentence("the shoe says: {what}"),
     "shoe.told": _sentence("the shoe is told: {command}", "number"),
-    "shoe.arm_refused": _sentence("the shoe refuses draw {number}: {why}"),
+    "shoe.arm_refused": _sentence("the shoe refuses draw {number}: {reason}"),
     "shoe.arm_taken": _sentence("the shoe accepts draw {number} after all"),
     "shoe.answered": _answered,
     "shoe.unanswered": _unanswered,

@@ -13,7 +13,7 @@ import textwrap
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 BATCH = 256
 """Events handed over at a time: after a crash no more than these come again."""
@@ -73,6 +73,18 @@ class Sink(Protocol):
         """
 
 
+@runtime_checkable
+class AppendingSink(Sink, Protocol):
+    """A sink that knows what it has, and passes over what comes twice."""
+
+    async def deliver_again(self, events: Sequence[bytes]) -> None:
+        """Deliver events that came before, or that were refused, whatever the sink has.
+
+        Raises:
+            EventRefused, SinkEnded, Exception: as ``deliver``.
+        """
+
+
 class EventRefused(Exception):
     """The sink refuses an event, or one of several. Its text is the reason, for people.
 
@@ -82,6 +94,17 @@ class EventRefused(Exception):
 
 class SinkEnded(Exception):
     """The other end closed the sink for good."""
+
+
+class SinkAway(Exception):
+    """The sink is away. It has reported that itself; its text is the reason, for people.
+
+    ``back`` is set once the sink may be asked again; without it the pump asks now and then.
+    """
+
+    def __init__(self, why: str, back: asyncio.Event | None = None) -> None:
+        super().__init__(why)
+        self.back = back
 
 
 class SinkTrouble(NamedTuple):
@@ -128,7 +151,8 @@ class Pump:
     """One sink's pump. ``run`` it as a task, ``wake`` it after commits, ``stop`` it in the end.
 
     A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
-    first failure is logged as a warning, further ones of the same outage as debug. An event that
+    first failure is logged as a warning, further ones of the same outage as debug. One that reports
+    itself that it is away, and is back, is asked at once when it is. An event that
     it refuses both with others and alone is parked, and those behind it go out. Parked ones go out
     once more where that is asked for, behind what was committed by then; so do ranges of events
     that it had before. ``now_us`` is the wall clock, in µs since 1970 UTC.
@@ -286,7 +310,7 @@ class Pump:
             why = None if body is not None else "the journal does not keep it any more"
             if body is not None:
                 try:
-                    if not await self._deliver([body]):
+                    if not await self._deliver([body], again=True):
                         return False
                 except EventRefused as refused:
                     why = _reason(refused)
@@ -321,7 +345,7 @@ class Pump:
     async def _offer_batch(self, asked: Resend, events: Sequence[tuple[int, bytes]]) -> bool:
         """Offer these, and each of them alone if the sink refuses one."""
         try:
-            if not await self._deliver([body for _, body in events]):
+            if not await self._deliver([body for _, body in events], again=True):
                 return False
             asked.taken += len(events)
         except EventRefused as refused:
@@ -339,11 +363,14 @@ class Pump:
         self._batches += 1
         return True
 
-    async def _deliver(self, bodies: Sequence[bytes]) -> bool:
-        retry_s, level = FIRST_RETRY_S, logging.WARNING
+    async def _deliver(self, bodies: Sequence[bytes], *, again: bool = False) -> bool:
+        deliver = self._sink.deliver
+        if again and isinstance(self._sink, AppendingSink):
+            deliver = self._sink.deliver_again
+        retry_s, warned = FIRST_RETRY_S, False
         while True:
             try:
-                await self._sink.deliver(bodies)
+                await deliver(bodies)
             except SinkEnded:
                 raise
             except Exception as error:
@@ -357,23 +384,38 @@ class Pump:
                 if self._stopping.is_set():
                     _log.warning('sink %s: stopped during a failure: reason="%s"', self.name, why)
                     return False
+                reported = warned or isinstance(error, SinkAway)
+                level = logging.DEBUG if reported else logging.WARNING
+                warned |= level == logging.WARNING
+                back = error.back if isinstance(error, SinkAway) else None
                 _log.log(level, 'sink %s: delivery failed: reason="%s". Retrying.', self.name, why)
             else:
                 self.trouble = None
-                if level != logging.WARNING:
+                if warned:
                     _log.info("sink %s: delivery resumed", self.name)
                 return True
-            level = logging.DEBUG
-            await self._pause(retry_s)
+            if back is None:
+                await self._pause(retry_s)
+            else:
+                await self._wait_for(back, retry_s)
             retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
+    async def _wait_for(self, back: asyncio.Event, seconds: float) -> None:
+        """Wait until the sink is back, for so long at most, or until ``stop``."""
+        waits = [asyncio.create_task(event.wait()) for event in (back, self._stopping)]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
 
 def _reason(error: Exception) -> str:
     """Return an error in one line; the name of its type where its text needs it."""
-    text, known = str(error), isinstance(error, EventRefused | SinkEnded | OSError)
+    text, known = str(error), isinstance(error, EventRefused | SinkAway | SinkEnded | OSError)
     said = text if known and text else f"{type(error).__name__}: {text}" if text else ""
     return textwrap.shorten(said or type(error).__name__, LONGEST_WHY, placeholder=" ...")

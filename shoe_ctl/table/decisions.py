@@ -247,7 +247,11 @@ def halt_for_reading(turn: Turn) -> None:
     """
     seen = message("seen_entered_card_differs")
     data = {"key": turn.current.key, "step": "entry_contradicts_reading"}
-    turn.emit_restricted("irregularity.step", {**data, **stack.command_details(turn, "decide")})
+    turn.emit_restricted(
+        "irregularity.step",
+        {**data, **stack.command_arguments(turn, "decide")},
+        instance=turn.current.instance,
+    )
     stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
 
 
@@ -295,7 +299,7 @@ def _answer_question(turn: Turn, end: End | None) -> None:
     """Close the question that was asked without a halt: it has its answer."""
     asked = stack.due_decision(turn)
     assert asked is not None and end is not None
-    stack.resolve_pending(turn, asked, end, **stack.command_details(turn, "decide"))
+    stack.resolve_pending(turn, asked, end, **stack.command_arguments(turn, "decide"))
 
 
 # After a decision: play resumes, or the round is void.
@@ -346,10 +350,11 @@ def _void_round(turn: Turn, end: End) -> None:
     """Void the round: return all wagers, also those that are won or lost already."""
     loses_alignment = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule = turn.current.key, turn.game.rule(*end.cites)
-    data = {"round_id": turn.round.id, "rule": rule, "reason": turn.public_key(key)}
+    data = {"rule": rule, "reason": turn.public_key(key)}
+    told = turn.round.id if turn.resume_state == "resolved" else None
     for opened in reversed(turn.halt.stack):
         withdrawal.emit_window_closed(turn, opened)
-    turn.emit("round.void", data, restricted={**data, **turn.actor(), "key": key})
+    turn.emit("round.void", data, restricted={**data, "key": key}, revokes=told)
     reconstruct.return_all_to_shoe(turn)
     pending_card.drop_pending_card(turn)
     wager_commands.return_all(turn, rule)
@@ -366,11 +371,14 @@ def void_insufficient_cards(turn: Turn) -> None:
     key = "insufficient_cards"
     rule = turn.game.rule(key, "void")
     seen = message("seen_shoe_empty")
-    turn.emit("irregularity.raised", {"key": key, "seen": seen.as_data(), "rule": rule})
-    turn.emit("round.void", {"round_id": turn.round.id, "rule": rule, "reason": key})
+    instance = turn.open_instance()
+    raised = {"key": key, "seen": seen.as_data(), "rule": rule}
+    turn.emit("irregularity.raised", raised, instance=instance)
+    turn.emit("round.void", {"rule": rule, "reason": key})
     wager_commands.return_all(turn, rule)
     stack.void_pending(turn, {"how": VOID, "rule": rule})
-    turn.emit("irregularity.resolved", {"key": key, "how": "void", "rule": rule})
+    ended = {"key": key, "how": "void", "rule": rule}
+    turn.emit("irregularity.resolved", ended, instance=instance)
     outcome.close_round(turn)
 
 
@@ -419,7 +427,8 @@ def halt_for_storage_fault(turn: Turn) -> None:
     back = turn.input_of(StorageRestored)
     outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
     if has_storage_outage(turn.now):
-        turn.emit("outage.opened", {}, restricted=outage)
+        waiting = next(opened for opened in turn.halt.stack if opened.key == OUTAGE.key)
+        turn.emit("outage.opened", {}, restricted=outage, instance=waiting.instance)
     else:
         seen = message("seen_outage")
         stack.pause(turn, Cause(OUTAGE.key, seen, data=outage))

@@ -23,6 +23,11 @@ The others come from the shoe or follow from the cards.
 Lines that do not change the state are left out.
 *Cards placed* means that cards got their slots by a ruling or an entry: the state then follows
 from the cards.
+"""
+
+_AROUND = """
+## Changes of the shoe, and the end of a halt
+
 When a halt ends, the table resumes in the state that it left, or in another one that the end of
 the halt names.
 """
@@ -43,29 +48,43 @@ These halt the table whenever they occur:
 
 _PHASE, _RESUMES = "by_the_cards", "resumed"
 
+_AROUND_STATES = {"no_shoe", "shoe_change", "suspended"}
+"""States outside of the round, drawn by themselves."""
+
 
 def page() -> str:
     """Return the whole page."""
-    return f"{_HEAD}\n```mermaid\n{diagram()}```\n{_HALTS}\n{halts()}{_ELSEWHERE}{halts_anywhere()}"
+    diagrams = f"```mermaid\n{round_diagram()}```\n{_AROUND}\n```mermaid\n{shoe_diagram()}```"
+    return f"{_HEAD}\n{diagrams}\n{_HALTS}\n{halts()}{_ELSEWHERE}{halts_anywhere()}"
 
 
-def diagram() -> str:
-    """Return a mermaid stateDiagram-v2: one edge for two states, labelled with all its triggers."""
-    edges: dict[tuple[str, str], dict[str, None]] = {}
-    for source, trigger, to, *_ in ROUND:
-        dest = {BY_CARDS: _PHASE, RESUME: _RESUMES}.get(to, to)
-        if dest != source:
-            edges.setdefault((source, dest), {})[_label(trigger)] = None
-    lines = [
-        "stateDiagram-v2",
-        f'    state "the state that the cards stand for" as {_PHASE}',
+def round_diagram() -> str:
+    """Return a mermaid stateDiagram-v2 of the round: one edge for two states, all its triggers."""
+    head = [f'    state "the state that the cards stand for" as {_PHASE}']
+    return _diagram(head, around=False)
+
+
+def shoe_diagram() -> str:
+    """Return the same for changes of the shoe and for the end of a halt."""
+    head = [
+        "    direction LR",
         f'    state "the state before the halt" as {_RESUMES}',
         f"    [*] --> {STATES[0]}",
     ]
+    return _diagram(head, around=True)
+
+
+def _diagram(head: list[str], *, around: bool) -> str:
+    edges: dict[tuple[str, str], dict[str, None]] = {}
+    for source, trigger, to, *_ in ROUND:
+        dest = {BY_CARDS: _PHASE, RESUME: _RESUMES}.get(to, to)
+        if dest != source and around is not _AROUND_STATES.isdisjoint((source, dest)):
+            edges.setdefault((source, dest), {})[_label(trigger)] = None
     order = (*STATES, _PHASE, _RESUMES)
+    lines = ["stateDiagram-v2", *head]
     for edge in sorted(edges, key=lambda edge: (order.index(edge[0]), order.index(edge[1]))):
         source, dest = edge
-        lines.append(f"    {source} --> {dest} : {', '.join(edges[edge])}")
+        lines.append(f"    {source} --> {dest} : {'<br>'.join(edges[edge])}")
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,24 @@ from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import Message
 
 
+class Instances(msgspec.Struct, frozen=True, kw_only=True):
+    """How many things opened at the table that close again, as each stream shows it."""
+
+    public: int = 0
+    """On the public stream."""
+    restricted: int = 0
+    """On the restricted stream, which shows all of them."""
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """What events name something by that opens and closes: its number on each stream."""
+
+    public: int | None
+    """Its number on the public stream; None where that does not show it."""
+    restricted: int
+    """Its number on the restricted stream."""
+
+
 class TableEvent(msgspec.Struct, frozen=True):
     """Something that the table reports. A public event also goes to the restricted stream."""
 
@@ -23,13 +41,15 @@ class TableEvent(msgspec.Struct, frozen=True):
     audience: Audience
     """The public, or the restricted stream alone."""
     subject: str | None
-    """The id of the round or the shoe that it is about."""
+    """The id of the round or the shoe that it is about; None where there is neither."""
     data: dict[str, Any]
     """Its data."""
     restricted_data: dict[str, Any] | None = None
     """The data of a public event on the restricted stream, where that differs."""
     revises: str | None = None
     """The round whose outcome it replaces. The commit adds the id of the event that told it."""
+    revokes: str | None = None
+    """The round whose outcome it takes back. The commit adds the id of the event that told it."""
 
 
 class WakeAt(msgspec.Struct, frozen=True):

@@ -14,9 +14,7 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
-from shoe_ctl.records import Audience
 from shoe_ctl.table import arguments
-from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.round import card_entry, outcome, pulls, reveal
 from shoe_ctl.table.round import deal as dealing
@@ -260,10 +258,9 @@ def _next_number(turn: Turn, known: set[int]) -> int:
 
 
 def _emit_entered(turn: Turn) -> None:
-    args, command = arguments.require_args(turn, EnteredRound), turn.command
-    said = {"round_id": turn.round.id, "player": args.player, "banker": args.banker}
-    who = {**turn.actor(), "consented_by": command.consented_by}
-    turn.emit_restricted("round.entered", {**said, "against_reading": args.against_reading, **who})
+    args = arguments.require_args(turn, EnteredRound)
+    entered = {"player": args.player, "banker": args.banker}
+    turn.emit_restricted("round.entered", {**entered, "against_reading": args.against_reading})
 
 
 CITES = ("result_disagrees", "entered")
@@ -381,13 +378,9 @@ def _emit_revised(turn: Turn, after: SettledRound) -> None:
     rule = turn.game.rule(*CITES)
     data = {**outcome.outcome_data(turn, after.round, after.shoe_id, after.method), "rule": rule}
     proof = {"first": after.round.first_input, "last": turn.now.inputs}
-    who = {**turn.actor(), "consented_by": turn.command.consented_by}
-    secret = {**data, **who, "proof": proof}
-    turn.effects.append(
-        TableEvent(
-            "round.revised", Audience.PUBLIC, after.round.id, data, secret, revises=after.round.id
-        )
-    )
+    round_id = after.round.id
+    secret = {**data, "proof": proof}
+    turn.emit("round.revised", data, restricted=secret, of_round=round_id, revises=round_id)
 
 
 def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None:
@@ -406,9 +399,9 @@ def _emit_wager_revised(
     turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine
 ) -> None:
     change = _player_gets(now) - _player_gets(was)
-    secret: dict[str, Any] = {"round_id": round_id, **line_data(now), "change": json_amount(change)}
+    secret: dict[str, Any] = {**line_data(now), "change": json_amount(change)}
     public = {name: value for name, value in secret.items() if name != "player"}
-    turn.effects.append(TableEvent("wager.revised", Audience.PUBLIC, round_id, public, secret))
+    turn.emit("wager.revised", public, restricted=secret, of_round=round_id)
 
 
 def _player_gets(line: SettlementLine) -> Fraction:

@@ -130,10 +130,14 @@ class LineResumed(Happened, frozen=True, kw_only=True, tag="line_resumed"):
 
 
 class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
-    """The table was started on an existing journal."""
+    """The table was started."""
 
     host_boot: str
     """The host's boot; it changes when the host restarts."""
+    profile: str
+    """The profile of the table's shoe."""
+    software: str
+    """The version of shoe-ctl that runs."""
     reopened: bool = False
     """True if the daemon kept running: the storage failed, and the journal was opened again."""
 

@@ -14,7 +14,7 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
-from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.effects import Answer, Instance, Instances
 from shoe_ctl.table.wagers.types import Scope, Wagers
 from shoe_ctl.texts.message import Message, message
 
@@ -486,6 +486,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     """The Players who answered."""
     decided: tuple[str, ...] = ()
     """Wagers that are won or lost already and stay."""
+    instance: Instance
+    """What its events name it by."""
 
 
 class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
@@ -493,6 +495,8 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     """Its number among all that the table ever raised, from 1."""
+    instance: Instance
+    """What its events name it by."""
     key: str
     """The key of its procedure."""
     step: str
@@ -518,6 +522,8 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
 
     resume_state: str
     """The state that the table left, in which play resumes."""
+    instance: Instance
+    """What its events name it by."""
     stack: tuple[OpenIrregularity, ...]
     """All that is open, the one raised last at the end."""
 
@@ -588,6 +594,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """How many rounds were opened; numbers their ids."""
     irregularities: int = 0
     """How many irregularities and pauses were raised; numbers them."""
+    instances: Instances = Instances()
+    """How many things opened that close again; numbers what their events name them by."""
     host_boot: str | None = None
     """The boot of the host that the daemon last started in."""
     shoe: Shoe | None = None
@@ -630,6 +638,11 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
         if arming is None or arming.withdrawn:
             return None
         return arming.number, arming.hand, arming.index
+
+    @property
+    def open_irregularities(self) -> tuple[OpenIrregularity, ...]:
+        """All that is open: what is pending beside the round, and what halts it."""
+        return self.pending_irregularities + (() if self.halt is None else self.halt.stack)
 
     @property
     def held(self) -> tuple[UnplacedCard, ...]:

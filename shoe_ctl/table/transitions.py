@@ -72,6 +72,7 @@ from shoe_ctl.table.shoe.card_set import (
 from shoe_ctl.table.shoe.ledger import detect_empty_shoe, note_status
 from shoe_ctl.table.shoe.link import lose_alignment
 from shoe_ctl.table.situations import LEFT_FOR_A_HALT, SITUATIONS, STATES, situation
+from shoe_ctl.table.start import announce_start
 from shoe_ctl.table.state import phase
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers.commands import apply_wager, measure_differential
@@ -222,9 +223,9 @@ reveal = does(reveal_face_up_cards, advance_round)
 # The link and the power.
 drop   = does(link.disconnect)
 DROP   = halts(link.disconnect, "link_lost")
-start  = does(link.note_restart)
-START  = halts(link.note_restart, halt_causes.halt_for_restart)
-POWER  = halts(link.note_restart, "host_power_lost")
+start  = does(announce_start, link.note_restart)
+START  = halts(announce_start, link.note_restart, halt_causes.halt_for_restart)
+POWER  = halts(announce_start, link.note_restart, "host_power_lost")
 # The set of cards.
 greet  = does(note_device)
 keep   = does(note_device, keep_pending_set)

@@ -20,8 +20,8 @@ from firmware_proto.events import CardDrawn, ShoeEvent
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.records import Audience
-from shoe_ctl.table.effects import Answer, Effect, TableEvent
-from shoe_ctl.table.inputs import Happened, Input, ShoeSaid, TableCommand
+from shoe_ctl.table.effects import Answer, Effect, Instance, Instances, TableEvent
+from shoe_ctl.table.inputs import Happened, Input, ShoeSaid, StorageRestored, TableCommand
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import (
     BEGUN_BY_A_CARD,
@@ -238,15 +238,18 @@ class Turn(TableView):
         assert isinstance(self.input, TableCommand)
         return self.input
 
-    def actor(self) -> dict[str, str | None]:
-        """Return who gave the command, from which position and why, for restricted events.
-
-        Empty where the input is not a command.
-        """
-        asked = self.input
+    def _actor(self) -> dict[str, str | None]:
+        """Return who gave the command that this input is, or that it brings; empty without one."""
+        asked = self.input.ruling if isinstance(self.input, StorageRestored) else self.input
         if not isinstance(asked, TableCommand):
             return {}
-        return {"person": asked.person, "position": asked.position, "why": asked.reason}
+        return {
+            "person": asked.person,
+            "position": asked.position,
+            "why": asked.reason,
+            "consented_by": asked.consented_by,
+            "command_id": asked.command_id,
+        }
 
     # Changes of the state.
 
@@ -272,40 +275,97 @@ class Turn(TableView):
 
     # Events and refusals.
 
-    @property
-    def subject(self) -> str | None:
-        """The id that events are about: the open round's, or else the shoe's."""
-        about = self.now.round or self.now.shoe
-        return None if about is None else about.id
-
-    def emit(
-        self, kind: str, data: dict[str, Any], *, restricted: dict[str, Any] | None = None
+    def emit(  # noqa: PLR0913 - all of it is what an event is
+        self,
+        kind: str,
+        data: dict[str, Any],
+        *,
+        restricted: dict[str, Any] | None = None,
+        instance: Instance | None = None,
+        of_round: str | None = None,
+        revises: str | None = None,
+        revokes: str | None = None,
     ) -> None:
-        """Emit a public event; ``restricted`` is the data of its restricted copy if different."""
-        self.effects.append(TableEvent(kind, PUBLIC, self.subject, data, restricted))
+        """Emit a public event. A round's events name the round.
 
-    def emit_restricted(self, kind: str, data: dict[str, Any]) -> None:
+        Args:
+            kind: The event's type.
+            data: Its data on the public stream.
+            restricted: Its data on the restricted stream, where that differs. Who gave the command
+                that brought it about is added.
+            instance: What opens or closes with it.
+            of_round: The id of the round that it is about, if that is not the open one.
+            revises: The round whose outcome it replaces.
+            revokes: The round whose outcome it takes back.
+        """
+        secret = data if restricted is None else restricted
+        if instance is not None:
+            assert instance.public is not None, f"{kind} of what the public does not see"
+            data = {"instance": instance.public, **data}
+            secret = {"instance": instance.restricted, **secret}
+        actor = self._actor()
+        shared = restricted is None and instance is None and not actor
+        subject, about = self._about(of_round)
+        self.effects.append(
+            TableEvent(
+                kind, PUBLIC, subject, about | data,
+                None if shared else about | secret | actor, revises, revokes,
+            )
+        )  # fmt: skip
+
+    def emit_restricted(
+        self, kind: str, data: dict[str, Any], *, instance: Instance | None = None
+    ) -> None:
         """Emit an event that only the restricted stream carries."""
-        self.effects.append(TableEvent(kind, RESTRICTED, self.subject, data))
+        subject, about = self._about(None)
+        opens = {} if instance is None else {"instance": instance.restricted}
+        told = about | opens | data | self._actor()
+        self.effects.append(TableEvent(kind, RESTRICTED, subject, told))
+
+    def _about(self, round_id: str | None) -> tuple[str | None, dict[str, Any]]:
+        """Return what an event is about, the round or else the shoe, and its data on the round."""
+        if round_id is None and self.now.round is not None:
+            round_id = self.now.round.id
+        if round_id is not None:
+            return round_id, {"round_id": round_id}
+        return None if self.now.shoe is None else self.now.shoe.id, {}
 
     def emit_irregularity(
-        self, kind: str, key: str, data: dict[str, Any], **restricted: object
+        self, kind: str, opened: OpenIrregularity, data: dict[str, Any], **restricted: object
     ) -> None:
         """Emit an event about an irregularity or pause; its procedure says what is public."""
-        procedure, secret = self.procedures[key], {"key": key, **data, **restricted}
+        procedure, secret = self.procedures[opened.key], {"key": opened.key, **data, **restricted}
+        instance = opened.instance
         if procedure.pause:
-            self.emit(procedure.events[kind], {}, restricted=restricted)
+            self.emit(procedure.events[kind], {}, restricted=restricted, instance=instance)
         elif procedure.inspection:
-            self.emit_restricted(kind, secret)
+            self.emit_restricted(kind, secret, instance=instance)
         else:
-            self.emit(kind, {"key": self.public_key(key), **data}, restricted=secret)
+            public = {"key": self.public_key(opened.key), **data}
+            self.emit(kind, public, restricted=secret, instance=instance)
+
+    def emit_ended_irregularity(self, key: str, seen: Message, how: str, rule: str | None) -> None:
+        """Emit an irregularity that the rules end at once: it halts nothing."""
+        instance = self.open_instance()
+        raised = {"key": key, "seen": seen.as_data(), "rule": rule}
+        self.emit("irregularity.raised", raised, instance=instance)
+        ended = {"key": key, "how": how, "rule": rule}
+        self.emit("irregularity.resolved", ended, instance=instance)
+
+    def open_instance(self, *, public: bool = True) -> Instance:
+        """Return the number of what opens now, on each stream; ``public``: if that one shows it."""
+        count = self.now.instances
+        opened = Instances(public=count.public + public, restricted=count.restricted + 1)
+        self.change(instances=opened)
+        return Instance(opened.public if public else None, opened.restricted)
 
     def refuse(self, error: Message, **needs: str) -> None:
         """Refuse the command of this input with the reason and what it would need."""
         asked = self.command
         self.refusal = Answer(command_id=asked.command_id, accepted=False, error=error, needs=needs)
-        data = {"command_id": asked.command_id, "command": asked.command}
-        self.emit_restricted("command.refused", {**data, "error": error.as_data()})
+        self.emit_restricted(
+            "command.refused", {"command": asked.command, "error": error.as_data()}
+        )
 
     def announce(
         self, kind: str, data: dict[str, Any], *, by: str, restricted: dict[str, Any] | None = None

@@ -44,7 +44,7 @@ def _note_refused(turn: Turn, refused: DeliveryParked) -> None:
         waiting=(*before.waiting, *([refused.record] if refused.record else []))[-MOST_WAITING:],
     )
     _store(turn, now)
-    _emit(turn, now, "delivery.parked", refused, why=refused.why)
+    _emit(turn, now, "delivery.parked", refused, reason=refused.why)
 
 
 def _note_delivered(turn: Turn, delivered: DeliveryTaken) -> None:

@@ -738,6 +738,11 @@ TEXTS: Mapping[str, str] = {
     "daemon_sink_away": "sink {sink} is away since {since} and is tried again: {why}",
     "daemon_sink_ended": "sink {sink} ended at {since} and is not tried before a restart: {why}",
     "daemon_no_such_table": "no table {table} is served here: there is {tables}",
+    "daemon_command_retained": "a retained command is not done: send it without retain",
+    "daemon_command_expired": "the command expired before its turn came: nothing of it was done",
+    "daemon_response_topic": (
+        "the response topic is not the user's own: use shoe/v1/TABLE/answers/USER, or one below it"
+    ),
     "daemon_not_in_position": "user {user} acts up to {own}, not as {position}",
     "daemon_no_loss": "this journal shows no loss; there is nothing to rule on",
     "daemon_loss_without_reason": "a reason is missing: say why the lost part cannot be put back",

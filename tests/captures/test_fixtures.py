@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.capture import SHOE, Chunk, Entry, header_line, line
 from shoe_ctl.cli.capture_files import CAPTURE, EVENTS, Captured
 from shoe_ctl.cli.decode import events_of_capture
+from shoe_testing.examples import examples
 
 CAPTURES = sorted(Path(__file__).parent.glob(f"*{CAPTURE}"))
 EACH = pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
@@ -34,7 +35,7 @@ def test_a_capture_holds_the_events_that_it_held(path: Path) -> None:
 
 
 @EACH
-@settings(max_examples=20)
+@examples(20)
 @given(data=st.data())
 def test_however_its_bytes_were_read_they_hold_the_same_events(
     path: Path, data: st.DataObject

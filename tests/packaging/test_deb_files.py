@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 
 from shoe_ctl.config.schema import load
+from shoe_testing.markdown import dead_links
 from shoe_testing.paths import ROOT
 
 FOLDER = ROOT / "debian"
@@ -64,8 +65,39 @@ def test_the_scripts_of_the_package_agree_with_the_unit_and_the_users(builder: M
 
 def test_the_unit_names_a_page_that_is_installed(builder: ModuleType) -> None:
     (page,) = re.findall(r"(?m)^Documentation=file:(\S+)$", UNIT)
-    assert (ROOT / Path(page).relative_to(f"/{builder.DOC}")).is_file()
-    assert f"sudo cp -r docs README.md CHANGELOG.md /{builder.DOC}/\n" in PAGES["install"]
+    assert Path(page).relative_to(f"/{builder.DOC}") in builder.documents(ROOT)
+
+
+def dead_links_below(folder: Path) -> list[tuple[str, str]]:
+    pages = sorted(folder.rglob("*.md"))
+    assert len(pages) > 50
+    return [(str(page.relative_to(folder)), link) for page in pages for link in dead_links(page)]
+
+
+def test_every_link_of_the_installed_pages_leads_somewhere(
+    builder: ModuleType, tmp_path: Path
+) -> None:
+    # What links lead to among the modules is there as it is in the project.
+    site_packages = tmp_path / builder.SITE_PACKAGES
+    site_packages.mkdir(parents=True)
+    (site_packages / "simulators").symlink_to(ROOT / "simulators")
+    builder.stage_pages(ROOT, tmp_path)
+    for source, target in builder.INSTALLED.items():
+        builder.copy(ROOT / source, tmp_path / target)
+    link = tmp_path / builder.DOC / builder.SCENARIOS
+    aim = link.readlink()
+    link.unlink()
+    link.symlink_to(tmp_path / aim.relative_to("/"))
+    assert any(link.glob("*.toml"))
+    assert dead_links_below(tmp_path / builder.DOC) == []
+
+
+def test_every_link_of_pages_that_were_copied_by_hand_leads_somewhere(
+    builder: ModuleType, tmp_path: Path
+) -> None:
+    (command,) = re.findall(rf"(?m)^sudo (cp -r --parents .*) /{builder.DOC}/$", PAGES["install"])
+    subprocess.run(["sh", "-c", f'{command} "$0"', tmp_path], cwd=ROOT, check=True)
+    assert dead_links_below(tmp_path) == []
 
 
 def test_the_example_configuration_can_be_served_by_the_unit(

@@ -33,7 +33,7 @@ def test_every_command_has_a_page(made: Path) -> None:
     assert names == {
         "shoectl.1", *(f"shoectl-{name}.1" for name in COMMANDS),
         *(f"shoectl-table-{name}.1" for name in PAGES),
-        "shoe-sim.1", "shoe-sim-serve.1", "shoe-sim-play.1",
+        "shoectl-config-check.1", "shoe-sim.1", "shoe-sim-serve.1", "shoe-sim-play.1",
     }  # fmt: skip
 
 

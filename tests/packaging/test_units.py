@@ -64,10 +64,13 @@ def test_systemd_would_find_a_fault(unit: Path) -> None:
     assert "notifies" in run(tool("systemd-analyze"), "verify", str(unit)).stderr
 
 
-def test_with_the_network_of_a_device_server_it_is_still_valid(unit: Path) -> None:
+@pytest.mark.parametrize("opened_to", ["broker.conf", "device-server.conf"])
+def test_with_the_network_of_a_broker_or_a_device_server_it_is_still_valid(
+    unit: Path, opened_to: str
+) -> None:
     more = unit.parent / "shoectl@.service.d"
     more.mkdir()
-    shutil.copy(FOLDER / "device-server.conf", more)
+    shutil.copy(FOLDER / opened_to, more)
     done = run(tool("systemd-analyze"), "verify", str(unit))
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 

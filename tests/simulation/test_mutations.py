@@ -80,8 +80,8 @@ def events_are_acknowledged_as_they_are_heard(patch: pytest.MonkeyPatch) -> None
 def tables_are_not_told_of_an_outage(patch: pytest.MonkeyPatch) -> None:
     honest = TableRunner.start
 
-    async def start(self: TableRunner, host_boot: str, *_: object) -> None:
-        await honest(self, host_boot)
+    async def start(self: TableRunner, host_boot: str, profile: str, *_: object) -> None:
+        await honest(self, host_boot, profile)
 
     patch.setattr(TableRunner, "start", start)
 

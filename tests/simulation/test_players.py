@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -52,6 +53,13 @@ def heard_in(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> tuple[Run, list[Hea
     return result, heard
 
 
+@functools.cache
+def heard_undisturbed(game: str) -> list[Heard]:
+    """What is told where nothing goes wrong; it is run once for all tests."""
+    with pytest.MonkeyPatch.context() as patched:
+        return heard_in(handed(game), patched)[1]
+
+
 def struck_at(plan: Plan, heard: list[Heard], kind: str, fault: str) -> Plan:
     """The same plan up to the first event of this kind, when this goes wrong."""
     at_s = next(each.at_s for each in heard if each.kind == kind)
@@ -66,7 +74,7 @@ def raised(heard: list[Heard]) -> list[tuple[str, str | None]]:
 def test_a_hand_that_is_held_when_power_is_lost_with_nothing_decided_is_taken_back(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, undisturbed = heard_in(handed(game), monkeypatch)
+    undisturbed = heard_undisturbed(game)
     plan = struck_at(handed(game), undisturbed, "cards.passed", "shoe_reboots")
     _, heard = heard_in(plan, monkeypatch)
     assert raised(heard)[0] == ("power_failure", "take_back")
@@ -79,7 +87,7 @@ def test_a_hand_that_is_held_when_power_is_lost_with_nothing_decided_is_taken_ba
 def test_power_lost_before_the_first_card_opens_the_rules_window(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, undisturbed = heard_in(handed(game), monkeypatch)
+    undisturbed = heard_undisturbed(game)
     plan = struck_at(handed(game), undisturbed, "round.bets_closed", "shoe_reboots")
     _, heard = heard_in(plan, monkeypatch)
     assert raised(heard)[0] == ("power_failure", "power")

@@ -288,7 +288,7 @@ def _compare_with_decks(turn: Turn, codes: list[str], short: list[str]) -> str:
 
 def _emit_comparison(turn: Turn, step: str, codes: list[str], **results: str | None) -> None:
     data = {"key": CARD_TAKEN_KEY, "step": step, "cards": codes}
-    turn.emit_restricted("irregularity.step", {**data, **results})
+    turn.emit_restricted("irregularity.step", {**data, **results}, instance=turn.current.instance)
 
 
 def replace_taken_cards(turn: Turn) -> None:
@@ -301,7 +301,7 @@ def replace_taken_cards(turn: Turn) -> None:
         else:
             card_ledger.recount_card(turn, dealt.card, face)
         dealing.set_card(turn, (dealt.hand, dealt.index), face, entered=True)
-        data = {"round_id": turn.round.id, "hand": dealt.hand, "index": dealt.index}
+        data = {"hand": dealt.hand, "index": dealt.index}
         rule = turn.game.rule(CARD_TAKEN_KEY, "replaced")
         turn.emit("cards.replaced", {**data, "rule": rule})
         card_entry.emit_card_entered(turn, dealt.hand, dealt.index, face)

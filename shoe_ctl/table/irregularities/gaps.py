@@ -189,7 +189,7 @@ def recount_cards(turn: Turn) -> None:
     counts = card_ledger.public_counts(turn)
     card_ledger.adopt_shoe_count(turn)
     data = {"key": turn.current.key, "step": "recounted", **counts}
-    turn.emit("irregularity.step", data, restricted={**data, **turn.actor()})
+    turn.emit("irregularity.step", data, instance=turn.current.instance)
     update_data(turn, entered=True)
 
 

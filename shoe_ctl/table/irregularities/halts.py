@@ -149,7 +149,7 @@ def hold_card(turn: Turn) -> None:
         turn.set_link(aligned=True)
         # Restricted: it follows from a card that nobody may have seen which card is the first.
         data = {"key": turn.current.key, "step": "aligned_again"}
-        turn.emit_restricted("irregularity.step", data)
+        turn.emit_restricted("irregularity.step", data, instance=turn.current.instance)
     before = turn.now.shoe
     card_ledger.count_unplaced(turn)
     after = turn.now.shoe
@@ -163,8 +163,8 @@ def align(turn: Turn) -> None:
     """Treat the shoe as aligned: a person says that it stands where the table does."""
     turn.set_link(aligned=True)
     if turn.now.halt is not None:
-        data, who = {"step": "aligned_by_person"}, turn.command.person
-        turn.emit_irregularity("irregularity.step", turn.current.key, data, person=who)
+        data = {"step": "aligned_by_person"}
+        turn.emit_irregularity("irregularity.step", turn.current, data)
 
 
 # The shoe's errors and its body: conditions

@@ -330,7 +330,7 @@ def _dealer_exposes(turn: Turn) -> None:
 
 def _dealer_draws(turn: Turn) -> None:
     rule = turn.game.rule("holder_absent", "ruled")
-    shoe_holder.return_to_dealer(turn, rule, because="absent", **turn.actor())
+    shoe_holder.return_to_dealer(turn, rule, because="absent")
 
 
 # Procedure

@@ -152,7 +152,7 @@ def require_new_cards(key: str) -> Action:
 def emit_cards_moved(turn: Turn, step: str, places: list[str]) -> None:
     """Emit which places cards were moved to or from, never which cards."""
     data = {"key": turn.current.key, "step": step, "moved": places}
-    turn.emit("irregularity.step", data, restricted={**data, **turn.actor()})
+    turn.emit("irregularity.step", data, instance=turn.current.instance)
 
 
 # Choices

@@ -39,12 +39,7 @@ def open_step(turn: Turn) -> Step:
 
 def is_open(turn: Turn, key: str, subject: str | None = None) -> bool:
     """Return True if this irregularity is open for this subject."""
-    return any((o.key, o.subject) == (key, subject) for o in all_open(turn.now))
-
-
-def all_open(now: TableState) -> tuple[OpenIrregularity, ...]:
-    """Return all that is open: what is pending beside the round, and what halts it."""
-    return now.pending_irregularities + (() if now.halt is None else now.halt.stack)
+    return any((o.key, o.subject) == (key, subject) for o in turn.now.open_irregularities)
 
 
 def is_paused(view: TableView) -> bool:
@@ -161,8 +156,8 @@ def go_to(turn: Turn, step: str, **restricted: object) -> None:
 
 def emit_open_step(turn: Turn, **restricted: object) -> None:
     """Emit the step to be decided now, with its choices."""
-    details = {**command_details(turn, "decide"), **restricted}
-    turn.emit_irregularity("irregularity.step", turn.current.key, describe_step(turn), **details)
+    details = {**command_arguments(turn, "decide"), **restricted}
+    turn.emit_irregularity("irregularity.step", turn.current, describe_step(turn), **details)
 
 
 # Pending irregularities and questions, beside the stack
@@ -198,7 +193,7 @@ def resolve_pending(turn: Turn, pending: OpenIrregularity, end: End, **restricte
     """End a pending irregularity or a question; it never halted the table."""
     _remove_pending(turn, pending)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
-    turn.emit_irregularity("irregularity.resolved", pending.key, data, **restricted)
+    turn.emit_irregularity("irregularity.resolved", pending, data, **restricted)
     for action in end.actions:
         action(turn)
 
@@ -206,7 +201,7 @@ def resolve_pending(turn: Turn, pending: OpenIrregularity, end: End, **restricte
 def void_pending(turn: Turn, data: dict[str, Any]) -> None:
     """End all that is pending with the round, as ``data`` says."""
     for opened in turn.now.pending_irregularities:
-        turn.emit_irregularity("irregularity.resolved", opened.key, data)
+        turn.emit_irregularity("irregularity.resolved", opened, data)
     turn.change(pending_irregularities=())
     unplaced.drop_roles(turn, "early")
 
@@ -215,7 +210,7 @@ def resolve_returned_card(turn: Turn, pending: OpenIrregularity, rule: str | Non
     """End what was pending for a card that is no longer on the table."""
     _remove_pending(turn, pending)
     data = {"how": "taken_back", "rule": rule}
-    turn.emit_irregularity("irregularity.resolved", pending.key, data)
+    turn.emit_irregularity("irregularity.resolved", pending, data)
 
 
 def raise_question(turn: Turn, cause: Cause) -> None:
@@ -228,13 +223,13 @@ def raise_question(turn: Turn, cause: Cause) -> None:
         "prompt": step_of(turn, opened).prompt.as_data(),
         "choices": describe_choices(turn, opened),
     }
-    turn.emit_irregularity("irregularity.step", opened.key, data)
+    turn.emit_irregularity("irregularity.step", opened, data)
 
 
 def answer_question(turn: Turn, pending: OpenIrregularity, how: str) -> None:
     """End a question: what happened next answers it."""
     _remove_pending(turn, pending)
-    turn.emit_irregularity("irregularity.step", pending.key, {"step": pending.step, "how": how})
+    turn.emit_irregularity("irregularity.step", pending, {"step": pending.step, "how": how})
 
 
 def _remove_pending(turn: Turn, pending: OpenIrregularity) -> None:
@@ -257,9 +252,9 @@ def close(turn: Turn, end: End) -> None:
     ending = tuple(opened for opened in halt.stack if opened not in left)
     data = {"how": end.how, "rule": turn.game.rule(*end.cites)}
     kept = unplaced.held_since(turn.now, ending[0])
-    details = {"cards_kept": len(kept), **command_details(turn, "decide")}
+    details = {"cards_kept": len(kept), **command_arguments(turn, "decide")}
     for opened in reversed(ending):
-        turn.emit_irregularity("irregularity.resolved", opened.key, data, **details)
+        turn.emit_irregularity("irregularity.resolved", opened, data, **details)
     if end.resumes_in == VOID or end.clears_cards:
         void_pending(turn, data)
     for action in end.actions:
@@ -290,10 +285,11 @@ def close_all(turn: Turn, how: str) -> None:
         ends = turn.game.irregularities.get(opened.key, {})
         cites = (opened.key, "entered") if "entered" in ends else ("other", "ruled")
         data = {"how": how, "rule": turn.game.rule(*cites)}
-        turn.emit_irregularity("irregularity.resolved", opened.key, data)
+        turn.emit_irregularity("irregularity.resolved", opened, data)
+    instance = turn.halt.instance
     turn.change(halt=None, pending_irregularities=())
     unplaced.drop_roles(turn, "held", "early", "pending", "outside_game")
-    turn.emit("table.resumed", {})
+    turn.emit("table.resumed", {}, instance=instance)
 
 
 def _resume(turn: Turn, halt: Halt) -> None:
@@ -305,7 +301,7 @@ def _resume(turn: Turn, halt: Halt) -> None:
     turn.resumes_in = halt.resume_state
     turn.change(halt=None)
     unplaced.drop_roles(turn, "held", "outside_game")
-    turn.emit("table.resumed", {})
+    turn.emit("table.resumed", {}, instance=halt.instance)
 
 
 # Pauses
@@ -314,9 +310,10 @@ def _resume(turn: Turn, halt: Halt) -> None:
 def pause(turn: Turn, cause: Cause) -> None:
     """Pause the table: halt it without an irregularity, on top of what halts it already."""
     halted = turn.now.halt is not None
-    _push(turn, _open_irregularity(turn, cause))
-    details = {**cause.data, **command_details(turn, "pause")}
-    turn.emit_irregularity("irregularity.step", cause.key, {}, **details)
+    opened = _open_irregularity(turn, cause)
+    _push(turn, opened)
+    details = {**cause.data, **command_arguments(turn, "pause")}
+    turn.emit_irregularity("irregularity.step", opened, {}, **details)
     if not halted:
         _emit_halted(turn, cause.key)
 
@@ -324,8 +321,8 @@ def pause(turn: Turn, cause: Cause) -> None:
 def end_pause(turn: Turn) -> None:
     """End the pause on top."""
     halt = turn.halt
-    details = {**halt.current.data, **command_details(turn, "resume")}
-    turn.emit_irregularity("irregularity.resolved", halt.current.key, {}, **details)
+    details = {**halt.current.data, **command_arguments(turn, "resume")}
+    turn.emit_irregularity("irregularity.resolved", halt.current, {}, **details)
     _resume(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
@@ -355,6 +352,7 @@ def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:
     assert step in (None, first, *procedure.begins), cause
     return OpenIrregularity(
         number=_next_number(turn),
+        instance=turn.open_instance(public=not procedure.inspection),
         key=cause.key,
         subject=cause.subject,
         step=step or first,
@@ -373,7 +371,7 @@ def _next_number(turn: Turn) -> int:
 
 def _push(turn: Turn, opened: OpenIrregularity) -> None:
     """Put the irregularity on top of the stack; without a stack, halt the table."""
-    halt = turn.now.halt or Halt(resume_state=turn.source, stack=())
+    halt = turn.now.halt or Halt(resume_state=turn.source, stack=(), instance=turn.open_instance())
     covers = bool(halt.stack) and halt.current.key in turn.procedures[opened.key].covers
     on_top = msgspec.structs.replace(opened, includes_below=covers)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
@@ -387,27 +385,26 @@ def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, An
         **turn.procedures[opened.key].facts(turn),
         **step_fields,
     }
-    secret = {"seen": opened.seen.as_data(), **command_details(turn, "declare")}
+    secret = {"seen": opened.seen.as_data(), **command_arguments(turn, "declare")}
     if opened.subject is not None:
         secret["subject"] = opened.subject
-    turn.emit_irregularity("irregularity.raised", opened.key, data, **secret)
+    turn.emit_irregularity("irregularity.raised", opened, data, **secret)
 
 
 def _emit_halted(turn: Turn, key: str) -> None:
     """Emit that the table is halted, in public without a key that would say too much."""
-    turn.emit("table.halted", {"reason": turn.public_key(key)}, restricted={"reason": key})
+    reason, instance = {"reason": turn.public_key(key)}, turn.halt.instance
+    turn.emit("table.halted", reason, restricted={"reason": key}, instance=instance)
 
 
-def command_details(turn: Turn, command: str) -> dict[str, Any]:
-    """Return who gave this command, with which arguments and why.
+def command_arguments(turn: Turn, command: str) -> dict[str, Any]:
+    """Return the arguments of this command, for the event that it brings about.
 
-    Empty where the shoe or the link brought the input, or where it is another command.
+    Empty where it had none, where the shoe or the link brought the input, or where it is another
+    command.
     """
-    given_command = turn.input
-    if not isinstance(given_command, TableCommand) or given_command.command != command:
+    asked = turn.input
+    if not isinstance(asked, TableCommand) or asked.command != command:
         return {}
-    details: dict[str, Any] = dict(turn.actor())
-    if given_command.consented_by is not None:
-        details["consented_by"] = given_command.consented_by
-    given = {name: value for name, value in given_command.args.items() if name != "key"}
-    return {**details, "said": given} if given else details
+    given = {name: value for name, value in asked.args.items() if name != "key"}
+    return {"said": given} if given else {}

@@ -141,6 +141,7 @@ def open_window(turn: Turn, key: str | None) -> None:
         rule=of_game.rule,
         per_player=entitlement.has_wager_feed(turn.now.wagers),
         decided=tuple(decided_wagers(turn)) if scope == "remaining" else (),
+        instance=turn.open_instance(),
     )
     update_current(turn, window=window)
 
@@ -200,10 +201,10 @@ def _record_answer(turn: Turn, player: str, seats: tuple[int, ...], answer: str)
     answered = msgspec.structs.replace(window, answered=(*window.answered, player))
     update_current(turn, window=answered)
     data = {
-        "round_id": turn.round.id, "rule": window.rule, "whose": "player", "seats": list(seats),
-        "answer": answer,
+        "rule": window.rule, "whose": "player", "seats": list(seats), "answer": answer,
     }  # fmt: skip
-    turn.emit("withdrawal.closed", data, restricted={**data, "players": [player], **turn.actor()})
+    secret = {**data, "players": [player]}
+    turn.emit("withdrawal.closed", data, restricted=secret, instance=window.instance)
 
 
 def emit_window_opened(turn: Turn, window: Window) -> None:
@@ -224,7 +225,6 @@ def emit_window_closed(turn: Turn, opened: OpenIrregularity, answer: str = "void
 def _emit_window(turn: Turn, kind: str, window: Window, more: dict[str, Any]) -> None:
     """Emit an event about the window as a whole."""
     data: dict[str, Any] = {
-        "round_id": turn.round.id,
         "rule": window.rule,
         "whose": "players" if window.per_player else "table",
         "seats": _open_seats(turn, window),
@@ -232,7 +232,8 @@ def _emit_window(turn: Turn, kind: str, window: Window, more: dict[str, Any]) ->
     }
     unanswered = dict.fromkeys(held.player for held in _unanswered_wagers(turn, window))
     players = list(unanswered) if window.per_player else None
-    turn.emit(kind, data, restricted={**data, "players": players, **turn.actor()})
+    secret = {**data, "players": players}
+    turn.emit(kind, data, restricted=secret, instance=window.instance)
 
 
 # The wagers, and who answers for them

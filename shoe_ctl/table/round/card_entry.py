@@ -154,15 +154,6 @@ def correct_revealed_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
 
 
 def emit_card_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:
-    """Emit to the restricted stream which card people entered, and who they are."""
-    command = turn.command
-    data = {
-        "hand": hand,
-        "index": index,
-        "card": None if face is None else face.code,
-        "person": command.person,
-        "position": command.position,
-        "consented_by": command.consented_by,
-        "why": command.reason,
-    }
+    """Emit to the restricted stream which card people entered."""
+    data = {"hand": hand, "index": index, "card": None if face is None else face.code}
     turn.emit_restricted("round.card_entered", data)

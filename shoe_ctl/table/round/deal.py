@@ -33,14 +33,13 @@ def open_round(turn: Turn) -> None:
         id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs, drawn_before=turn.shoe.drawn
     )
     turn.change(rounds=number, round=opened)
-    data = {"round_id": opened.id, "shoe_id": turn.shoe.id}
-    turn.announce("round.opened", data, by="place_your_bets")
+    turn.announce("round.opened", {"shoe_id": turn.shoe.id}, by="place_your_bets")
     wager_commands.open_bets(turn)
 
 
 def close_bets(turn: Turn) -> None:
     """Close the bets (*no more bets*, 3.2)."""
-    turn.announce("round.bets_closed", {"round_id": turn.round.id}, by="no_more_bets")
+    turn.announce("round.bets_closed", {}, by="no_more_bets")
     wager_commands.close_bets(turn)
 
 
@@ -182,9 +181,4 @@ def detect_held_face_up(turn: Turn) -> None:
 
 def _emit_played_face_down(turn: Turn) -> None:
     rule = turn.game.rule(FACE_UP_KEY, "played_as_face_down")
-    turn.emit(
-        "irregularity.raised", {"key": FACE_UP_KEY, "seen": SEEN_IN_SHOE.as_data(), "rule": rule}
-    )
-    turn.emit(
-        "irregularity.resolved", {"key": FACE_UP_KEY, "how": "played_as_face_down", "rule": rule}
-    )
+    turn.emit_ended_irregularity(FACE_UP_KEY, SEEN_IN_SHOE, "played_as_face_down", rule)

@@ -108,10 +108,9 @@ def note_reported_slot(turn: Turn) -> None:
     event, moved = turn.event(Redesignated), _relocated_card(turn)
     assert moved is not None
     unplaced.change_card(turn, moved, named_slot=(event.hand, event.index))
-    place = {"hand": event.hand, "index": event.index}
-    turn.emit_restricted(
-        "irregularity.step", {"key": "overdraw", "step": "placed_by_shoe", **place}
-    )
+    of = (o.instance for o in turn.now.open_irregularities if o.subject == moved.subject)
+    data = {"step": "placed_by_shoe", "hand": event.hand, "index": event.index}
+    turn.emit_restricted("irregularity.step", {"key": "overdraw", **data}, instance=next(of, None))
 
 
 def _relocated_card(turn: Turn) -> UnplacedCard | None:

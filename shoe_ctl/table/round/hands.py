@@ -302,8 +302,8 @@ def refuse_cards(turn: Turn) -> None:
         assert entitled is not None
         refuser = entitled.player
     _set_custody(turn, hand, HandCustody(refused=(*held.refused, refuser)))
-    data = {"round_id": turn.round.id, "hand": hand, "seat": refuser.seat}
-    turn.emit("cards.refused", data, restricted={**data, "player": refuser.id, **turn.actor()})
+    data = {"hand": hand, "seat": refuser.seat}
+    turn.emit("cards.refused", data, restricted={**data, "player": refuser.id})
 
 
 def name_holder(turn: Turn) -> None:
@@ -326,8 +326,8 @@ def allow_squeeze(turn: Turn) -> None:
 def retrieve_hand(turn: Turn, hand: str, taker: Player, rule: str | None) -> None:
     """Take the hand back from a Player who should not have it, or no longer (5.7)."""
     _set_custody(turn, hand, HandCustody(refused=turn.round.hands.of(hand).refused))
-    data = {"round_id": turn.round.id, "hand": hand, "seat": taker.seat, "rule": rule}
-    secret = {"player": taker.id, **turn.actor()}
+    data = {"hand": hand, "seat": taker.seat, "rule": rule}
+    secret = {"player": taker.id}
     turn.emit("cards.retrieved", data, restricted={**data, **secret})
 
 
@@ -372,8 +372,8 @@ def set_first_hand(turn: Turn) -> None:
     """Record which hand the dealer wants revealed first."""
     hand = require_args(turn, HandName).hand
     _set_first(turn, hand)
-    data = {"round_id": turn.round.id, "hand": hand, "rule": _clause(turn, "reveal_order")}
-    turn.emit("round.first_hand", data, restricted={**data, **turn.actor()})
+    data = {"hand": hand, "rule": _clause(turn, "reveal_order")}
+    turn.emit("round.first_hand", data)
 
 
 def note_exposure(turn: Turn, hand: str) -> dict[str, str | None]:
@@ -403,13 +403,12 @@ def _give_hand(
     """Make the Player the holder of the hand, and emit cards.passed."""
     _set_custody(turn, hand, HandCustody(holder=taker, refused=turn.round.hands.of(hand).refused))
     data = {
-        "round_id": turn.round.id,
         "hand": hand,
         "seat": taker.seat,
         "through_dealer": through_dealer,
         "rule": rule,
     }
-    secret = {"player": taker.id, "designee": taker.designee, **turn.actor()}
+    secret = {"player": taker.id, "designee": taker.designee}
     turn.emit("cards.passed", data, restricted={**data, **secret})
 
 

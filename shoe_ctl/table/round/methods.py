@@ -90,4 +90,4 @@ def change_method(turn: Turn) -> None:
     data = {"from": former, "to": method, "rule": rule}
     shoe_holder.end_method_c(turn, turn.game.clause("device_control"))
     turn.change(method=method)
-    turn.emit("method.changed", data, restricted={**data, **turn.actor()})
+    turn.emit("method.changed", data)

@@ -102,7 +102,6 @@ def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) ->
     return {
         "table": turn.settings.table,
         "shoe_id": shoe_id,
-        "round_id": played.id,
         "game": turn.game.id,
         "game_sha256": turn.game.sha256,
         "method": method,
@@ -152,7 +151,7 @@ def end_round(turn: Turn) -> None:
             shoe_holder.lose_control(turn)
     else:
         wager_commands.settle_none(turn)
-    turn.announce("round.settled", {"round_id": turn.round.id}, by="settle")
+    turn.announce("round.settled", {}, by="settle")
     close_round(turn)
 
 

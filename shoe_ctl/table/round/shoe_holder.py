@@ -116,14 +116,14 @@ def offer_shoe(turn: Turn) -> None:
     taker = find_player(turn, require_args(turn, NamedPlayer))
     turn.change(control=msgspec.structs.replace(turn.now.control, holder=taker))
     data = {"holder": "player", "seat": taker.seat, "rule": _clause(turn, "player_draws")}
-    secret = {"player": taker.id, **turn.actor()}
+    secret = {"player": taker.id}
     turn.emit("shoe.holder_changed", data, restricted={**data, **secret})
 
 
 def relinquish_shoe(turn: Turn) -> None:
     """Return the shoe to the dealer as staff say: given back, or a wager lost."""
     ended = require_args(turn, ControlEnd).because
-    return_to_dealer(turn, _clause(turn, ended), because=ended, **turn.actor())
+    return_to_dealer(turn, _clause(turn, ended), because=ended)
 
 
 def lose_control(turn: Turn) -> None:
@@ -152,7 +152,7 @@ def allow_without_wager(turn: Turn) -> None:
     leaves = (*control.leaves, allowed)
     turn.change(control=msgspec.structs.replace(control, leaves=leaves))
     data = {"seat": allowed.seat, "rule": _clause(turn, "without_wager")}
-    turn.emit("shoe.draw_allowed", data, restricted={**data, "player": allowed.id, **turn.actor()})
+    turn.emit("shoe.draw_allowed", data, restricted={**data, "player": allowed.id})
 
 
 def declare_out_of_view(turn: Turn) -> None:
@@ -161,7 +161,7 @@ def declare_out_of_view(turn: Turn) -> None:
     assert holder is not None
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
     seen = message("seen_out_of_view").as_data()
-    more = {"player": holder.id, "seen": seen, **turn.actor()}
+    more = {"player": holder.id, "seen": seen}
     turn.emit("method.breached", data, restricted={**data, **more})
 
 

@@ -168,7 +168,7 @@ def on_reply(turn: Turn) -> None:
     if why == arming.refused:
         return
     turn.change(arming=msgspec.structs.replace(arming, refused=why))
-    data = {"number": arming.number, "hand": arming.hand, "index": arming.index, "why": why}
+    data = {"number": arming.number, "hand": arming.hand, "index": arming.index, "reason": why}
     turn.emit("shoe.arm_refused", {**data, "counted": turn.shoe.drawn})
 
 

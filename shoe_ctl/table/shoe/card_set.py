@@ -222,8 +222,7 @@ def refuse_set(turn: Turn) -> None:
     set_aside_opening_cards(turn)
     turn.change(shoe=None, pending_set=None)
     seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
-    turn.emit("irregularity.raised", {"key": "other", "seen": seen.as_data(), "rule": None})
-    turn.emit("irregularity.resolved", {"key": "other", "how": "set_refused", "rule": None})
+    turn.emit_ended_irregularity("other", seen, "set_refused", None)
 
 
 def remove_shoe(turn: Turn) -> None:
@@ -236,8 +235,9 @@ def set_aside_opening_cards(turn: Turn) -> None:
     """Drop a card that was to open the next round: no round is dealt from these cards any more."""
     if turn.now.opening:
         unplaced.drop_roles(turn, "opening")
-        data = {"step": "set_aside_no_further_round"}
-        turn.emit_irregularity("irregularity.step", "overdraw", data)
+        secret = {"key": "overdraw", "step": "set_aside_no_further_round"}
+        data = {**secret, "key": turn.public_key("overdraw")}
+        turn.emit("irregularity.step", data, restricted=secret)
 
 
 # The shoe-opening record (2.1).
@@ -271,7 +271,7 @@ def record_opening(turn: Turn) -> None:
         "same_backs": args.same_backs,
         "rule": turn.game.clause("decks"),
     }
-    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn, **turn.actor()}
+    secret = {"device_id": turn.now.link.device_id, "drawn": shoe.drawn}
     turn.emit("shoe.opened", data, restricted={**data, **secret})
 
 
@@ -294,9 +294,7 @@ def note_cutting_card(turn: Turn) -> None:
     first = not dealt and not turn.now.opening
     seen = message("seen_cutting_card_first") if first else message("seen_cutting_card_in_round")
     rule = turn.game.rule("cutting_card", "completed")
-    turn.emit("irregularity.raised", {"key": "cutting_card", "seen": seen.as_data(), "rule": rule})
-    how = {"how": "removed", "rule": rule}
-    turn.emit("irregularity.resolved", {"key": "cutting_card", **how})
+    turn.emit_ended_irregularity("cutting_card", seen, "removed", rule)
 
 
 def is_change_due(turn: Turn) -> bool:
@@ -349,7 +347,7 @@ def count_remainder(turn: Turn) -> None:
     """Record the count of what is left; halt the table if it disagrees with the ledger."""
     found, agrees = _compare_with_ledger(turn), not count_causes(turn)
     data = {"shoe_id": turn.shoe.id, "left": found["left"], "agrees": agrees}
-    turn.emit("shoe.counted", data, restricted={**data, **found, **turn.actor()})
+    turn.emit("shoe.counted", data, restricted={**data, **found})
     if not agrees:
         turn.fire("count_disagrees")
 

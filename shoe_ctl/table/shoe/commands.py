@@ -94,7 +94,7 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
         device_id=link.device_id if link.replay else None,
     )
     _change_outbox(turn, count=outbox.count + 1, waiting=(*outbox.waiting, pending))
-    _emit(turn, "shoe.told", pending, {}, **_identity(pending), **turn.actor())
+    _emit(turn, "shoe.told", pending, {}, **_identity(pending))
     if is_identified(turn.now):
         _send(turn, pending)
     return number

@@ -14,7 +14,7 @@ import msgspec
 from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.table import arguments
 from shoe_ctl.table.arguments import Name, NoArgs, explain_bad_args
-from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.effects import Answer, Instance
 from shoe_ctl.table.shoe import link
 from shoe_ctl.table.turn import Objection, Turn
 from shoe_ctl.table.wagers import differential
@@ -52,7 +52,6 @@ _TRIED = {
 def emit_accepted(turn: Turn, entry: LedgerEntry) -> None:
     """Emit a request that the ledger took."""
     data = {
-        "round_id": turn.round.id,
         "number": entry.wager_number,
         "act": entry.act,
         "seat": entry.seat,
@@ -62,10 +61,7 @@ def emit_accepted(turn: Turn, entry: LedgerEntry) -> None:
     }
     secret = {
         "player": entry.player,
-        "person": entry.person,
-        "position": entry.position,
         "on_behalf": entry.on_behalf,
-        "why": entry.reason,
         "rule": entry.rule,
     }
     turn.emit("wager.accepted", data, restricted={**data, **secret})
@@ -89,20 +85,17 @@ def refuse_with_rule(turn: Turn, refused: Refused) -> None:
         if value is None or isinstance(value, str | int)
     }
     data = {
-        "command_id": command.command_id,
         "command": command.command,
-        "round_id": None if turn.now.round is None else turn.now.round.id,
         "asked": asked,
         "error": refused.why.as_data(),
         "rule": refused.rule,
-        "person": command.person,
-        "position": command.position,
     }
     turn.emit_restricted("wager.refused", data)
     if (key := refused.irregularity) is not None:
         of = {name: asked[name] for name in ("seat", "wager")}
-        emit_raised(turn, key, _TRIED[key], of, asked=asked, command_id=command.command_id)
-        emit_resolved(turn, key, "refused", refused.rule, of)
+        instance = turn.open_instance()
+        emit_raised(turn, key, instance, _TRIED[key], of, asked=asked)
+        emit_resolved(turn, key, instance, "refused", refused.rule, of)
 
 
 def needs_of(refused: Refused) -> dict[str, str]:
@@ -114,14 +107,15 @@ def emit_settled(turn: Turn, before: Wagers, lines: tuple[SettlementLine, ...]) 
     """Emit how every wager was settled or returned, and the end of what was declared of it."""
     stood = {held.number: held for held in before.standing}
     for line in lines:
-        secret = {"round_id": turn.round.id, **line_data(line)}
+        secret = line_data(line)
         public = {name: value for name, value in secret.items() if name != "player"}
         turn.emit("wager.settled", public, restricted=secret)
-        key = stood[line.number].declared
-        if key is not None:
-            how, rule = _find_end(key, line)
+        held = stood[line.number]
+        if held.declared is not None:
+            assert held.declared_as is not None, "it was raised"
+            how, rule = _find_end(held.declared, line)
             of = {"seat": line.seat, "wager": line.wager}
-            emit_resolved(turn, key, how, rule, of, player=line.player)
+            emit_resolved(turn, held.declared, held.declared_as, how, rule, of, player=line.player)
 
 
 def _find_end(key: str, line: SettlementLine) -> tuple[str, str | None]:
@@ -137,19 +131,32 @@ def _find_end(key: str, line: SettlementLine) -> tuple[str, str | None]:
 
 
 def emit_raised(
-    turn: Turn, key: str, seen: Message, of: dict[str, Any], /, **restricted: object
+    turn: Turn,
+    key: str,
+    instance: Instance,
+    seen: Message,
+    of: dict[str, Any],
+    /,
+    **restricted: object,
 ) -> None:
     """Emit an irregularity of wagers; ``of`` is what the public may know of which wager."""
     data = {"key": key, "seen": seen.as_data(), "rules": dict(turn.game.irregularities[key]), **of}
-    turn.emit("irregularity.raised", data, restricted={**data, **restricted, **turn.actor()})
+    turn.emit("irregularity.raised", data, restricted={**data, **restricted}, instance=instance)
 
 
-def emit_resolved(
-    turn: Turn, key: str, how: str, rule: str | None, of: dict[str, Any], /, **restricted: object
+def emit_resolved(  # noqa: PLR0913 - all of it is what such an end is
+    turn: Turn,
+    key: str,
+    instance: Instance,
+    how: str,
+    rule: str | None,
+    of: dict[str, Any],
+    /,
+    **restricted: object,
 ) -> None:
     """Emit how an irregularity of wagers ended, and under which rule."""
     data = {"key": key, "how": how, "rule": rule, **of}
-    turn.emit("irregularity.resolved", data, restricted={**data, **restricted})
+    turn.emit("irregularity.resolved", data, restricted={**data, **restricted}, instance=instance)
 
 
 # Arguments of the commands.
@@ -379,7 +386,7 @@ def restrict_wagers(turn: Turn) -> None:
     turn.change(wagers=answer.wagers)
     rule = turn.game.clause("wagers_per_area_lowered")
     data = {"number": answer.wagers.restriction_next, "from": "next_round", "rule": rule}
-    turn.emit("wagers.restricted", data, restricted={**data, **turn.actor()})
+    turn.emit("wagers.restricted", data)
 
 
 def settle_wagers(turn: Turn, settlement: Settlement) -> None:

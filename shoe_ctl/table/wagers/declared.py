@@ -11,8 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
+
 from shoe_ctl.table import arguments
 from shoe_ctl.table.arguments import Name, NoArgs
+from shoe_ctl.table.effects import Instance
 from shoe_ctl.table.turn import Objection, Turn
 from shoe_ctl.table.wagers import ledger as wager_ledger
 from shoe_ctl.table.wagers.commands import (
@@ -23,7 +26,15 @@ from shoe_ctl.table.wagers.commands import (
     needs_of,
 )
 from shoe_ctl.table.wagers.limits import WagerRules
-from shoe_ctl.table.wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, Wagers
+from shoe_ctl.table.wagers.types import (
+    Accepted,
+    AmountRequest,
+    LedgerAnswer,
+    Refused,
+    Wager,
+    Wagers,
+    with_wager,
+)
 from shoe_ctl.texts.message import Message, message
 
 
@@ -163,33 +174,50 @@ def record_declared(turn: Turn) -> None:
     of |= {"earlier": True} if args.earlier else {}
     seen = {"seen": message("seen_by_person", words=turn.command.reason).as_data()}
     secret = seen if args.player is None else {**seen, "player": str(args.player)}
-    emit_raised(turn, args.key, kind.seen, of, **secret)
-    open_before = _open_limit(turn, args)
+    before = _find_wager(turn, args)
+    is_open = before is not None and before.declared == args.key
+    declared_as = before.declared_as if before is not None and is_open else None
+    instance = declared_as or turn.open_instance()
+    emit_raised(turn, args.key, instance, kind.seen, of, **secret)
     if args.given:
         answer = _ask_ledger(turn, args)
         assert isinstance(answer, Accepted), answer
         accept_wagers(turn, answer)
+        _note_instance(turn, args, instance)
     who = {name: value for name, value in secret.items() if name == "player"}
     end = "earlier_settled" if args.earlier else kind.end(turn)
+    after = _find_wager(turn, args)
+    stays_open = after is not None and after.declared is not None
     if end is not None:
-        emit_resolved(turn, args.key, end, turn.game.rule(args.key, end), of, **who)
-        if open_before is not None and _open_limit(turn, args) is None:
-            _emit_only_late(turn, args, open_before, who)
-    elif _open_limit(turn, args) is None:
-        _emit_only_late(turn, args, args.key, who)
+        rule = turn.game.rule(args.key, end)
+        emit_resolved(turn, args.key, instance, end, rule, of, **who)
+        if before is not None and before.declared is not None and not stays_open:
+            assert before.declared_as is not None, "it was raised"
+            _emit_only_late(turn, args, before.declared, before.declared_as, who)
+    elif not stays_open:
+        _emit_only_late(turn, args, args.key, instance, who)
 
 
-def _open_limit(turn: Turn, args: DeclaredWager) -> str | None:
-    """Return the key under which this wager was declared outside the limits, if it is."""
-    held = turn.now.wagers.find(str(args.player), args.seat or 0, args.wager or "")
-    return None if held is None else held.declared
+def _find_wager(turn: Turn, args: DeclaredWager) -> Wager | None:
+    """Return the wager that the declaration is about, if it lies there."""
+    return turn.now.wagers.find(str(args.player), args.seat or 0, args.wager or "")
 
 
-def _emit_only_late(turn: Turn, args: DeclaredWager, key: str, who: Mapping[str, object]) -> None:
+def _note_instance(turn: Turn, args: DeclaredWager, instance: Instance) -> None:
+    """Note what the events of this declaration name it by, where the wager stays declared."""
+    held = _find_wager(turn, args)
+    if held is not None and held.declared == args.key:
+        noted = msgspec.structs.replace(held, declared_as=instance)
+        turn.change(wagers=with_wager(turn.now.wagers, noted))
+
+
+def _emit_only_late(
+    turn: Turn, args: DeclaredWager, key: str, instance: Instance, who: Mapping[str, object]
+) -> None:
     """Emit that a wager was outside the limits only because of its late chips.
 
     Those go back, and the rest plays (5.4).
     """
     of = {"seat": args.seat, "wager": args.wager}
     rule = turn.game.rule("late_wager", turn.wager_rules.late_end)
-    emit_resolved(turn, key, "late", rule, of, **who)
+    emit_resolved(turn, key, instance, "late", rule, of, **who)

@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.table.effects import Instance
 from shoe_ctl.texts.message import Message
 
 WagerAct = Literal[
@@ -49,6 +50,8 @@ class Wager(msgspec.Struct, frozen=True, kw_only=True):
     """True if the Player took the chips after *no more bets*. The wager plays all the same."""
     declared: str | None = None
     """The key under which it was declared to be outside the limits, until it is settled."""
+    declared_as: Instance | None = None
+    """What the events of that irregularity name it by."""
 
     @property
     def chips(self) -> int:

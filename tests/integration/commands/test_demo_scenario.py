@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,7 +94,8 @@ def test_a_demo_that_cannot_be_shown_says_why(
 def test_the_demo_lists_every_scenario_in_a_line_each() -> None:
     shown = done(*DEMO, "--scenarios")
     assert (shown.returncode, shown.stderr) == (0, "")
-    lines = shown.stdout.splitlines()
+    header, *lines = shown.stdout.splitlines()
+    assert header.split() == ["SCENARIO", "WHAT", "HAPPENS"]
     assert [line.split()[0] for line in lines] == sorted(p.stem for p in SHIPPED.glob("*.toml"))
     assert all(len(line.split(maxsplit=1)[1]) > 10 for line in lines)
     plain = [json.loads(line) for line in done(*DEMO, "--scenarios", "--json").stdout.splitlines()]
@@ -128,16 +130,29 @@ def test_what_a_demo_wrote_goes_when_it_ends_unless_it_is_kept(
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_demo_that_fails_keeps_its_journal_and_names_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep", [(), ("--keep",)], ids=["not kept", "kept"])
+def test_a_demo_that_fails_says_where_its_journal_is_or_how_to_keep_it(
+    tmp_path: Path, keep: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    scenario = str(wrong_scenario(tmp_path))
     shown = subprocess.run(
-        (*DEMO, "--scenario", str(wrong_scenario(tmp_path))),
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        (*DEMO, "--scenario", scenario, *keep),
+        env={**os.environ, "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         check=False,
     )
-    (journal,) = tmp_path.glob("*/journal.db")
-    assert shown.stderr.splitlines()[-1].endswith(f"its journal: {journal}")
+    says = shown.stderr.splitlines()[-1]
+    if keep:
+        (journal,) = folder.glob("*/journal.db")
+        assert says.endswith(f"; its journal: {journal}")
+    else:
+        assert list(folder.iterdir()) == []
+        assert says.endswith(
+            f"; to keep its journal: shoectl demo --scenario {shlex.quote(scenario)} --keep"
+        )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ SHOE_SIM = str(Path(sys.executable).parent / "shoe-sim")
 MOST_KB = 100_000
 BODY = bytes(1 << 20)
 BODIES = 200
+POLL_S = 0.02
+"""Between two looks at the processor time of a command."""
 
 MEASURED = """
 import resource, subprocess, sys
@@ -204,7 +207,7 @@ def test_an_input_without_an_end_is_decoded_in_flat_memory_until_ctrl_c(
     ):
         assert decoding.stderr is not None
         while _ticks(decoding.pid) < 60 and decoding.poll() is None:
-            os.sched_yield()
+            time.sleep(POLL_S)
         peak_kb = _peak_kb(decoding.pid)
         decoding.send_signal(signal.SIGINT)
         said = decoding.stderr.read().decode()
@@ -261,7 +264,7 @@ def test_a_capture_that_never_ends_is_read_in_flat_memory_until_ctrl_c(tmp_path:
         assert feeding.stdout is not None
         feeding.stdout.close()
         while _ticks(playing.pid) < 100 and playing.poll() is None:
-            os.sched_yield()
+            time.sleep(POLL_S)
         peak_kb = _peak_kb(playing.pid)
         playing.send_signal(signal.SIGINT)
         said = playing.stderr.read().decode()

@@ -16,6 +16,7 @@ import pytest
 from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
 from shoe_testing.daemon import nothing_is_wrong_with
+from shoe_testing.examples import sampled
 from shoe_testing.programs import (
     AT_A_TERMINAL,
     PATIENCE_S,
@@ -60,12 +61,17 @@ def test_a_demo_that_is_stopped_leaves_no_shoe_behind(
     assert all(has_ended(child) for child in children)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("--json",), ("--scenario", "link_lost_resumes", "--json", "--pace-ms", "300")],
-    ids=["rounds", "scenario"],
-)
-def test_ctrl_c_in_a_demo_says_where_the_journal_is(
+ROUNDS = ("--seed", "7", "--json")
+SCENARIO = ("--scenario", "link_lost_resumes", "--json", "--pace-ms", "300")
+INTERRUPTIONS = {
+    "rounds": ROUNDS,
+    "scenario": SCENARIO,
+    "rounds kept": (*ROUNDS, "--keep"),
+}
+
+
+@pytest.mark.parametrize("words", INTERRUPTIONS.values(), ids=INTERRUPTIONS)
+def test_ctrl_c_in_a_demo_says_where_its_journal_is_or_how_to_keep_it(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -76,17 +82,63 @@ def test_ctrl_c_in_a_demo_says_where_the_journal_is(
         process.stdout.read()
         code, said = rest_of(process)
     assert code == INTERRUPTED
-    (journal,) = tmp_path.glob("*/journal.db")
-    assert said.decode().splitlines()[-1] == f"interrupted; its journal: {journal}"
-    nothing_is_wrong_with(journal)
+    last = said.decode().splitlines()[-1]
+    if "--keep" in words:
+        (journal,) = tmp_path.glob("*/journal.db")
+        assert last == f"interrupted; its journal: {journal}"
+        nothing_is_wrong_with(journal)
+    else:
+        again = f"shoectl demo {words[0]} {words[1]} --keep"
+        assert last == f"interrupted; to keep its journal: {again}"
+        assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("pause_s", [0, 0.02, 0.1])
 @pytest.mark.parametrize(
-    "words", [("--json",), ("--scenario", "link_lost_resumes", "--pace-ms", "300")], ids=str
+    ("words", "number", "dealing"),
+    [
+        (ROUNDS, signal.SIGTERM, False),
+        (ROUNDS, signal.SIGTERM, True),
+        (ROUNDS, signal.SIGHUP, True),
+        (SCENARIO, signal.SIGTERM, True),
+    ],
+    ids=["starting", "rounds", "terminal closed", "scenario"],
+)
+def test_a_demo_that_is_stopped_leaves_no_folder_behind(
+    words: tuple[str, ...],
+    number: signal.Signals,
+    dealing: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with started_program("demo", *words) as process:
+        assert process.stdout is not None
+        if dealing:
+            assert process.stdout.readline()
+        while not any(tmp_path.iterdir()):
+            os.sched_yield()
+        process.send_signal(number)
+        process.stdout.read()
+        ended, said = rest_of(process)
+    assert (ended, b"Traceback" in said) == (0, False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("pause_s", "words"),
+    sampled(
+        (
+            pytest.param(pause_s, words)
+            for pause_s in (0, 0.02, 0.1)
+            for words in (("--json",), ("--scenario", "link_lost_resumes", "--pace-ms", "300"))
+        ),
+        one_in=3,
+        cpu_s=0.6,
+    ),
+    ids=str,
 )
 def test_whoever_presses_ctrl_c_twice_is_not_shown_how_a_demo_ends(
-    words: tuple[str, ...], pause_s: float
+    pause_s: float, words: tuple[str, ...]
 ) -> None:
     with started_program("demo", *words) as process:
         assert process.stdout is not None
@@ -131,7 +183,8 @@ def test_ctrl_c_at_the_terminal_of_a_demo_ends_it(tmp_path: Path) -> None:
             process.wait()
         os.close(master)
     # the first line's end is behind the ^C that the terminal shows
-    assert re.fullmatch(r"\ninterrupted; its journal: .*/journal\.db\n", said.read_text())
+    hint = r"to keep its journal: shoectl demo --seed \d+ --keep"
+    assert re.fullmatch(rf"\ninterrupted; {hint}\n", said.read_text())
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,10 @@ from shoe_testing.config import SOCKET, write_config
 from shoe_testing.daemon import ToldEvents, nothing_is_wrong_with, runner, serving
 from shoe_testing.faulty_ports import device_server
 from shoe_testing.reference_protocol import Shoe
-from shoe_testing.transports import until
+from shoe_testing.transports import QuickClock, until
+
+QUICK = 8
+"""So many times as fast goes the daemon's clock: a line is suspended for seconds."""
 
 BURNED = CardDrawn(card=card("8S"), hand="burn", index=1)
 
@@ -121,7 +124,7 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
     journal = tmp_path / "journal.db"
     async with device_server(flood) as port:
         file = write_config(tmp_path, port, profile=profile, way_in=True)
-        async with serving(file, told, sees=Audience.RESTRICTED) as daemon:
+        async with serving(file, told, sees=Audience.RESTRICTED, clock=QuickClock(QUICK)) as daemon:
             await until(lambda: flood.connections == 1)
             before = stored(journal)
             await told.times(1, "shoe.line_suspended")
@@ -130,7 +133,7 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
             stands = await runner(daemon).status(Audience.PUBLIC)
             shown = await run_shoectl_async("table", "status", "--socket", str(tmp_path / SOCKET))
             await told.times(1, "shoe.line_resumed")
-            await until(lambda: flood.connections == 2)
+            await until(lambda: flood.connections >= 2)
             await told.times(2, "shoe.connected")
             await until(lambda: 2 in wires(journal))
     first = told.data("shoe.line_suspended")[0]
@@ -154,7 +157,12 @@ async def test_cards_that_were_read_before_a_flood_count(tmp_path: Path) -> None
     told, flood = ToldEvents(), Flood("angel_eye", KINDS["random"][1])
     async with (
         device_server(flood) as port,
-        serving(write_config(tmp_path, port, profile="angel_eye"), told, sees=Audience.RESTRICTED),
+        serving(
+            write_config(tmp_path, port, profile="angel_eye"),
+            told,
+            sees=Audience.RESTRICTED,
+            clock=QuickClock(QUICK),
+        ),
     ):
         await told.times(1, "shoe.line_suspended")
         flood.over.set()
@@ -177,7 +185,7 @@ async def test_a_line_too_slow_to_say_hello_shows_so_in_the_status(tmp_path: Pat
     stands: dict[str, Any] = {}
     async with (
         device_server(trickle) as port,
-        serving(write_config(tmp_path, port), told) as daemon,
+        serving(write_config(tmp_path, port), told, clock=QuickClock(QUICK)) as daemon,
     ):
         async with asyncio.timeout(30):
             while stands.get("link_reason") is None:

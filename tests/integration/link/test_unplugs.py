@@ -1,4 +1,4 @@
-"""Fifty unplugs of one shoe at random bytes, on every transport; a thousand in the soak."""
+"""Unplugs of one shoe at random bytes, on every transport: a few, fifty, a thousand in the soak."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ from shoe_testing.transports import TRANSPORT_KINDS, port_of
 from simulators.rig import Rig
 
 UNPLUGS = 50
+FEW = 12
+"""Each takes up to a second over TCP."""
+
 SOAKED = 1000
 
 BYTES_OF_A_SHOE = 15_000
@@ -67,13 +70,13 @@ class Watch:
         return waits[len(waits) * 9 // 10] < RESUMED_WITHIN_S
 
 
-async def unplugged_at_random(kind: str, folder: Path, seed: int) -> None:
-    """Deals one shoe whose cable is pulled ``UNPLUGS`` times; nothing is lost or doubled."""
+async def unplugged_at_random(kind: str, folder: Path, seed: int, unplugs: int = UNPLUGS) -> None:
+    """Deals one shoe whose cable is pulled so many times; nothing is lost or doubled."""
     folder.mkdir()
     chance = random.Random(f"{kind} {seed}")
-    from_shoe = UNPLUGS * 2 // 3
+    from_shoe = unplugs * 2 // 3
     to_host = CutLine(chance.sample(range(1, BYTES_OF_A_SHOE), from_shoe))
-    to_shoe = CutLine(chance.sample(range(1, BYTES_OF_ITS_HOST), UNPLUGS - from_shoe))
+    to_shoe = CutLine(chance.sample(range(1, BYTES_OF_ITS_HOST), unplugs - from_shoe))
     told, bus = ToldEvents(), UsbBus()
     port = port_of(kind, folder, bus)
     with ShoeAtTable(
@@ -86,14 +89,17 @@ async def unplugged_at_random(kind: str, folder: Path, seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "unplugs", [FEW, pytest.param(UNPLUGS, marks=pytest.mark.exhaustive(cpu_s=1.2))]
+)
 @pytest.mark.parametrize("kind", TRANSPORT_KINDS)
-async def test_nothing_is_lost_or_doubled_over_fifty_unplugs_at_random_bytes(
-    kind: str, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+async def test_nothing_is_lost_or_doubled_over_unplugs_at_random_bytes(
+    kind: str, unplugs: int, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("simulators.rig.REPLUG_S", 0.02)
     watch = Watch(monkeypatch)
-    await unplugged_at_random(kind, tmp_path / kind, seed)
-    assert len(watch.waits_s) > UNPLUGS // 4  # the others were pulled again before a hello
+    await unplugged_at_random(kind, tmp_path / kind, seed, unplugs)
+    assert len(watch.waits_s) > unplugs // 4  # the others were pulled again before a hello
     assert watch.nearly_all_in_time(), watch.waits_s
 
 

@@ -476,7 +476,7 @@ async def test_in_every_game_and_method_it_comes_out_as_the_rules_say(
     assert_replays(bench)
 
 
-SPARSE = 5
+SPARSE = 20
 """Of so many one is played through the daemon in every run, and the first of each kind."""
 
 

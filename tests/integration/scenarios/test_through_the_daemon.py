@@ -7,21 +7,17 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
+from shoe_testing.examples import sampled
 from simulators.table.scenario import find, shipped
 
 pytestmark = pytest.mark.slow
 
 
-SPARSE = 3
+ONE_IN = 6
 """Of so many one is played in every run. In process all are: ``test_in_process.py``."""
 
-NAMES = [
-    pytest.param(name, marks=[pytest.mark.exhaustive(cpu_s=0.2)] * bool(number % SPARSE))
-    for number, name in enumerate(shipped())
-]
 
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(shipped(), one_in=ONE_IN, cpu_s=0.2))
 async def test_a_scenario_comes_out_the_same_through_the_daemon(name: str, tmp_path: Path) -> None:
     scenario = find(name)
     public, restricted, stuck = await play_through_daemon(scenario, tmp_path)

@@ -31,6 +31,6 @@ def test_the_examples_are_recorded_events() -> None:
     assert [event["type"] for event in shown] == ["round.outcome", "round.void", "round.revised"]
     outcome, void, revision = shown
     assert outcome in recorded.envelopes("outcome_revised")
-    assert void in recorded.envelopes("missing_card_void")
+    assert void in recorded.envelopes("missed_draw_void")
     assert revision in recorded.envelopes("outcome_revised")
     assert revision["data"]["revises"] == outcome["id"]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.for_each import for_each
+from shoe_testing.markdown import dead_links, is_linked
 from shoe_testing.paths import ROOT
 
 PAGES = sorted(
@@ -35,8 +36,6 @@ FILE = re.compile(r"`((?:\w+/)*\w+\.py)`")
 DOTTED = re.compile(
     r"(?<![\w./-])(?:shoe_ctl|simulators|firmware_proto)(?:\.[A-Za-z_]\w*)+(?![/\w])"
 )
-LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")
-HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def is_path(named: str) -> bool:
@@ -58,18 +57,6 @@ def is_importable(dotted: str) -> bool:
         return False
 
 
-def anchors(page: Path) -> set[str]:
-    """The headings of a page as links name them."""
-    headings = HEADING.findall(page.read_text("utf-8"))
-    return {re.sub(r"[^\w\- ]", "", each).strip().lower().replace(" ", "-") for each in headings}
-
-
-def is_linked(page: Path, target: str, anchor: str) -> bool:
-    """The link leads to a file, and to one of its headings where it names one."""
-    linked = (page.parent / target).resolve() if target else page
-    return linked.exists() and (not anchor or anchor in anchors(linked))
-
-
 @for_each(PAGES)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text("utf-8")
@@ -86,8 +73,7 @@ def test_every_module_that_a_page_names_exists(page: Path) -> None:
 
 @for_each(PAGES)
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    links = LINK.findall(page.read_text("utf-8"))
-    assert [each for each in links if not is_linked(page, *each)] == []
+    assert dead_links(page) == []
 
 
 @pytest.mark.parametrize(

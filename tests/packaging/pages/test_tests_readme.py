@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.games.irregularity_ends import ENDS
+from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_testing.paths import ROOT, SUPPORT
 
 TESTS = ROOT / "tests"
@@ -71,3 +74,23 @@ def test_every_module_of_shoe_testing_has_one_line_and_every_line_a_module() -> 
 def test_no_test_imports_another() -> None:
     found = re.compile(r"^\s*(?:from|import) tests\.(?:.*\.)?test_\w+|^\s*from tests[\w.]* import .*\btest_", re.MULTILINE)  # fmt: skip  # noqa: E501
     assert [path for path in TESTS.rglob("*.py") if found.search(path.read_text("utf-8"))] == []
+
+
+def test_every_irregularity_has_a_file_of_its_name_or_a_line() -> None:
+    table = PAGE.partition("\n## Irregularities\n")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    listed = {
+        key: re.findall(r"`([\w/]+\.py)`", files)
+        for keys, files in rows
+        for key in re.findall(r"`(\w+)`", keys)
+    }
+    for key in sorted({*ENDS, *PROCEDURES, *RECORDED, *listed}):
+        files = [UNIT / "table" / name for name in listed.get(key, [])]
+        own = [
+            *(UNIT / "table").rglob(f"test_{key}.py"),
+            *(UNIT / "table").rglob(f"test_{key}_*.py"),
+        ]
+        assert files if key in listed else own, key
+        assert [
+            path for path in files if not re.search(rf"\b{key}\b", path.read_text("utf-8"))
+        ] == []

@@ -1,4 +1,4 @@
-"""The tutorial works, and so does the demo of README.md: they print what the pages show."""
+"""Pages to follow work, and so does the demo of README.md: they print what the pages show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ import pytest
 
 from shoe_testing.paths import ROOT
 
-PAGE = ROOT / "docs" / "tutorial.md"
+PAGES = {
+    "tutorial": ROOT / "docs/tutorial.md",
+    "simulated shoe": ROOT / "docs/guides/simulated-shoe.md",
+}
+"""Pages whose every command is run."""
+
+ANY_PROCESS = "4711"
+"""On a page, the number of the shoe's process, which the shoe prints."""
 
 PATIENCE_S = 60.0
 """How long anything may take on a machine that has stalled."""
@@ -102,6 +109,11 @@ class Running:
             return self._lines.get(timeout=PATIENCE_S)
         return None
 
+    def number_after(self, words: str) -> str:
+        """Return the number that was printed behind these words."""
+        (found,) = re.findall(rf"{words}(\d+)", "".join(self._printed))
+        return str(found)
+
     def interrupt(self) -> None:
         """Press Ctrl-C, and wait for the end."""
         self._process.send_signal(signal.SIGINT)
@@ -153,6 +165,12 @@ class Terminals:
         self._running[name] = Running(command.typed, self.folder, self._variables)
         self._running[name].wait_for(command.shown)
 
+    def named(self, typed: str) -> str:
+        """Return a command with the number of the shoe's process, as the shoe printed it."""
+        if ANY_PROCESS not in typed:
+            return typed
+        return typed.replace(ANY_PROCESS, self._running["shoe"].number_after("kill -USR1 "))
+
     def interrupt(self, name: str, shown: str) -> None:
         """Press Ctrl-C; the command prints this and ends."""
         self._running[name].interrupt()
@@ -172,8 +190,9 @@ def terminals(tmp_path: Path) -> Iterator[Terminals]:
 
 
 @pytest.mark.slow
-def test_the_tutorial_prints_what_it_shows(terminals: Terminals) -> None:
-    for block in blocks(PAGE.read_text("utf-8")):
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_to_follow_prints_what_it_shows(page: Path, terminals: Terminals) -> None:
+    for block in blocks(page.read_text("utf-8")):
         name = block.about.removeprefix("terminal=")
         if block.kind == "sh":
             if block.about != "setup":
@@ -185,7 +204,7 @@ def test_the_tutorial_prints_what_it_shows(terminals: Terminals) -> None:
             terminals.start(name, command)
         else:
             for command in commands(block):
-                follow(terminals, command)
+                follow(terminals, command._replace(typed=terminals.named(command.typed)))
 
 
 DEMO = re.compile(r"```\n\$ (shoectl demo[^\n]*)\n(.*?)```", re.DOTALL)
@@ -213,10 +232,11 @@ def follow(terminals: Terminals, command: Command) -> None:
         printed = terminals.run(command.typed)
 
 
-def test_every_block_of_the_tutorial_is_of_a_known_kind() -> None:
-    found = blocks(PAGE.read_text("utf-8"))
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_every_block_of_a_page_to_follow_is_of_a_known_kind(page: Path) -> None:
+    found = blocks(page.read_text("utf-8"))
     assert {block.kind for block in found} == {"sh", "console"}
-    assert PAGE.read_text("utf-8").count("```") == 2 * len(found)
+    assert page.read_text("utf-8").count("```") == 2 * len(found)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ Out: what they name wrongly.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 import tomllib
 
@@ -87,22 +86,16 @@ def table_contract() -> dict[str, list[str]]:
 
 
 def drawn_layers() -> list[set[str]]:
-    """The boxes of the drawing from top to bottom, as its arrows say."""
+    """The lines of the boxes in the drawing, from the first box that its arrows name to the last.
+
+    The first line of a box is its name.
+    """
     (drawing,) = re.findall(r"```mermaid\n(.*?)```", rooms(), re.DOTALL)
-    lines = [line for line in drawing.splitlines() if "subgraph" not in line]
-    names = {node: set(text.split(", ")) for line in lines for node, text in NODE.findall(line)}
-    below: dict[str, str] = {}
-    for line in lines:
-        chain = [NODE.sub(r"\1", each).strip() for each in line.split("-->")]
-        for upper, lower in itertools.pairwise(chain):
-            assert upper not in below, f"two arrows leave {upper}"
-            below[upper] = lower
-    (top,) = below.keys() - set(below.values())
-    order = [top]
-    while order[-1] in below:
-        order.append(below[order[-1]])
-    assert sorted(order) == sorted(names)
-    return [names[node] for node in order]
+    boxes = dict(NODE.findall(drawing))
+    (order,) = re.findall(r"^ *(\w+(?: --> \w+)+)$", drawing, re.MULTILINE)
+    assert sorted(order.split(" --> ")) == sorted(boxes)
+    lines = [line for box in order.split(" --> ") for line in boxes[box].split("<br>")[1:]]
+    return [set(line.split(", ")) for line in lines if line]
 
 
 def test_the_rooms_are_drawn_as_the_import_contract_has_them() -> None:

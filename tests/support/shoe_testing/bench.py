@@ -33,7 +33,6 @@ from shoe_ctl.table.inputs import (
     LinkLost,
     LinkUp,
     NotTold,
-    Restarted,
     ShoeSaid,
     TableCommand,
     Tick,
@@ -45,6 +44,7 @@ from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_testing.invariants import Reached, ends_reached
 from shoe_testing.memory_port import CallClient, MemoryPort
+from shoe_testing.tables import restarted
 from simulators.faults import Line
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
@@ -285,7 +285,7 @@ class InProcessBench(TableAtPort):
         self._device: str | None = None
         self._answers: dict[str, dict[str, Any]] = {}
         self._outcomes: dict[str | None, tuple[str, str]] = {}
-        self._happened(Restarted(t_us=0, host_boot="boot-1"))
+        self._happened(restarted(0, host_boot="boot-1"))
         self.replug()
 
     # --- the bench ----------------------------------------------------------------------------
@@ -345,7 +345,12 @@ class InProcessBench(TableAtPort):
         self._boot += what == "reboot"
         kept = state.from_bytes(state.to_bytes(self.controller.state))
         self.controller = TableController(self.game, self.settings, kept)
-        self._happened(Restarted(t_us=self._now_us, host_boot=f"boot-{self._boot}"))
+        self._happened(
+            restarted(
+                self._now_us,
+                host_boot=f"boot-{self._boot}",
+            )
+        )
         self.replug()
 
     async def rest(self) -> None:

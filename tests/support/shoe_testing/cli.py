@@ -6,14 +6,13 @@ In: words. Out: exit code and output; helps with the examples in them; what a te
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import pty
 import re
 import shlex
 import struct
-import subprocess
-import sys
 import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.terminal_text import cell_width
-from shoe_testing.command_server import run_command
+from shoe_testing.command_server import run_command, run_command_at
 from simulators.cli import cli as shoe_sim
 
 TERMINAL_WIDTH = 80
@@ -119,7 +118,6 @@ def help_examples(words: tuple[str, ...]) -> list[str]:
     return found
 
 
-BIN = Path(sys.executable).parent
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLOUR = re.compile(r"\x1b\[[0-9;]*\b(?:3[0-7]|4[0-7]|9[0-7])(?:;[0-9;]*)?m")
 BOX = re.compile("[─│━┃█▏▎▍▌▋▊▉]")
@@ -146,21 +144,23 @@ class Shown:
 def on_terminal(
     *words: str | Path, cwd: Path | None = None, columns: int = 80, **env: str
 ) -> Shown:
-    """Runs ``shoectl`` with these words on a terminal of its own."""
+    """Runs ``shoectl`` with these words on a terminal of its own, with the fixture ``commands``."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     plain = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
-    with subprocess.Popen(
-        [str(BIN / "shoectl"), *map(str, words)], cwd=cwd, env=plain | {"TERM": "xterm"} | env,
-        stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
-    ) as child:  # fmt: skip
-        os.close(slave)
+
+    def read() -> bytes:
         raw = b""
-        try:
+        with contextlib.suppress(OSError):  # the last end of the terminal was closed
             while piece := os.read(master, 65536):
                 raw += piece
-        except OSError:  # the last end of the terminal was closed
-            pass
-        finally:
-            os.close(master)
-    return Shown(child.returncode, raw.decode())
+        return raw
+
+    try:
+        code, raw = run_command_at(
+            slave, "shoectl", *map(str, words), cwd=cwd, env=plain | {"TERM": "xterm"} | env,
+            read=read,
+        )  # fmt: skip
+    finally:
+        os.close(master)
+    return Shown(code, raw.decode())

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -40,6 +40,16 @@ def run_command(
     done = _serving[-1].run(*words, cwd=cwd, env=env, stdin=stdin)
     out, err = done.stdout.decode(), done.stderr.decode()
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+def run_command_at(
+    fd: int, *words: str, cwd: Path | None, env: Mapping[str, str], read: Callable[[], bytes]
+) -> tuple[int, bytes]:
+    """Run a command that writes to this descriptor; its exit code, and what ``read`` returned.
+
+    The descriptor is closed here once the command has it, so that its other end can be read.
+    """
+    return _serving[-1].run_at(fd, *words, cwd=cwd, env=env, read=read)
 
 
 @contextmanager
@@ -92,6 +102,26 @@ class CommandServer:
                     raise subprocess.TimeoutExpired(words, timeout_s) from None
             out, err = (os.pread(fd, os.fstat(fd).st_size, 0) for fd in fds[1:])
             return subprocess.CompletedProcess(words, code, out, err)
+
+    def run_at(
+        self,
+        fd: int,
+        *words: str,
+        cwd: Path | None,
+        env: Mapping[str, str],
+        read: Callable[[], bytes],
+    ) -> tuple[int, bytes]:
+        """Run one command that writes to this descriptor, which is closed here."""
+        asked = json.dumps((words, str(cwd or Path.cwd()), dict(env))).encode()
+        with self._turn, ExitStack() as files:
+            files.callback(os.close, fd)
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            files.callback(os.close, nothing)
+            socket.send_fds(self._connection, [asked], [nothing, fd, fd])
+            self._answer()
+            files.close()
+            written = read()
+            return self._answer(), written
 
     def _answer(self) -> int:
         return int(self._connection.recv(_LONGEST))

@@ -83,7 +83,7 @@ from shoe_ctl.table.state import TableState, next_slot
 from shoe_ctl.table.turn import TableView
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_testing.table_corpus import DECLARED_WITH
-from shoe_testing.tables import DEVICE
+from shoe_testing.tables import DEVICE, restarted
 
 PLAYERS = ("ann", "ben")
 SEATS = (3, 5)
@@ -271,9 +271,9 @@ def facts(t_us: int) -> Iterator[Input]:
     yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
     yield LineSuspended(t_us=t_us, connection=2, wait_s=5)
     yield LineResumed(t_us=t_us, unkept=60_000)
-    yield Restarted(t_us=t_us, host_boot="b1")
-    yield Restarted(t_us=t_us, host_boot="b9")
-    yield Restarted(t_us=t_us, host_boot="b1", reopened=True)
+    yield restarted(t_us, host_boot="b1")
+    yield restarted(t_us, host_boot="b9")
+    yield restarted(t_us, host_boot="b1", reopened=True)
     yield Tick(t_us=t_us)
     yield Tick(t_us=t_us + 60_000_000)
     yield NotTold(t_us=t_us, number=1, why="the key file has no such key")

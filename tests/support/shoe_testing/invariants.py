@@ -17,7 +17,7 @@ import msgspec
 
 from firmware_proto.cards import CARDS
 from shoe_ctl.records import Audience
-from shoe_ctl.table.effects import Answer, Effect, TableEvent
+from shoe_ctl.table.effects import Answer, Effect, Instances, TableEvent
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import TableState, from_bytes, to_bytes
@@ -62,8 +62,12 @@ def _refused(before: TableState, now: TableState, effects: Sequence[Effect]) -> 
 
 
 def apart_from_the_count(now: TableState) -> bytes:
-    """The state's bytes without what every command leaves: that it came, and its answer."""
-    return to_bytes(msgspec.structs.replace(now, t_us=0, inputs=0, answered={}))
+    """The state's bytes without what every command leaves: that it came, and its answer.
+
+    One that came too late is an irregularity, which is numbered.
+    """
+    same = {"t_us": 0, "inputs": 0, "answered": {}, "instances": Instances()}
+    return to_bytes(msgspec.structs.replace(now, **same))
 
 
 Reached = tuple[str, str]

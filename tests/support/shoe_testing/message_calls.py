@@ -32,8 +32,9 @@ def calls() -> Iterator[tuple[ast.Call, str]]:
                 yield node, f"{path.relative_to(PACKAGE.parent)}:{node.lineno}"
 
 
+@cache
 def built() -> list[Built]:
-    """Every message that is built: its code and its arguments are written where it is built."""
+    """Every message that is built, with its code and arguments: all of shoe-ctl is parsed once."""
     found = []
     for call, where in calls():
         (code,) = call.args
@@ -46,7 +47,7 @@ def built() -> list[Built]:
 
 @cache
 def by_code() -> dict[str, list[Built]]:
-    """The places of each code: all of shoe-ctl is parsed for it, once a process."""
+    """The places of each code."""
     places: dict[str, list[Built]] = defaultdict(list)
     for one in built():
         places[one.code].append(one)

@@ -61,11 +61,15 @@ def running_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 AT_A_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-"""Makes stdin the controlling terminal of the new session, as a shell's is."""
+"""Makes stdin the controlling terminal of the new session, as a shell's is.
+
+Tests that run under ``nohup`` ignore the signal of a terminal that is closed: the command does not.
+"""
 
 WATCHDOG_US = 400_000
 

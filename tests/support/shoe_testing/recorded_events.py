@@ -26,15 +26,30 @@ EPOCH = "b62f6b3f"
 
 def effects() -> Iterator[TableEvent]:
     """Every event of every recorded run."""
+    for run in runs():
+        for _, events in run:
+            yield from events
+
+
+def runs() -> Iterator[list[tuple[dict[str, Any], list[TableEvent]]]]:
+    """Each recorded run: its inputs, each with its events."""
     for path in corpus.files():
         with lzma.open(path, "rt", encoding="utf-8") as lines:
             for line in lines:
-                for _, each in json.loads(line)["steps"]:
-                    for effect in each:
-                        if '"effect":"event"' in effect:
-                            plain = json.loads(effect)
-                            del plain["effect"]
-                            yield msgspec.convert(plain, TableEvent)
+                yield [(json.loads(given), list(_events(each))) for given, each in _steps(line)]
+
+
+def _steps(line: str) -> list[tuple[str, list[str]]]:
+    steps: list[tuple[str, list[str]]] = json.loads(line)["steps"]
+    return steps
+
+
+def _events(effects: list[str]) -> Iterator[TableEvent]:
+    for effect in effects:
+        if '"effect":"event"' in effect:
+            plain = json.loads(effect)
+            del plain["effect"]
+            yield msgspec.convert(plain, TableEvent)
 
 
 @functools.cache

@@ -53,7 +53,7 @@ def features(place: Place) -> Iterator[Hashable]:
     A search that keeps a place for any new one of these grows with their sum, not their product.
     """
     now = place.now
-    opened = stack.all_open(now)
+    opened = now.open_irregularities
     steps = [(each.key, each.step) for each in opened]
     top = steps[-1] if steps else now.state
     back_to = now.state if now.halt is None else now.halt.resume_state
@@ -75,7 +75,7 @@ def features(place: Place) -> Iterator[Hashable]:
 
 def depth(now: TableState) -> int:
     """How many irregularities are open; several cards drawn early are one."""
-    return len({opened.key for opened in stack.all_open(now)})
+    return len({opened.key for opened in now.open_irregularities})
 
 
 class Search:
@@ -117,7 +117,7 @@ class Search:
 
     def _reach(self, turn: Turn, end: Reached) -> None:
         self.reached.add(end)
-        under = stack.all_open(turn.now)
+        under = turn.now.open_irregularities
         self.inside |= {(opened.key, end) for opened in under if opened.key != end[0]}
 
     @property
@@ -133,7 +133,7 @@ class Search:
 
 def is_open(now: TableState) -> bool:
     """Something is open that people or cards may answer."""
-    return bool(stack.all_open(now)) or bool(now.early) or bool(now.opening)
+    return bool(now.open_irregularities) or bool(now.early) or bool(now.opening)
 
 
 Args = dict[str, Any]

@@ -30,6 +30,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import Effect, ShoeCommand
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.status import status
+from shoe_testing.event_check import OwnData
 from shoe_testing.generators import OfferingTable
 from shoe_testing.table_corpus import WAYS, goes_on
 from shoe_testing.tables import (
@@ -117,7 +118,7 @@ def shoe_commands_sent(table: TableHarness, command: str | None = None) -> list[
 
 def restricted_events(table: TableHarness, kind: str) -> list[dict[str, Any]]:
     """The data of these events as the restricted stream has it."""
-    return [e.restricted_data or e.data for e in table.events if e.type == kind]
+    return [OwnData(e.restricted_data or e.data) for e in table.events if e.type == kind]
 
 
 def accept(number: int) -> Reply:

@@ -34,7 +34,7 @@ from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts import catalogue
-from shoe_testing.event_check import check_event
+from shoe_testing.event_check import OwnData, check_event
 
 DEVICE = "SH-0042"
 SHIFT = "gaming_shift_manager"
@@ -62,6 +62,13 @@ def game(name: str = "tiger") -> Game:
 def _controller(name: str, settings: TableSettings) -> TableController:
     """Building the machine is the dear part, and all that a controller keeps is its state."""
     return TableController(game(name), settings)
+
+
+def restarted(t_us: int, host_boot: str, *, reopened: bool = False) -> Restarted:
+    """A start of the controller at this time."""
+    return Restarted(
+        t_us=t_us, host_boot=host_boot, profile="reference", software="0.2.0", reopened=reopened
+    )
 
 
 def settings(**given: Any) -> TableSettings:
@@ -219,7 +226,13 @@ class TableHarness:
         return self.feed(LinkLost(t_us=self.t_us, connection=1, reason="unplugged"))
 
     def restart(self, host_boot: str = "b1", *, reopened: bool = False) -> list[Effect]:
-        return self.feed(Restarted(t_us=self.t_us, host_boot=host_boot, reopened=reopened))
+        return self.feed(
+            restarted(
+                self.t_us,
+                host_boot=host_boot,
+                reopened=reopened,
+            )
+        )
 
     def fails(self) -> list[Effect]:
         return self.feed(Fault(t_us=self.t_us, where="ShoeSaid", what="KeyError: 8S"))
@@ -332,7 +345,7 @@ class TableHarness:
     # What was told.
 
     def told(self, kind: str, audience: Audience = Audience.PUBLIC) -> list[dict[str, Any]]:
-        return [e.data for e in self.events if e.type == kind and e.audience is audience]
+        return [OwnData(e.data) for e in self.events if e.type == kind and e.audience is audience]
 
     @property
     def public(self) -> list[TableEvent]:
@@ -422,7 +435,7 @@ def refusal_of(table: TableHarness, command: str, **more: Any) -> str:
 def restricted_data(table: TableHarness, kind: str) -> list[dict[str, Any]]:
     """What the restricted stream was told."""
     return [
-        e.data if e.restricted_data is None else e.restricted_data
+        OwnData(e.data if e.restricted_data is None else e.restricted_data)
         for e in table.events
         if e.type == kind
     ]

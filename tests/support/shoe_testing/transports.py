@@ -24,6 +24,7 @@ from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Query
 from firmware_proto.events import Discarded, Error, ShoeEvent, Standby
 from firmware_proto.profiles import SerialSettings
 from firmware_proto.session import Capabilities, DeviceSession, HostSession, ReceivedEvent, Resume
+from shoe_ctl.clock import SystemClock, Timer
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
@@ -213,6 +214,27 @@ class HandClock:
         """Waits until somebody waits for the time, then moves to that moment."""
         await until(lambda: self.waiting)
         self.advance(min(t.due for t in self._timers) - self.now)
+
+
+class QuickClock(SystemClock):
+    """The real clock, but so many times as fast: what waits for seconds waits for a part of them.
+
+    Only what is given this clock is quick. A shoe that keeps its own time is not.
+    """
+
+    def __init__(self, times: int) -> None:
+        started_ns = time.time_ns()
+        super().__init__(
+            wall_ns=lambda: started_ns + (time.time_ns() - started_ns) * times,
+            processor_s=lambda: time.thread_time() * times,
+        )
+        self._times = times
+
+    def monotonic(self) -> float:
+        return super().monotonic() * self._times
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        return super().call_later(delay_s / self._times, callback)
 
 
 class HandTimer:

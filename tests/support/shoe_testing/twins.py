@@ -162,4 +162,10 @@ def known(table: TableHarness) -> object:
         shown = {**shown, "halt": {**shown["halt"], "since": None}}
     shown = {**shown, "waiting": [{**each, "since": None} for each in shown["waiting"]]}
     offered = [(choice.name, choice.by) for choice in stack.offered_choices(at(table))]
-    return shown, now.armed, now.wake_us, offered, [opened.step for opened in stack.all_open(now)]
+    return (
+        shown,
+        now.armed,
+        now.wake_us,
+        offered,
+        [opened.step for opened in now.open_irregularities],
+    )

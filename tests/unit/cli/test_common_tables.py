@@ -17,6 +17,8 @@ from shoe_testing.cli import BOX, COLOUR, on_terminal, run_shoectl
 from shoe_testing.journals import dealt_journal
 from shoe_testing.socket_client import answering_daemon
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 COMMANDS = ("odds", "games", "doctor", "rounds", "status")
 
 
@@ -55,7 +57,6 @@ def test_no_color_is_honoured(command: str, words: dict[str, list[str]]) -> None
     assert BOX.search(shown.raw) and not COLOUR.search(shown.raw)
 
 
-@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_terminal_and_a_pipe_are_shown_the_same_words(
@@ -66,7 +67,6 @@ def test_a_terminal_and_a_pipe_are_shown_the_same_words(
     assert set(piped) - set(shown) <= {"FAILED:"}
 
 
-@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_pipe_gets_plain_text_of_eighty_columns(
@@ -131,7 +131,6 @@ def test_chinese_names_keep_a_status_within_its_width(words: dict[str, list[str]
     assert all(cell_width(line) <= COLUMNS for line in shown)
 
 
-@pytest.mark.usefixtures("commands")
 @pytest.mark.slow
 def test_commands_of_a_status_can_be_copied_from_a_terminal(words: dict[str, list[str]]) -> None:
     shown = on_terminal(*words["status"]).text.splitlines()

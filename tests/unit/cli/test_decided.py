@@ -32,9 +32,10 @@ def test_json_is_as_the_contract_shows() -> None:
     assert found["wagers"]["player"] == "open"
 
 
-def test_people_read_a_line_a_wager() -> None:
+def test_people_read_a_line_a_wager_below_a_header() -> None:
     done = run_decided("tiger", "4D 9C 4S TH")
     assert done.stdout.splitlines() == [
+        "WAGER        STATE",
         "player       lose",
         "banker       win",
         "tie          lose",

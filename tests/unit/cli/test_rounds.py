@@ -49,13 +49,16 @@ def objects(result: Result) -> list[dict[str, Any]]:
 def test_every_round_is_one_line_behind_its_shoe(journal: Path) -> None:
     result = rounds(journal)
     assert (result.exit_code, result.stderr) == (0, "")
-    found = result.stdout.splitlines()
+    header, *found = result.stdout.splitlines()
+    assert header.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME"]
     assert found[0].startswith("shoe t1-s1, its first round on ")
     with Reader.open(journal) as reader:
         known = [place.round_id for place in rounds_opened_after(reader, "t1", 0)]
     assert [line.split()[0] for line in found[1:]] == known
     assert len(known) == ROUNDS
     assert max(map(len, found)) <= 80
+    assert found[1].index(known[0]) == header.index("ROUND")
+    assert found[1][header.index("OPENED") :][2:6:3] == "::"
 
 
 def test_json_is_one_object_a_line_and_csv_says_the_same(journal: Path) -> None:
@@ -155,3 +158,12 @@ def test_a_reader_that_went_away_ends_it_quietly(journal: Path) -> None:
     command = f"{SHOECTL} rounds {journal} --json | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, check=True)
     assert (done.stdout.count(b"\n"), done.stderr) == (1, b"")
+
+
+def test_a_journal_without_rounds_gives_a_header_and_says_so(tmp_path: Path) -> None:
+    Store.open(tmp_path / "journal.db").close()
+    result = rounds(tmp_path / "journal.db")
+    assert result.stdout.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME"]
+    assert (result.exit_code, result.stderr) == (0, "no rounds recorded\n")
+    plain = rounds(tmp_path / "journal.db", "--json")
+    assert (plain.exit_code, plain.stdout, plain.stderr) == (0, "", "")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -141,3 +143,19 @@ def test_odds_are_printed_as_the_game_file_writes_them(tmp_path: Path, written: 
     (tmp_path / "my.toml").write_text(source.replace('pays = "8:1"', f'pays = "{written}"'))
     done = settled(b"7D 7C TS TH\n", str(tmp_path / "my.toml"))
     assert f"tie pays {written}" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_person_at_a_keyboard_is_told_what_to_type() -> None:
+    master, slave = pty.openpty()
+    try:
+        os.write(master, b"7D 9C TS TH\n\x04")
+        done = subprocess.run(
+            [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "settle", "tiger"],
+            stdin=slave, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    finally:
+        os.close(master)
+        os.close(slave)
+    assert done.stderr == "type a round on each line, for example 7D 9C TS TH; end with Ctrl-D\n"
+    assert "banker wins" in done.stdout

@@ -24,6 +24,7 @@ from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_testing.bench import played_once
+from shoe_testing.examples import sampled
 from shoe_testing.table_situations import commanded_table
 from shoe_testing.tables import SHIFT
 from simulators.table.scenario import shipped
@@ -79,7 +80,7 @@ def filled(words: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", sampled(shipped(), one_in=5, cpu_s=0.05))
 async def test_each_line_of_next_does_what_it_says_or_asks_for_what_is_missing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

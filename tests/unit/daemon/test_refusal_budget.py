@@ -67,7 +67,7 @@ async def at_a_table(path: Path, clock: HandClock | None = None) -> AsyncIterato
         runner = TableRunner(
             controller, journal, clock, under=under, devices={}, index=before.index,
         )  # fmt: skip
-        await runner.start("boot-1")
+        await runner.start("boot-1", "reference")
         if before.controller is None:  # of such a shoe the table takes a set without a word
             up = LinkUp(
                 t_us=clock.wall_us(), connection=1, profile="angel_eye", arm=False, replay=False,

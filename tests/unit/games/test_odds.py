@@ -9,7 +9,7 @@ from functools import cache
 from math import perm, sqrt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.cards import Card
@@ -20,6 +20,7 @@ from shoe_ctl.games.odds import WagerOdds, odds
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.games.wagers import Wager
 from shoe_testing import rounds as expected_rounds
+from shoe_testing.examples import examples, sampled
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}
 FRENCH = [name for name, game in GAMES.items() if game.deck.name == "french52"]
@@ -62,7 +63,7 @@ def test_the_house_edges_known_of_old_come_out(game: str, wager: str, edge: str)
     assert f"{float(-odds_of(game)[wager].ev):.3%}" == edge
 
 
-@pytest.mark.parametrize("decks", [4, 8, 10])
+@pytest.mark.parametrize("decks", sampled([8, 4, 10], one_in=3, cpu_s=0.4))
 def test_pairs_are_what_counting_by_hand_gives(decks: int) -> None:
     chance = Fraction(4 * decks - 1, 52 * decks - 1)
     found = odds(GAMES["immortal_dragon_tiger"], decks)
@@ -75,7 +76,7 @@ def test_pairs_are_what_counting_by_hand_gives(decks: int) -> None:
     assert tiger.ev == 5 * single + 21 * double + 101 * twin - 1
 
 
-@pytest.mark.parametrize("decks", [4, 8, 10])
+@pytest.mark.parametrize("decks", sampled([4, 8, 10], one_in=3, cpu_s=0.4))
 def test_elements_are_counted_card_by_card(decks: int) -> None:
     def drawn(faces: int) -> int:
         return perm(faces * decks, 2)
@@ -102,7 +103,7 @@ def test_wagers_stand_in_the_games_order_and_no_round_counts_twice(name: str) ->
 
 
 @given(shoe=st.sampled_from(expected_rounds.TINY), wager=expected_rounds.tiny_wager())
-@settings(max_examples=100)
+@examples(100)
 def test_any_wager_ends_as_often_as_dealing_every_round_of_a_tiny_shoe_says(
     shoe: tuple[str, str, int], wager: Wager
 ) -> None:
@@ -119,9 +120,10 @@ def test_any_wager_ends_as_often_as_dealing_every_round_of_a_tiny_shoe_says(
     assert dict(found.won) == {end: n for end, n in counted.items() if isinstance(end, Fraction)}
 
 
+@pytest.mark.parametrize("many", [5_000, pytest.param(20_000, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("name", GAMES)
-def test_rounds_dealt_by_chance_win_about_as_often(name: str) -> None:
-    game, many = GAMES[name], 20_000
+def test_rounds_dealt_by_chance_win_about_as_often(name: str, many: int) -> None:
+    game = GAMES[name]
     rng = random.Random(20)
     won: Counter[str] = Counter()
     pushed: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
-from shoe_ctl.table.inputs import Input, Restarted, TableCommand
+from shoe_ctl.table.inputs import Input, TableCommand
 from shoe_testing.bench import DealtTable
 from shoe_testing.journals import (
     JournalTable,
@@ -29,6 +29,7 @@ from shoe_testing.journals import (
     table_meta,
     verified,
 )
+from shoe_testing.tables import restarted
 
 FEW = 7
 
@@ -246,7 +247,7 @@ def test_a_halt_that_stood_at_power_down_stands_at_power_up(
         first = table.index.answer("c-declare")
         assert first is not None and first.answer.accepted
         assert first.seen_by(Audience.PUBLIC).events
-        table.handle(Restarted(t_us=t_us, host_boot="after"))
+        table.handle(restarted(t_us, host_boot="after"))
         still = table.controller.state.halt
         assert still is not None
         assert still.stack[: len(halt.stack)] == halt.stack
@@ -262,11 +263,16 @@ def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"
     with journal_table(
-        path, table_meta(), [Restarted(t_us=0, host_boot="before"), *inputs[:-1]]
+        path,
+        table_meta(),
+        [
+            restarted(0, host_boot="before"),
+            *inputs[:-1],
+        ],
     ) as table:
         assert table.controller.state.round is not None
     with journal_table(path, table_meta()) as table:
-        table.handle(Restarted(t_us=t_us, host_boot="after"))
+        table.handle(restarted(t_us, host_boot="after"))
         halt = table.controller.state.halt
         assert halt is not None and halt.current.key == "power_failure"
     raised = [r for r in records(path) if b'"irregularity.raised"' in r.body]

@@ -25,8 +25,11 @@ RESTART_S = 0.3
 
 
 @pytest.mark.slow
-def test_ten_thousand_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    holds(tmp_path / "journal.db", 10_000, monkeypatch)
+@pytest.mark.parametrize(
+    "rounds", [2_000, pytest.param(10_000, marks=pytest.mark.exhaustive(cpu_s=5))]
+)
+def test_thousands_of_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
+    holds(tmp_path / "journal.db", rounds, monkeypatch)
 
 
 @pytest.mark.slow

@@ -199,14 +199,15 @@ def test_no_way_of_losing_the_newest_part_goes_unnoticed(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("sparse", [4, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2))])
 @pytest.mark.parametrize("bit", [0, 7])
 def test_one_bit_anywhere_in_any_frame_is_noticed_or_loses_nothing(
-    images: list[Image], tmp_path: Path, bit: int
+    images: list[Image], tmp_path: Path, bit: int, sparse: int
 ) -> None:
     image = images[-1]
     frames = (len(image["journal.db-wal"]) - 32) // FRAME_BYTES
     assert frames > 10
-    for frame in range(frames):
+    for frame in range(0, frames, sparse):
         for offset in (1, 6, 10, 22, 24, FRAME_BYTES - 1):
             at = 32 + frame * FRAME_BYTES + offset
             spoilt = image | {"journal.db-wal": flipped(image["journal.db-wal"], at, bit)}
@@ -225,6 +226,16 @@ def test_one_bit_anywhere_in_the_head_file_hides_no_lost_commit(
                     spoilt = flipped(head, slot + offset, 0)
                     left = images[earlier] | {"journal.db-head": spoilt}
                     assert is_noticed(laid(tmp_path / "left", left), 4 * upto)
+
+
+def test_a_head_file_that_was_cut_hides_no_lost_commit(images: list[Image], tmp_path: Path) -> None:
+    """The journal ends one commit earlier, and the head file between two slots or in one."""
+    for upto in (2, 3, 4, 5, 6, COMMITS - 1, COMMITS):
+        head = images[upto - 1]["journal.db-head"]
+        for slot in range(0, len(head), head_file.SLOT_BYTES):
+            for cut in (slot, slot + 1):
+                left = images[upto - 2] | {"journal.db-head": head[:cut]}
+                assert is_noticed(laid(tmp_path / "left", left), 4 * upto)
 
 
 def test_what_a_killed_writer_left_opens_without_a_doubt(

@@ -67,12 +67,13 @@ def numbers_in(path: Path) -> Counter[int]:
     return found
 
 
+@pytest.mark.parametrize("times", [3, pytest.param(8, marks=pytest.mark.exhaustive(cpu_s=3))])
 def test_a_killed_writer_leaves_every_acknowledged_group_and_no_part_of_another(
-    tmp_path: Path,
+    tmp_path: Path, times: int
 ) -> None:
     path = tmp_path / "journal.db"
     acknowledged = -1
-    for _ in range(8):
+    for _ in range(times):
         with child(WRITER, str(path), str(acknowledged + 1)) as writer:
             assert writer.stdout is not None
             for _ in range(random.randint(1, 120)):

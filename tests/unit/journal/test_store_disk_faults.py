@@ -112,7 +112,7 @@ def worked(folder: Path) -> Iterator[Listing]:
     yield listing
 
 
-@pytest.mark.parametrize("sparse", [3, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2.2))])
+@pytest.mark.parametrize("sparse", [6, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2.2))])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_disk_that_fails_at_any_call_never_makes_the_store_promise_what_is_not_there(
     folder: Path, fault: Fault, sparse: int
@@ -234,7 +234,14 @@ class Killed(Work):
         self.left = self._kill()
 
 
-@pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "step",
+    [
+        233,
+        pytest.param(61, marks=pytest.mark.exhaustive(cpu_s=2)),
+        pytest.param(1, marks=pytest.mark.soak),
+    ],
+)
 def test_a_last_write_torn_at_any_byte_leaves_all_that_was_said(
     folder: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,9 +71,14 @@ def is_whole(path: Path) -> bool:
 
 
 @pytest.mark.slow
-def test_a_flipped_bit_is_found_or_hits_nothing_of_a_record(path: Path, whole: bytes) -> None:
+@pytest.mark.parametrize(
+    "flips", [FLIPS // 4, pytest.param(FLIPS, marks=pytest.mark.exhaustive(cpu_s=3))]
+)
+def test_a_flipped_bit_is_found_or_hits_nothing_of_a_record(
+    path: Path, whole: bytes, flips: int
+) -> None:
     written, chance, noticed = records(path), random.Random(6), 0
-    for _ in range(FLIPS):
+    for _ in range(flips):
         spoilt = bytearray(whole)
         spoilt[chance.randrange(len(spoilt))] ^= 1 << chance.randrange(8)
         path.write_bytes(spoilt)
@@ -81,7 +86,7 @@ def test_a_flipped_bit_is_found_or_hits_nothing_of_a_record(path: Path, whole: b
             assert records(path) == written
         else:
             noticed += 1
-    assert noticed > FLIPS / 10
+    assert noticed > flips / 10
 
 
 @pytest.mark.parametrize("n", [1, 17, 40, 4 * GROUPS + 2])

@@ -29,6 +29,7 @@ from shoe_ctl.link.line_budget import (
 )
 from shoe_ctl.link.reconnect import LinkState, Supervisor, Suspension
 from shoe_ctl.link.transport import READ_SIZE, Transport, TransportLost
+from shoe_testing.examples import sampled
 from shoe_testing.transports import HandClock
 
 LINE_RATE = 12_000
@@ -113,10 +114,16 @@ def connection(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", GARBAGE)
-@pytest.mark.parametrize("rate", [LINE_RATE, 100 * LINE_RATE])
+@pytest.mark.parametrize(
+    ("rate", "kind"),
+    sampled(
+        (pytest.param(rate, kind) for rate in (LINE_RATE, 100 * LINE_RATE) for kind in GARBAGE),
+        one_in=2,
+        cpu_s=0.6,
+    ),
+)
 async def test_garbage_is_handed_on_in_large_portions_until_the_budget_is_spent(
-    kind: str, rate: float
+    rate: float, kind: str
 ) -> None:
     name, garbage = GARBAGE[kind]
     clock, taken = HandClock(), list[Reception]()

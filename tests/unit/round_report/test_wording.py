@@ -6,9 +6,15 @@ import ast
 import json
 import re
 from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
 
 import shoe_ctl
 from shoe_ctl.round_report import wording
+from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.wagers.limits import TableLimits
 from tests.corpus import corpus
 
 SOURCE = Path(shoe_ctl.__file__ or "").parent
@@ -36,17 +42,61 @@ def test_every_event_type_that_the_code_emits_has_a_text_and_no_other_has() -> N
     assert set(wording.EVENT_TEXTS) == emitted_types()
 
 
-def test_every_text_names_only_what_recorded_events_have() -> None:
-    seen: set[tuple[str, ...]] = set()
+@pytest.fixture(scope="module")
+def recorded() -> tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]]]:
+    """One recorded input and one event, with its restricted data, of each set of keys."""
+    inputs: dict[object, dict[str, Any]] = {}
+    events: dict[object, tuple[str, dict[str, Any]]] = {}
     for line in corpus.lines(corpus.FOLDER / "scenarios.jsonl.xz"):
         for step in corpus.decode(line).steps:
+            given = json.loads(step.input)
+            more = [*given.get("args", ()), *given.get("event", ())]
+            kind = given.get("event", {}).get("type")
+            inputs.setdefault((given["input"], kind, *sorted((*given, *more))), given)
             for event in map(json.loads, step.effects):
-                if "type" not in event:
-                    continue
-                data = event.get("restricted_data") or event["data"]
-                key = (event["type"], *sorted(data))
-                if key not in seen:
-                    seen.add(key)
-                    text, _ = wording.event_words(event["type"], data, commanded=False)
-                    assert text != event["type"] and "(no " not in text, (text, data)
-    assert len({kind for kind, *_ in seen}) > 40
+                if "type" in event:
+                    data = event.get("restricted_data") or event["data"]
+                    events.setdefault((event["type"], *sorted(data)), (event["type"], data))
+    return list(inputs.values()), list(events.values())
+
+
+def test_every_text_names_only_what_recorded_events_have(recorded: Any) -> None:
+    _, events = recorded
+    for kind, data in events:
+        text, _ = wording.event_words(kind, data, commanded=False)
+        assert text != kind and "(no " not in text, (text, data)
+    assert len({kind for kind, _ in events}) > 40
+
+
+def test_no_recorded_input_or_event_is_shown_with_a_name_of_the_programs(recorded: Any) -> None:
+    raw = re.compile(r"\b[a-z]+_[a-z_]+\b|\b(?:s|ms|us) \d")
+    inputs, events = recorded
+    assert len(inputs) > 50
+    words = [wording.input_words(given) for given in inputs]
+    words += [wording.event_words(kind, data, commanded=True) for kind, data in events]
+    # Why a frame was discarded is a sentence of its protocol's.
+    shown = {
+        line for headline, more in words for line in (headline, *more) if "history" not in line
+    }
+    assert [text for text in sorted(shown) if raw.search(text)] == []
+
+
+def test_every_setting_has_its_words() -> None:
+    assert set(wording.SETTING_TEXTS) == set(TableSettings.__struct_fields__)
+    plain = msgspec.to_builtins(
+        TableSettings(table="t1", decks=8, layout="A", limits=TableLimits(maximum=50_000))
+    )
+    assert wording.settings_text(plain) == (
+        "table t1; gaming area main; layout A; 8 decks; Method B; people make the announcements;"
+        " the dealer turns the cards; a card dealt face up counts as seen after 1,000 ms;"
+        " the table waits up to 5 s for the shoe's result;"
+        " no round follows the one with the cutting card;"
+        " limits in minor units: minimum 1, maximum 50,000"
+    )
+
+
+def test_values_are_shown_as_people_write_them() -> None:
+    assert wording.values_text({"wait_s": 90, "amount": 12_500, "what": "lifetime_draws"}) == (
+        "wait 90 s, amount 12,500, what lifetime draws"
+    )
+    assert wording.values_text({"player": "mr_x", "set_id": "set_7"}) == "player mr_x, set id set_7"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.paths import ROOT
+from shoe_testing.paths import ROOT, child_environment
 from shoe_testing.pytest_runs import pytest_says
 
 TIERS = """
@@ -58,8 +58,39 @@ def test_make_test_leaves_the_exhaustive_tests_to_make_test_all() -> None:
     )
     assert recipes == {
         "test": "@$(PYTEST) $(ARGS)",
-        "test-all": '@$(PYTEST) -m "not soak and not deb" $(ARGS)',
+        "test-all": '@$(PYTEST) -m "not soak and not deb" --hypothesis-profile thorough $(ARGS)',
     }
+
+
+PROPERTIES = """
+from hypothesis import given, strategies
+from shoe_testing.examples import examples
+
+tried = {"usual": 0, "twice": 0}
+
+@given(strategies.integers())
+def test_usual(number):
+    tried["usual"] += 1
+
+@examples(200)
+@given(strategies.integers())
+def test_twice(number):
+    tried["twice"] += 1
+
+def test_tried():
+    assert tried == {"usual": USUAL, "twice": 2 * USUAL}
+"""
+
+
+@pytest.mark.parametrize(
+    ("usual", "options"), [(40, ()), (100, ("-n", "1", "--hypothesis-profile", "thorough"))]
+)
+def test_all_examples_of_a_property_are_tried_in_all_tests_and_two_in_five_else(
+    tmp_path: Path, usual: int, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", child_environment()["PYTHONPATH"])
+    tests = PROPERTIES.replace("USUAL", str(usual))
+    assert len(passed(pytest_says(tmp_path, tests, *options, seed="1"))) == 3
 
 
 INTERRUPTS = """

@@ -18,6 +18,7 @@ from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
+from shoe_testing.event_check import OwnData
 from shoe_testing.for_each import for_each
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.tables import TableHarness, game
@@ -286,7 +287,7 @@ def test_a_refusal_is_told_to_those_who_may_know_and_to_nobody_else() -> None:
     public = len(table.public)
     table.asks("settle", command_id="k-1")
     assert len(table.public) == public
-    assert table.events[-1].data == {
+    assert OwnData(table.events[-1].data) == {
         "command_id": "k-1",
         "command": "settle",
         "error": message("refused_in_this_state", command="settle", state="idle").as_data(),

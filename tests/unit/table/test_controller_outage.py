@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from firmware_proto.commands import Locked
-from shoe_ctl.table.inputs import Restarted, StorageRestored, from_bytes, to_bytes
+from shoe_ctl.table.inputs import StorageRestored, from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import pause, resume, review_table, shown_status
-from shoe_testing.tables import TableHarness
+from shoe_testing.tables import TableHarness, restarted
 
 PIT = "pit_supervisor"
 HALTED = ["outage.opened", "table.halted"]
@@ -60,9 +61,11 @@ def test_what_cost_the_link_is_said_as_it_was(reopened: bool, code: str, why: st
 
 
 def test_of_a_controller_that_was_started_nothing_more_is_stored_than_of_any() -> None:
-    plain = Restarted(t_us=1, host_boot="b1")
-    assert to_bytes(plain) == b'{"input":"restarted","t_us":1,"host_boot":"b1"}'
-    again = Restarted(t_us=1, host_boot="b1", reopened=True)
+    plain = restarted(1, host_boot="b1")
+    assert to_bytes(plain) == (
+        b'{"input":"restarted","t_us":1,"host_boot":"b1","profile":"reference","software":"0.2.0"}'
+    )
+    again = restarted(1, host_boot="b1", reopened=True)
     assert from_bytes(to_bytes(again)) == again
 
 
@@ -81,7 +84,7 @@ def test_the_room_hears_that_it_halted_and_the_restricted_stream_since_when_and_
     resume(table, PIT)
     told = [e for e in table.events if e.type in (*HALTED, *RESUMED)][-4:]
     assert [e.type for e in told] == [*HALTED, *RESUMED]
-    assert [e.data for e in told] == [{}, {"reason": "storage_fault"}, {}, {}]
+    assert [OwnData(e.data) for e in told] == [{}, {"reason": "storage_fault"}, {}, {}]
     opened, _, closed, _ = (e.restricted_data or {} for e in told)
     assert opened["what"] == closed["what"] == "the disk is full"
     assert opened["from"] < opened["until"]

@@ -8,6 +8,7 @@ from firmware_proto.commands import Locked
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import REVIEW_WATCHES, pause, resume, review_table, shown_status
 from shoe_testing.tables import TableHarness
@@ -83,7 +84,7 @@ def test_who_paused_and_why_is_not_public() -> None:
     table = review_table()
     pause(table)
     opened = next(e for e in table.events if e.type == "review.opened")
-    assert opened.data == {}
+    assert OwnData(opened.data) == {}
     assert opened.restricted_data is not None
     assert (opened.restricted_data["position"], opened.restricted_data["why"]) == (
         REVIEW_WATCHES,

@@ -17,6 +17,7 @@ from shoe_ctl.table.status import restricted as status_restricted
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.event_check import COMMON
 from shoe_testing.ledger_requests import STAFFED
 from shoe_testing.table_corpus import KINDS, WAYS, Session, kind_of, played
 from shoe_testing.tables import ROUNDS, TableHarness, betting_table, place_bet, restricted_data
@@ -215,7 +216,7 @@ def of_event(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def unrounded(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{k: v for k, v in event.items() if k != "round_id"} for event in events]
+    return [{k: v for k, v in event.items() if k not in COMMON} for event in events]
 
 
 def test_a_wager_that_plays_only_in_part_is_shown_with_what_goes_back() -> None:

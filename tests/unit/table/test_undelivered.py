@@ -7,6 +7,7 @@ from typing import Any
 from shoe_ctl.records import Audience
 from shoe_ctl.table import undelivered
 from shoe_ctl.table.inputs import DeliveryParked, DeliveryTaken, from_bytes, to_bytes
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_situations import review_table
 
 
@@ -41,8 +42,8 @@ def test_an_event_that_a_sink_will_not_take_is_told_and_counted() -> None:
     refuses(table, "bac-07/p9")
     told = [e for e in table.events if e.type == "delivery.parked"]
     assert [e.data["event"] for e in told] == ["bac-07/p3", "bac-07/p9"]
-    assert all(e.audience is Audience.PUBLIC and "why" not in e.data for e in told)
-    restricted = [e.restricted_data["why"] for e in told if e.restricted_data is not None]
+    assert all(e.audience is Audience.PUBLIC and "reason" not in e.data for e in told)
+    restricted = [e.restricted_data["reason"] for e in told if e.restricted_data is not None]
     assert restricted == ["ValueError: too long"] * 2
     shown = {"sink": "jsonl:-", "count": 2, "last": "bac-07/p9", "type": "round.outcome"}
     assert undelivered.describe(table.now, restricted=False) == [shown | {"waiting": 0}]
@@ -76,7 +77,7 @@ def test_what_is_taken_after_all_is_told_and_waits_no_more() -> None:
     takes(table, "bac-07/p30", 30)
     takes(table, "bac-07/p30", 30)
     (told,) = (e for e in table.events if e.type == "delivery.taken")
-    assert told.data == {"sink": "jsonl:-", "event": "bac-07/p30", "type": "round.outcome"}
+    assert OwnData(told.data) == {"sink": "jsonl:-", "event": "bac-07/p30", "type": "round.outcome"}
     (shown,) = undelivered.describe(table.now, restricted=False)
     assert (shown["count"], shown["waiting"]) == (2, 1)
     assert undelivered.list_waiting(table.now, restricted=False) == {"jsonl:-": (20,)}

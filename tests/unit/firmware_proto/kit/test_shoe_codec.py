@@ -19,7 +19,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from firmware_proto.events import Discarded
@@ -31,6 +31,7 @@ from firmware_proto.reference.fields import CardsTogether
 from firmware_proto.reference.framing import frame_body
 from firmware_proto.reference.mac import SessionKeys
 from firmware_proto.reference.packing import FIRST_OF_HOST, CompiledLayout, Kind
+from shoe_testing.examples import examples
 from shoe_testing.firmware_kit import SOURCES, Kit, compile_kit
 from shoe_testing.paths import ROOT
 from shoe_testing.reference_protocol import (
@@ -239,7 +240,7 @@ PAYLOADS = st.sampled_from(list(Kind)).flatmap(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payloads=st.lists(PAYLOADS, min_size=20, max_size=40))
 def test_random_payloads_are_read_by_both_or_refused_by_both(
     kit: Kit, payloads: list[tuple[Kind, bytes]]

@@ -8,6 +8,7 @@ from firmware_proto.cards import card
 from firmware_proto.commands import Armed
 from firmware_proto.events import Error
 from shoe_ctl.table.procedures import stack
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import overdraw_table
 from shoe_testing.tables import ROUNDS, TableHarness, balanced
@@ -98,7 +99,7 @@ def test_two_cards_recorded_in_each_others_place_change_places_and_none_is_named
     before = len(table.public)
     table.does("decide", **exchanges(table, "player 1", "banker 1"))
     moved = next(e for e in table.public[before:] if e.data.get("step") == "exchanged")
-    assert moved.data == {
+    assert OwnData(moved.data) == {
         "key": "wrong_order", "step": "exchanged", "moved": ["player 1", "banker 1"],
     }  # fmt: skip
     assert moved.restricted_data is not None and moved.restricted_data["person"] == "kim"

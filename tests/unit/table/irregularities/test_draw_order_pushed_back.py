@@ -7,6 +7,7 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.commands import Armed
 from firmware_proto.events import CardPushedBack
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import offered_choices, slots_of
 from shoe_testing.tables import ROUNDS, TableHarness, balanced
@@ -53,7 +54,11 @@ def test_the_room_is_told_which_place_is_free_and_no_card() -> None:
     goes_back(table, "3C", 2)
     found(table)
     (moved,) = (e for e in table.public if e.data.get("step") == "taken_back")
-    assert moved.data == {"key": "order_altered", "step": "taken_back", "moved": ["banker 1"]}
+    assert OwnData(moved.data) == {
+        "key": "order_altered",
+        "step": "taken_back",
+        "moved": ["banker 1"],
+    }
     assert not any("3C" in str(e.data) for e in table.public)
 
 

@@ -15,7 +15,6 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import CardDrawn, CardPushedBack, Lid
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import StorageRestored
-from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
@@ -229,7 +228,7 @@ def test_what_is_found_of_it_halts_the_round_that_it_lies_in(
     assert (last.number, last.hand, last.index) == (number, *slot)
     is_first = number == 1 and lay_face_up  # a later one plays as if face down (5.6)
     expected = [key for key, so in (("misread", not read), ("face_up_in_shoe", is_first)) if so]
-    assert [opened.key for opened in stack.all_open(table.now)] == expected
+    assert [opened.key for opened in table.now.open_irregularities] == expected
     halts = is_first or (not read and way is not WAYS[0])
     assert (table.now.state == "suspended") is halts
     plays_out(table)

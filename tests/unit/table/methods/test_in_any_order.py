@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.commands import Armed
 from shoe_ctl.table import state
 from shoe_ctl.table.round.entitlement import find_recipient, may_draw
 from shoe_ctl.table.state import Player
+from shoe_testing.examples import examples
 from shoe_testing.table_situations import on_hand
 from shoe_testing.tables import CASINO, SHIFT, TableHarness, method_table
 
@@ -142,7 +143,7 @@ def play(table: TableHarness, plan: dict[str, list[Asked]]) -> None:
     raise AssertionError(f"no way on from {table.now}")
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from("AC"), st.lists(plans, min_size=1, max_size=3))
 def test_one_holder_at_a_time_and_always_a_way_on(
     method: str, rounds: list[dict[str, list[Asked]]]

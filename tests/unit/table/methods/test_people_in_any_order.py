@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.commands import Armed
@@ -19,6 +19,7 @@ from shoe_ctl.table.irregularities.players import (
     WRONG_PLAYER,
 )
 from shoe_ctl.table.positions import APART
+from shoe_testing.examples import examples
 from shoe_testing.staff import at
 from shoe_testing.table_corpus import CHOSEN_WITH, spare
 from shoe_testing.table_situations import on_hand
@@ -143,7 +144,7 @@ def begun_with(method: str, at: str) -> TableHarness:
     return table
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(
     st.sampled_from("AC"),
     st.sampled_from(["", "", *FORWARD, "replace"]),

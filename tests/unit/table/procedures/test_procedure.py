@@ -18,6 +18,7 @@ from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.turn import check_nothing
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import declare
 from shoe_testing.tables import TableHarness
@@ -319,7 +320,7 @@ def test_who_decided_is_in_the_restricted_stream_alone() -> None:
     declare(table, "unshuffled")
     table.does("decide", choice="play_on", reason="two packs seen", consented_by="lee")
     resolved = next(e for e in table.events if e.type == "irregularity.resolved")
-    assert resolved.data == {"key": "unshuffled", "how": "play_on", "rule": None}
+    assert OwnData(resolved.data) == {"key": "unshuffled", "how": "play_on", "rule": None}
     assert resolved.restricted_data is not None
     assert resolved.restricted_data["consented_by"] == "lee"
     assert resolved.audience is Audience.PUBLIC

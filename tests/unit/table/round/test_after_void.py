@@ -15,6 +15,7 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.shoe import card_set
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import FACE_DOWN, declare, voided_table
 from shoe_testing.tables import TableHarness, betting_table, place_bet
@@ -30,7 +31,7 @@ def answers(table: TableHarness) -> list[Any]:
     """What was told of the question, and of its answer."""
     kinds = ("irregularity.step", "irregularity.resolved")
     told = [e for e in table.public if e.type in kinds]
-    return [e.data for e in told if e.data["key"] == "after_void"]
+    return [OwnData(e.data) for e in told if e.data["key"] == "after_void"]
 
 
 def test_the_table_is_idle_and_asks_whether_the_cards_are_replaced() -> None:

@@ -12,6 +12,7 @@ from firmware_proto.events import CardDrawn
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import WakeAt
 from shoe_ctl.table.inputs import Tick
+from shoe_testing.event_check import OwnData
 from shoe_testing.tables import ROUNDS, TableHarness, balanced, game
 
 EXPLICIT: dict[str, Any] = {"announcements": "explicit", "faces": "turned_by_dealer"}
@@ -179,7 +180,7 @@ def test_the_restricted_outcome_proves_itself_by_the_inputs_of_its_round() -> No
     proof = outcome.restricted_data["proof"]
     first, last = table.inputs[proof["first"] - 1], table.inputs[proof["last"] - 1]
     assert (first.command, last.command) == ("place_your_bets", "announce_outcome")
-    assert {**outcome.data, "proof": proof} == outcome.restricted_data
+    assert OwnData(outcome.restricted_data) == {**outcome.data, "proof": proof}
 
 
 def test_rounds_and_shoes_are_numbered_at_their_table() -> None:

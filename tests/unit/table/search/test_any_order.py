@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.cards import card
@@ -27,6 +27,7 @@ from shoe_ctl.table.inputs import Input, Tick
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import APART
 from shoe_ctl.table.wagers.declared import RECORDED
+from shoe_testing.examples import examples
 from shoe_testing.invariants import RoundWatch
 from shoe_testing.table_corpus import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
 from shoe_testing.table_situations import told_in_public
@@ -183,7 +184,7 @@ def started(given: dict[str, object], at: state.TableState | None = None) -> Tab
     return TableHarness(angel_eye=bool(given["angel_eye"]), decks=1, state=at, **way)
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(tables, st.lists(steps, min_size=5, max_size=60), st.data())
 def test_any_inputs_in_any_order(
     given_table: dict[str, object], order: list[tuple[str, object]], data: st.DataObject
@@ -217,7 +218,7 @@ def replayed(table: TableHarness, recorded: list[bytes]) -> list[bytes]:
     return [told_in_public(e) for e in table.effects]
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(tables, st.lists(steps, max_size=40))
 def test_whatever_happened_a_willing_staff_comes_to_an_outcome(
     given_table: dict[str, object], order: list[tuple[str, object]]

@@ -9,6 +9,7 @@ import pytest
 from firmware_proto.events import EVENTS
 from shoe_ctl.table import cases, controller, transitions
 from shoe_ctl.table.commands import COMMANDS
+from shoe_ctl.table.effects import Instance
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STATES, situation
 from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
@@ -71,7 +72,7 @@ def test_the_situations_cover_the_ten_states_and_a_halt_of_each() -> None:
 def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: str) -> None:
     if state == "suspended":
         return
-    halted = situation("suspended", Halt(resume_state=state, stack=()))
+    halted = situation("suspended", Halt(resume_state=state, stack=(), instance=Instance(1, 1)))
     assert halted in LEFT_FOR_A_HALT and state in LEFT_FOR_A_HALT[halted]
 
 

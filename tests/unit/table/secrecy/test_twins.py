@@ -20,6 +20,7 @@ from firmware_proto.cards import CARDS
 from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.status import status
+from shoe_testing.examples import examples
 from shoe_testing.generators import MOST_CARDS, decisions, declarations
 from shoe_testing.places import STAKES
 from shoe_testing.staff import at, comes_back
@@ -186,7 +187,7 @@ def test_why_a_card_is_inspected_makes_no_difference_to_anyone(
     assert twins.compared >= len(decided) + 4
 
 
-@tries(max_examples=120)
+@examples(120)
 @given(st.data())
 def test_what_lies_face_down_makes_no_difference_to_anyone(data: st.DataObject) -> None:
     plays(data, 30)

@@ -63,7 +63,7 @@ def test_a_refused_draw_is_told_with_its_number_why_and_what_the_table_counts() 
     refuses(table, "locked by key")
     (told,) = table.told("shoe.arm_refused")
     assert told == {
-        "number": 3, "hand": "player", "index": 2, "why": "locked_by_key", "counted": 2,
+        "number": 3, "hand": "player", "index": 2, "reason": "locked_by_key", "counted": 2,
     }  # fmt: skip
     held = stands(table)
     refused = held["refused"]
@@ -83,7 +83,7 @@ def test_it_is_told_once_for_each_reason_and_is_over_when_the_shoe_shows_itself_
         refuses(table, "locked by key")
         shows(table, 2)
     refuses(table, "busy")
-    assert [told["why"] for told in table.told("shoe.arm_refused")] == ["locked_by_key", "busy"]
+    assert [told["reason"] for told in table.told("shoe.arm_refused")] == ["locked_by_key", "busy"]
     shows(table, 2, armed=3)
     assert table.told("shoe.arm_taken") == [{"number": 3}]
     assert stands(table)["refused"] is None
@@ -94,7 +94,7 @@ def test_it_is_told_once_for_each_reason_and_is_over_when_the_shoe_shows_itself_
 def test_a_reason_that_is_not_known_is_told_as_another() -> None:
     table = at_the_deal()
     refuses(table, "the seven of diamonds")
-    assert table.told("shoe.arm_refused")[-1]["why"] == "other"
+    assert table.told("shoe.arm_refused")[-1]["reason"] == "other"
     assert "seven" not in str(stands(table))
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from firmware_proto.cards import card
 from shoe_ctl.games import catalog
+from shoe_ctl.table.effects import Instance
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.state import DealtCard, OpenIrregularity, TableState, UnplacedCard
@@ -28,7 +29,12 @@ def numbers(cards: tuple[UnplacedCard, ...]) -> list[int | None]:
 
 def opened(number: int) -> OpenIrregularity:
     return OpenIrregularity(
-        number=number, key="gap", step="ruling", seen=message("seen_illegible"), since_us=0
+        number=number,
+        instance=Instance(number, number),
+        key="gap",
+        step="ruling",
+        seen=message("seen_illegible"),
+        since_us=0,
     )
 
 

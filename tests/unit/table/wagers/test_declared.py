@@ -10,6 +10,7 @@ from shoe_ctl.table.round import entitlement
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.event_check import OwnData
 from shoe_testing.ledger_requests import BANKER_WINS, NUMBERS, PLAYER_WINS, STAFFED, TIE
 from shoe_testing.tables import IMPLIED, TableHarness, betting_table, restricted_data, wager_table
 
@@ -69,7 +70,7 @@ def test_a_late_command_is_refused_and_recorded_as_an_irregularity_that_halts_no
     assert not table.asks(command, player="ann", seat=3, wager="player", **more).accepted
     raised, ended = table.public[-2:]
     assert (raised.data["key"], raised.data["rules"]["refused"]) == (key, rule)
-    assert ended.data == {
+    assert OwnData(ended.data) == {
         "key": key, "how": "refused", "rule": rule, "seat": 3, "wager": "player",
     }  # fmt: skip
     assert raised.restricted_data is not None and raised.restricted_data["person"] == "kim"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.table.wagers import differential, ledger
@@ -23,6 +23,7 @@ from shoe_ctl.table.wagers.types import (
     WagerRequest,
     Wagers,
 )
+from shoe_testing.examples import examples
 from shoe_testing.ledger_requests import GAMES, asked, by, cards, done, rules_of, staked
 from shoe_testing.rounds import PAID
 
@@ -95,7 +96,7 @@ def ask(now: Wagers, step: Step, rules: WagerRules) -> LedgerAnswer | Wagers:
 
 
 @given(rounds())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(300)
 def test_every_minor_unit_placed_goes_back_or_to_the_house_exactly_once(
     case: tuple[WagerRules, list[Step], str],
 ) -> None:
@@ -128,7 +129,7 @@ def test_every_minor_unit_placed_goes_back_or_to_the_house_exactly_once(
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_what_a_round_comes_to_does_not_depend_on_the_order_of_placement(
     data: st.DataObject,
 ) -> None:
@@ -152,7 +153,7 @@ def test_what_a_round_comes_to_does_not_depend_on_the_order_of_placement(
 
 
 @given(st.integers(1, 10**9), st.sampled_from(TABLES), st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_win_pays_the_stake_times_the_odds_of_the_game(
     stake: int, rules: WagerRules, data: st.DataObject
 ) -> None:
@@ -170,7 +171,7 @@ def test_a_win_pays_the_stake_times_the_odds_of_the_game(
 
 @pytest.mark.parametrize("rules", TABLES, ids=lambda rules: rules.game.id)
 @given(number=st.none() | st.integers(-2, 6), position=st.sampled_from(POSITIONS))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_restriction_touches_no_wager(
     rules: WagerRules, number: int | None, position: str
 ) -> None:

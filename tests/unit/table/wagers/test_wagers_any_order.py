@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.records import Audience
@@ -14,6 +14,7 @@ from shoe_ctl.table.irregularities.differential import DIFFERENTIAL_KEY
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.table.wagers.differential import assess
 from shoe_ctl.table.wagers.limits import WagerRules
+from shoe_testing.examples import examples
 from shoe_testing.tables import IMPLIED, PLAYER_WINS, TableHarness, wager_table
 
 values = st.sampled_from(["ann", "ben", "tie", "player", "dragon", 1, 3, 99, 500, -5, None, True])
@@ -65,7 +66,7 @@ steps = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.booleans(), st.lists(steps, min_size=3, max_size=25))
 def test_no_minor_unit_is_lost_and_replay_tells_the_same(
     explicit: bool, order: list[tuple[str, Any]]

@@ -1,0 +1,280 @@
+"""``shoectl config``: check a configuration file without starting anything.
+
+In: a configuration file. Out: how its tables are set up, or what is wrong with it.
+Must not know: how the daemon serves it, what is at a port. It opens no port and writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shoe_ctl.cli.common import COLUMNS
+from shoe_ctl.errors import ConfigError, ShoeCtlError
+
+if TYPE_CHECKING:
+    from shoe_ctl.config.resolve import TableSetup
+    from shoe_ctl.config.schema import Config
+
+_LABEL = 10
+
+
+@click.group
+def config() -> None:
+    """Check a configuration file.
+
+    \b
+    Example:
+      shoectl config check table.toml
+    """  # noqa: D301 - click wants the very character
+
+
+@config.command
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_context
+def check(ctx: click.Context, file: str, as_json: bool) -> None:
+    """Check the configuration FILE as the daemon does, and start nothing.
+
+    It checks every key; the game of each table with its decks, layout, method and limits; the
+    shoe's profile and settings; the files of keys and their modes; the socket's path, users and
+    group; and the paths of the journal and the sinks. It opens no port, writes no file and may run
+    beside a daemon. Run it as root or as the daemon's user, who can read the files of keys.
+
+    Use shoectl doctor --config FILE to try the ports.
+
+    Exit code 0: the daemon can serve it; 2: something is wrong, one line for each thing.
+
+    \b
+    Examples:
+      shoectl config check table.toml
+      shoectl config check table.toml --json
+    """  # noqa: D301 - click wants the very character
+    from shoe_ctl.terminal_text import printable, shortened
+
+    found = examine(file)
+    if as_json:
+        click.echo(json.dumps(found.plain()))
+    elif found.ok:
+        for line in found.lines():
+            click.echo(line)
+    for problem in found.problems:
+        click.echo(f"shoectl: {shortened(printable(problem))}", err=True)
+    ctx.exit(0 if found.ok else ConfigError.exit_code)
+
+
+class Findings:
+    """What is known of a configuration: what it sets up, what is wrong with it, what is missing."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.config: Config | None = None
+        self.setups: list[TableSetup] = []
+        self.problems: list[str] = []
+        self.notes: list[str] = []
+
+    @property
+    def ok(self) -> bool:
+        """Return True if the daemon can serve it."""
+        return not self.problems
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Add an error of the body to the problems, with the file's name first."""
+        try:
+            yield
+        except ShoeCtlError as error:
+            text = str(error).removeprefix(f"{self.file}: ")
+            if (line := f"{self.file}: {text}") not in self.problems:
+                self.problems.append(line)
+
+    def plain(self) -> dict[str, Any]:
+        """Return them for programs."""
+        import msgspec
+
+        held = self.config
+        socket = None if held is None else held.socket_path
+        return {
+            "file": self.file,
+            "ok": self.ok,
+            "problems": self.problems,
+            "notes": self.notes,
+            "tables": [
+                {
+                    "table": setup.settings.table,
+                    "game": setup.game.id,
+                    "game_sha256": setup.game.sha256,
+                    "profile": setup.config.shoe.profile,
+                    "port": setup.config.shoe.port,
+                    "keys": 0 if setup.keys is None else len(setup.keys.keys),
+                    "settings": msgspec.to_builtins(setup.settings),
+                }
+                for setup in self.setups
+            ],
+            "journal": None if held is None else str(held.path(held.journal.path)),
+            "socket": None if socket is None else str(socket),
+            "sinks": [
+                {
+                    "name": sink.known_as,
+                    "kind": sink.__struct_config__.tag,
+                    "audience": sink.audience,
+                }
+                for sink in ([] if held is None else held.sink)
+            ],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield them for people, in 80 columns; a path is not broken, so that it can be copied."""
+        from shoe_ctl.terminal_text import printable
+
+        for label, text in self._rows():
+            yield from textwrap.wrap(
+                printable(text),
+                COLUMNS,
+                initial_indent=f"{label:<{_LABEL}}",
+                subsequent_indent=" " * _LABEL,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        yield f"{printable(self.file)}: valid"
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        import msgspec
+
+        from shoe_ctl.round_report.wording import settings_text
+
+        assert self.config is not None
+        for setup in self.setups:
+            settings = msgspec.to_builtins(setup.settings)
+            yield "table", f"{settings.pop('table')}: {setup.game.title} ({setup.game.id})"
+            yield "", settings_text(settings)
+            many = 0 if setup.keys is None else len(setup.keys.keys)
+            keys = {0: "without keys", 1: "with keys of 1 shoe"}.get(
+                many, f"with keys of {many} shoes"
+            )
+            yield "shoe", f"{setup.config.shoe.profile} at {setup.config.shoe.port}, {keys}"
+        yield "journal", str(self.config.path(self.config.journal.path))
+        if self.config.socket is not None:
+            users = ", ".join(
+                f"{each.name or each.user} ({each.position})" for each in self.config.socket.user
+            )
+            yield "socket", str(self.config.socket_path)
+            yield "users", users
+        for sink in self.config.sink:
+            yield "sink", f"{sink.known_as} ({sink.audience})"
+        for note in self.notes:
+            yield "note", note
+
+
+def examine(file: str) -> Findings:
+    """Check a configuration file; every problem is found that does not hide behind another."""
+    from shoe_ctl.config.resolve import warnings
+    from shoe_ctl.config.schema import load
+
+    found = Findings(file)
+    with found.noting():
+        config = found.config = load(file)
+        _check_tables(config, found)
+        _check_socket(config, found)
+        _check_paths(config, found)
+        _check_brokers(config, found)
+        found.notes += warnings(config)
+    return found
+
+
+def _check_tables(config: Config, found: Findings) -> None:
+    import msgspec
+
+    from shoe_ctl.cli.run import refuse_what_needs_people
+    from shoe_ctl.config.resolve import resolve
+    from shoe_ctl.link.address import SerialAddress, parse_address
+
+    ports: dict[str, str] = {}
+    for table in config.table:
+        with found.noting():
+            (setup,) = resolve(msgspec.structs.replace(config, table=[table]))
+            found.setups.append(setup)
+            port = parse_address(table.shoe.port)
+            other = ports.setdefault(str(port), table.id)
+            if other != table.id:
+                raise ConfigError(
+                    f"table {table.id}: shoe.port: table {other} has {port} already: "
+                    "give each table a port of its own"
+                )
+            if isinstance(port, SerialAddress) and not Path(port.path).exists():
+                found.notes.append(
+                    f"table {table.id}: port {port} is not there now; "
+                    f"try it with: shoectl doctor --config {found.file}"
+                )
+            refuse_what_needs_people(setup.settings, way_in=config.socket is not None)
+
+
+def _check_socket(config: Config, found: Findings) -> None:
+    from shoe_ctl.api.unix_socket import check_socket_path
+    from shoe_ctl.daemon.requests import gid_of, users_of
+
+    if config.socket is None or config.socket_path is None:
+        return
+    with found.noting():
+        users_of(config.socket)
+    with found.noting():
+        gid_of(config.socket)
+    with found.noting():
+        check_socket_path(config.socket_path)
+
+
+def _check_paths(config: Config, found: Findings) -> None:
+    """Check that the files that the daemon writes are files, or can be made."""
+    from shoe_ctl.config.sinks import JsonlConfig
+
+    paths = {"journal.path": config.path(config.journal.path)}
+    paths |= {
+        f"sink[{at}].path": config.path(sink.path)
+        for at, sink in enumerate(config.sink)
+        if isinstance(sink, JsonlConfig) and sink.path != "-"
+    }
+    if config.socket_path is not None:
+        paths["socket.path"] = config.socket_path
+    missing: dict[Path, list[str]] = {}
+    for key, path in paths.items():
+        with found.noting():
+            try:
+                if path.is_dir():
+                    raise ConfigError(f"{key}: {path} is a directory: expected a file's path")
+                if not path.parent.is_dir():
+                    missing.setdefault(path.parent, []).append(key)
+            except OSError as error:
+                raise ConfigError(f"{key}: {path}: {error.strerror}") from None
+    for folder, keys in missing.items():
+        found.notes.append(
+            f"{', '.join(keys)}: there is no directory {folder} yet; "
+            "the unit's are made at its start, make any other"
+        )
+
+
+def _check_brokers(config: Config, found: Findings) -> None:
+    """Check the files that sinks log in with at their brokers; no broker is asked."""
+    from shoe_ctl.config.sinks import BrokerConfig
+    from shoe_ctl.secret_file import read_password, read_secret
+
+    for at, sink in enumerate(config.sink):
+        if not isinstance(sink, BrokerConfig):
+            continue
+        if sink.password_file is not None:
+            with found.noting():
+                read_password(config.path(sink.password_file), f"sink[{at}].password_file")
+        if sink.tls is None:
+            continue
+        if sink.tls.key is not None:
+            with found.noting():
+                read_secret(config.path(sink.tls.key), f"sink[{at}].tls.key")
+        for key, file in (("ca", sink.tls.ca), ("cert", sink.tls.cert)):
+            if file is not None and not config.path(file).is_file():
+                with found.noting():
+                    raise ConfigError(f"sink[{at}].tls.{key}: there is no file {config.path(file)}")

@@ -1,0 +1,164 @@
+"""Answers users of a broker as callers at the socket are answered, and tells how a table stands.
+
+In: what a user sent for a table, by a topic that the broker's access list makes true. Out: the
+answer, as JSON; the public status of a table. Must not know: brokers, topics, rules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+
+from shoe_ctl.api.requests import (
+    BadRequest,
+    Caller,
+    Command,
+    RedeliverRequest,
+    Request,
+    ResendRequest,
+    StatusRequest,
+    read_request,
+)
+from shoe_ctl.api.unix_socket import MOST_BYTES, Handler, RequestRefused
+from shoe_ctl.errors import ShoeCtlError
+from shoe_ctl.records import Audience, event_id
+from shoe_ctl.sinks.mqtt import Asked
+from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.message import Message, message
+
+NOT_IN_THE_STATE = ("parked", "doubt")
+"""What the public status has beside the table itself: the sinks, and evidence of a loss."""
+
+_REFUSALS = {
+    "retained": message("daemon_command_retained"),
+    "response_topic": message("daemon_response_topic"),
+}
+
+_ONLOOKER = Caller(user="", position="surveillance", sees=Audience.PUBLIC)
+
+log = logging.getLogger(__name__)
+
+
+class BrokerDesk:
+    """Answers the ``senders`` of one sink, by their names at its broker."""
+
+    def __init__(self, senders: Mapping[str, Caller]) -> None:
+        self._senders = senders
+        self._handler: Handler | None = None
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._answering: set[asyncio.Task[Any]] = set()
+        self._unknown: set[str] = set()
+
+    @asynccontextmanager
+    async def open(self, handler: Handler) -> AsyncIterator[None]:
+        """Let this handler answer; on leaving, what is being handled is answered."""
+        self._handler = handler
+        try:
+            yield
+        finally:
+            self._handler = None
+            if self._answering:
+                await asyncio.wait(self._answering)
+
+    async def answer(self, asked: Asked) -> bytes:
+        """Return the answer as JSON, whatever was sent."""
+        return msgspec.json.encode(await self._answer(asked))
+
+    async def state(self, table: str) -> Mapping[str, Any] | None:
+        """Return how the table stands, in public; None while no table is at work."""
+        if self._handler is None:
+            return None
+        try:
+            answered = await self._handler(_ONLOOKER, StatusRequest(request="status", table=table))
+        except ShoeCtlError:
+            return None
+        (stands,) = answered["tables"]
+        told = {key: value for key, value in stands.items() if key not in NOT_IN_THE_STATE}
+        if "fault" in told:  # what failed names files of this host
+            told["fault"] = {key: told["fault"][key] for key in told["fault"] if key == "since"}
+        return told
+
+    async def _answer(self, asked: Asked) -> Mapping[str, Any]:
+        caller = self._senders.get(asked.user)
+        if caller is None:
+            if asked.user not in self._unknown and len(self._unknown) < MOST_BYTES:
+                self._unknown.add(asked.user)
+                log.warning("broker: user refused: user=%s reason=not_configured", asked.user)
+            return _refused(f"user {asked.user} has no position at this daemon's tables")
+        if len(asked.body) >= MOST_BYTES:
+            return _refused(f"a request may hold {MOST_BYTES - 1} bytes")
+        try:
+            request = read_request(asked.body)
+        except BadRequest as error:
+            return _refused(str(error), error.command_id)
+        command_id = request.command_id if isinstance(request, Command) else None
+        if asked.refused is not None:
+            return _refusal(_REFUSALS[asked.refused], command_id)
+        if (elsewhere := _other_table(request, asked.table)) is not None:
+            return _refusal(
+                message("daemon_no_such_table", table=elsewhere, tables=[asked.table]), command_id
+            )
+        if not isinstance(request, Command):
+            return await self._handle(caller, _narrowed(request, asked.table), None)
+        async with self._turns[asked.user]:  # in the order in which they came
+            if (
+                asked.expires_at is not None
+                and asyncio.get_running_loop().time() >= asked.expires_at
+            ):
+                return _refusal(message("daemon_command_expired"), command_id)
+            return await self._handle(caller, request, command_id)
+
+    async def _handle(
+        self, caller: Caller, request: Request, command_id: str | None
+    ) -> Mapping[str, Any]:
+        if self._handler is None:
+            return _refused("the daemon is starting: ask again", command_id)
+        task = asyncio.current_task()
+        assert task is not None
+        self._answering.add(task)
+        try:
+            return await self._handler(caller, request)
+        except RequestRefused as error:
+            return _refusal(error.why, command_id)
+        except ShoeCtlError as error:
+            return _refused(str(error))
+        except Exception:
+            log.exception("broker: request failed: user=%s", caller.user)
+            return _refused("this could not be answered; the daemon's log says why")
+        finally:
+            self._answering.discard(task)
+
+
+def _other_table(request: Request, table: str) -> str | None:
+    """Return the table that a request is for, if it is another than the topic's."""
+    named: str | None = None
+    if isinstance(request, ResendRequest):
+        try:
+            named = event_id(request.after).table
+        except ValueError:
+            return None  # refused by whoever reads it
+    elif isinstance(request, Command | StatusRequest | RedeliverRequest):
+        named = request.table
+    return None if named in (None, table) else named
+
+
+def _narrowed(request: Request, table: str) -> Request:
+    """Return a question about all tables as one about this table."""
+    if isinstance(request, StatusRequest | RedeliverRequest):
+        return msgspec.structs.replace(request, table=table)
+    return request
+
+
+def _refused(error: str, command_id: str | None = None) -> dict[str, Any]:
+    return _refusal(message("daemon_failed", detail=error), command_id)
+
+
+def _refusal(why: Message, command_id: str | None) -> dict[str, Any]:
+    named = {} if command_id is None else {"command_id": command_id}
+    return {**named, "accepted": False, "error": with_texts(why.as_data()), "needs": {}}

@@ -1,0 +1,63 @@
+"""Sinks that go to a broker, made from their configuration. It imports the broker's client.
+
+In: a sink's configuration, who may send commands over it. Out: the sink, and its way in.
+Must not know: how a broker is spoken to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from shoe_ctl.api.requests import Caller
+from shoe_ctl.config.schema import Config
+from shoe_ctl.config.sinks import MqttConfig, keeps_state
+from shoe_ctl.daemon.broker_desk import BrokerDesk
+from shoe_ctl.daemon.host import WayIn
+from shoe_ctl.errors import ConfigError
+from shoe_ctl.sinks.brokers import Certificates
+from shoe_ctl.sinks.mqtt import MqttSink
+from shoe_ctl.sinks.mqtt_connection import Broker, Login, read_files
+
+
+async def open_mqtt(
+    config: Config, sink: MqttConfig, senders: Mapping[str, Caller], now_us: Callable[[], int]
+) -> tuple[MqttSink, WayIn]:
+    """Return the sink, and its way in, which it also needs to know how the tables stand.
+
+    Raises:
+        ConfigError: a file with its password or certificates cannot be used.
+    """
+    at = sink.broker
+    broker = Broker(at.host, at.port, _login(config, sink), _certificates(config, sink))
+    try:
+        await asyncio.to_thread(read_files, broker)
+    except ConfigError as error:
+        raise ConfigError(f"sink {sink.known_as}: {error}") from None
+    desk = BrokerDesk(senders)
+    tables = [table.id for table in config.table if sink.is_for(table.id)]
+    opened = MqttSink(
+        sink.known_as,
+        broker,
+        sink.sees,
+        tables,
+        desk,
+        takes_commands=bool(senders),
+        states=[table for table in tables if keeps_state(sink, config.sink, table)],
+        now_us=now_us,
+    )
+    return opened, desk.open
+
+
+def _login(config: Config, sink: MqttConfig) -> Login:
+    secret = sink.password_file
+    return Login(sink.user, None if secret is None else config.path(secret))
+
+
+def _certificates(config: Config, sink: MqttConfig) -> Certificates | None:
+    if not sink.broker.tls:
+        return None
+    if sink.tls is None:
+        return Certificates()
+    files = (sink.tls.ca, sink.tls.cert, sink.tls.key)
+    return Certificates(*(None if file is None else config.path(file) for file in files))

@@ -1,0 +1,49 @@
+"""What the connections to brokers share: the files that TLS needs.
+
+In: paths. Out: an SSL context, or one line that names the file that cannot be used.
+Must not know: any protocol, events.
+"""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+from shoe_ctl.errors import ConfigError
+from shoe_ctl.secret_file import read_secret
+
+
+class Certificates(NamedTuple):
+    """The files that TLS needs; without ``ca`` those that the host trusts count."""
+
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+
+def tls_context(files: Certificates) -> ssl.SSLContext:
+    """Return the context of TLS with these files.
+
+    Raises:
+        ConfigError: a file cannot be read, or is none of its kind; the text names it.
+    """
+    try:
+        context = ssl.create_default_context(cafile=files.ca)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"tls.ca: {files.ca}: {error_words(error)}") from None
+    if files.cert is not None and files.key is not None:
+        read_secret(files.key, "tls.key")
+        try:
+            context.load_cert_chain(files.cert, files.key, password=lambda: b"")
+        except (OSError, ssl.SSLError, ValueError) as error:
+            raise ConfigError(
+                f"tls.cert, tls.key: {files.cert}, {files.key}: {error_words(error)}"
+            ) from None
+    return context
+
+
+def error_words(error: BaseException) -> str:
+    """Return what an error says to people, without the place in a library's source."""
+    said = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
+    return str(said).rpartition(" (_ssl.c")[0] or str(said)

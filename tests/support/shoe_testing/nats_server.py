@@ -1,0 +1,231 @@
+"""A nats-server on a free port, alone or three in a cluster, and what its stream holds.
+
+In: a folder, what the server is configured with. Out: its address; it is killed, paused and
+started again as a test likes, and has ended when the test has.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+
+from shoe_ctl.config.sinks import nats_servers
+from shoe_ctl.sinks.nats_connection import NatsTarget
+
+_PIPE_BYTES = 1 << 20
+"""Room for the log of a server that nobody reads."""
+
+ANSWERED_WITHIN_S = 30
+"""How long a cluster may take that elects a leader."""
+
+SYNC_ALWAYS = "sync_interval: always"
+
+
+def server_program() -> str:
+    """The path of nats-server; the test is skipped without one, and fails under CI."""
+    beside = Path(sys.executable).parent / "nats-server"
+    found = str(beside) if beside.exists() else shutil.which("nats-server")
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("nats-server is missing: it comes with the test requirements")
+        pytest.skip("nats-server is missing")
+    return found
+
+
+def free_port() -> int:
+    """A port of the loopback that nothing listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+class NatsServer:
+    """One server. ``more`` are further lines of its configuration."""
+
+    def __init__(
+        self, folder: Path, *, jetstream: str | None = SYNC_ALWAYS, more: str = "", name: str = "n"
+    ) -> None:
+        self.program = server_program()
+        self.folder = folder / name
+        self.folder.mkdir(parents=True)
+        self.port = free_port()
+        self.name = name
+        self._process: subprocess.Popen[bytes] | None = None
+        store = f"jetstream {{ store_dir: {self.folder}/store\n{jetstream} }}\n"
+        lines = (
+            f"listen: 127.0.0.1:{self.port}\n",
+            f"server_name: {name}\n",
+            "" if jetstream is None else store,
+            more,
+        )
+        (self.folder / "server.conf").write_text("".join(lines))
+
+    @property
+    def address(self) -> str:
+        return f"nats://127.0.0.1:{self.port}"
+
+    def launch(self) -> None:
+        """Start it, without waiting until it listens."""
+        self._process = subprocess.Popen(
+            (self.program, "-c", str(self.folder / "server.conf")),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        assert self._process.stderr is not None
+        fcntl.fcntl(self._process.stderr, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        self.launch()
+        self.listens()
+
+    def listens(self) -> None:
+        """Wait until it listens."""
+        assert self._process is not None and self._process.stderr is not None
+        read: list[bytes] = []
+        for line in self._process.stderr:
+            if b"Server is ready" in line:
+                return
+            read.append(line)
+        self.kill()
+        raise AssertionError(b"".join(read).decode())
+
+    def kill(self) -> None:
+        """Kill it (-9) and wait for its end; nothing if it is not there."""
+        process, self._process = self._process, None
+        if process is not None:
+            assert process.stderr is not None
+            process.kill()
+            process.stderr.close()
+            process.wait()
+
+    def pause(self) -> None:
+        """It takes nothing and says nothing any more, and its connections stand."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """It goes on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
+
+@contextmanager
+def nats_server(
+    folder: Path, *, jetstream: str | None = SYNC_ALWAYS, more: str = ""
+) -> Iterator[NatsServer]:
+    """A server at work; it is killed on leaving."""
+    server = NatsServer(folder, jetstream=jetstream, more=more)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+class NatsCluster(NamedTuple):
+    """Three servers that keep a stream together."""
+
+    servers: dict[str, NatsServer]
+
+    @property
+    def address(self) -> str:
+        return ",".join(server.address for server in self.servers.values())
+
+
+@contextmanager
+def nats_cluster(folder: Path) -> Iterator[NatsCluster]:
+    """Three servers at work; they are killed on leaving."""
+    names = ("n1", "n2", "n3")
+    routes = {name: free_port() for name in names}
+    all_routes = ", ".join(f"nats://127.0.0.1:{port}" for port in routes.values())
+    servers = {}
+    for name, port in routes.items():
+        more = f"cluster {{ name: c, listen: 127.0.0.1:{port}, routes: [{all_routes}] }}\n"
+        servers[name] = NatsServer(folder, more=more, name=name)
+    try:
+        for server in servers.values():
+            server.launch()
+        for server in servers.values():
+            server.listens()
+        yield NatsCluster(servers)
+    finally:
+        for server in servers.values():
+            server.kill()
+
+
+def target_of(address: str, **more: Any) -> NatsTarget:
+    """Where a sink publishes."""
+    return NatsTarget(addresses=nats_servers(address), **more)
+
+
+@asynccontextmanager
+async def nats_client(
+    address: str, **options: Any
+) -> AsyncIterator[tuple[Client, JetStreamContext]]:
+    """A client of nats-py beside the product's."""
+    client = Client()
+    await client.connect(address.split(","), **options)
+    try:
+        yield client, client.jetstream(timeout=ANSWERED_WITHIN_S)
+    finally:
+        await client.close()
+
+
+class StoredMessage(NamedTuple):
+    """A message of the stream."""
+
+    subject: str
+    seq: int
+    body: bytes
+    headers: dict[str, str]
+
+    @property
+    def id(self) -> str:
+        return str(msgspec.json.decode(self.body)["id"])
+
+
+async def stored_messages(
+    address: str, stream: str = "SHOE", **options: Any
+) -> list[StoredMessage]:
+    """All that the stream holds, in its order."""
+    async with nats_client(address, **options) as (client, js):
+        inbox = client.new_inbox()
+        arriving = await client.subscribe(inbox)
+        config = ConsumerConfig(
+            deliver_subject=inbox, deliver_policy=DeliverPolicy.ALL, ack_policy=AckPolicy.NONE
+        )
+        there = (await js.add_consumer(stream, config)).num_pending
+        found = []
+        info = await js.stream_info(stream)
+        for _ in range(max(there or 0, info.state.messages)):
+            message = await arriving.next_msg(timeout=20)
+            seq = message.metadata.sequence.stream
+            found.append(
+                StoredMessage(message.subject, seq, message.data, dict(message.headers or {}))
+            )
+        return found
+
+
+def ids_of(messages: Sequence[StoredMessage]) -> list[str]:
+    return [message.id for message in messages]

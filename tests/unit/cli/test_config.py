@@ -1,0 +1,189 @@
+"""``shoectl config check``: what the daemon would refuse is found, and nothing is started."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from shoe_ctl.cli.config import config
+from shoe_ctl.games import catalog
+from shoe_ctl.table.settings import TableSettings
+from shoe_testing.cli import invoke
+from shoe_testing.config import FACE_UP, PUBLIC_SINK, make_config, table_section, this_user
+
+IMPLIED: dict[str, Any] = {"announcements": "implied", "method_b": FACE_UP}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "shoe").touch()
+    keys = tmp_path / "shoes.keys"
+    keys.write_text(f"SH-0042 1 {1:064x}\nSH-0043 1 {2:064x}\n")
+    keys.chmod(0o600)
+    return tmp_path
+
+
+def check(folder: Path, *tables: dict[str, Any], **sections: Any) -> Result:
+    path = folder / "table.toml"
+    path.write_text(make_config(*tables, **sections))
+    return invoke(config, "check", path)
+
+
+def table(folder: Path, name: str = "bac-07", **more: Any) -> dict[str, Any]:
+    return table_section(name, port=str(folder / "shoe"), **{**IMPLIED, **more})
+
+
+def socket(**more: Any) -> dict[str, Any]:
+    return {"user": [this_user("gaming_shift_manager", name="Ann")], **more}
+
+
+def test_a_valid_file_is_shown_as_it_is_set_up_and_nothing_is_written(folder: Path) -> None:
+    keyed = table(folder, decks=6, shoe={"key_file": "shoes.keys"})
+    before = sorted(folder.iterdir())
+    result = check(folder, keyed, sink=[PUBLIC_SINK], socket=socket())
+    assert (result.exit_code, result.stderr) == (0, "")
+    shown = " ".join(result.stdout.split())
+    for words in (
+        "table bac-07: Tiger Baccarat (tiger)",
+        "6 decks",
+        "announcements follow from the cards",
+        f"shoe reference at {folder / 'shoe'}, with keys of 2 shoes",
+        f"journal {folder / 'journal.db'}",
+        f"socket {folder / 'shoectl.sock'}",
+        "users Ann (gaming_shift_manager)",
+        "sink jsonl:public.jsonl (public)",
+        f"{folder / 'table.toml'}: valid",
+    ):
+        assert words in shown
+    assert "note" not in shown
+    assert all(len(line) <= 80 or str(folder) in line for line in result.stdout.splitlines())
+    assert sorted(folder.iterdir()) == sorted([*before, folder / "table.toml"])
+
+
+def test_json_has_all_of_it_for_programs(folder: Path) -> None:
+    check(folder, table(folder), socket=socket())
+    result = invoke(config, "check", folder / "table.toml", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    plain = json.loads(result.stdout)
+    assert (plain["ok"], plain["problems"], plain["notes"]) == (True, [], [])
+    assert plain["socket"] == str(folder / "shoectl.sock")
+    (only,) = plain["tables"]
+    assert (only["table"], only["game"], only["port"]) == ("bac-07", "tiger", str(folder / "shoe"))
+    assert only["game_sha256"] == catalog.load("tiger").sha256
+    assert set(only["settings"]) == set(TableSettings.__struct_fields__)
+
+
+def test_every_problem_has_its_line_and_the_exit_code_is_two(folder: Path) -> None:
+    (folder / "shoes.keys").chmod(0o640)
+    (folder / "journal.db").mkdir()
+    result = check(
+        folder,
+        table(folder, "t1", shoe={"key_file": "shoes.keys"}),
+        table(folder, "t2", layout="Z"),
+        table(folder, "t3"),
+        table(folder, "t4", announcements="explicit"),
+        socket=socket(path="x" * 200, group="no-such-group"),
+    )
+    assert (result.exit_code, result.stdout) == (2, "")
+    file = folder / "table.toml"
+    lines = result.stderr.splitlines()
+    assert all(line.startswith(f"shoectl: {file}: ") for line in lines)
+    found = [line.removeprefix(f"shoectl: {file}: ") for line in lines]
+    for told, words in zip(
+        found,
+        (
+            "table t1: shoe: key_file: ",
+            "table t2: layout: tiger has A, B",
+            f"table t4: shoe.port: table t3 has {folder / 'shoe'} already",
+            "socket: group: this host has no group 'no-such-group'",
+            f"socket {folder / ('x' * 200)}: the path is longer than",
+            f"journal.path: {folder / 'journal.db'} is a directory",
+        ),
+        strict=True,
+    ):
+        assert words in told
+    plain = invoke(config, "check", file, "--json")
+    assert plain.exit_code == 2
+    assert [f"shoectl: {one}" for one in json.loads(plain.stdout)["problems"]] == lines
+
+
+@pytest.mark.parametrize(
+    ("more", "sections", "words"),
+    [
+        ({"announcements": "explicit"}, {}, 'announcements = "explicit" waits for a dealer'),
+        ({"gmae": "tiger"}, {}, "unknown key"),
+        ({"game": "lion"}, {}, "lion"),
+        ({"shoe": {"profile": "nobody"}}, {}, "nobody"),
+        ({"shoe": {"port": "usb:"}}, {}, "port: got 'usb:'"),
+        (
+            {},
+            {"socket": {"user": [{"user": "no-such-user", "position": "dealer"}]}},
+            "no-such-user",
+        ),
+        ({}, {"sink": [PUBLIC_SINK, PUBLIC_SINK]}, "two sinks write to"),
+    ],
+)
+def test_what_the_daemon_does_not_start_with_is_refused(
+    folder: Path, more: dict[str, Any], sections: dict[str, Any], words: str
+) -> None:
+    result = check(folder, table(folder, **more), **sections)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_a_socket_where_everyone_may_write_is_refused(folder: Path) -> None:
+    open_to_all = folder / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    result = check(folder, table(folder), socket=socket(path="open/socket"))
+    assert result.exit_code == 2
+    assert "is world-writable" in result.stderr
+    (folder / "file").touch()
+    result = check(folder, table(folder), socket=socket(path="file"))
+    assert "a file of another kind" in result.stderr
+
+
+def test_what_may_come_later_is_a_note(folder: Path) -> None:
+    (folder / "shoe").unlink()
+    result = check(folder, table(folder), journal={"path": "later/journal.db"})
+    assert result.exit_code == 0
+    shown = " ".join(result.stdout.split())
+    assert f"port {folder / 'shoe'} is not there now" in shown
+    assert f"there is no directory {folder / 'later'} yet" in shown
+    assert "note no [socket]: nobody can decide about a table that halts" in shown
+
+
+def test_a_file_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
+    result = invoke(config, "check", tmp_path / "none.toml")
+    assert result.exit_code == 2
+    assert "none.toml' does not exist" in result.stderr
+
+
+def test_the_files_that_a_sink_logs_in_with_are_checked(folder: Path) -> None:
+    password, key = folder / "password", folder / "key.pem"
+    password.write_text("wonderland")
+    password.chmod(0o644)
+    key.write_text("")
+    key.chmod(0o640)
+    sink = {
+        "kind": "mqtt",
+        "address": "mqtts://hall:8883",
+        "user": "shoe",
+        "password_file": "password",
+        "tls": {"ca": "ca.pem", "cert": "cert.pem", "key": "key.pem"},
+    }
+    result = check(folder, table(folder), sink=[sink], socket=socket())
+    assert result.exit_code == 2
+    told = "".join(result.stderr.split())
+    for words in (
+        f"sink[0].password_file: {password} is accessible to other users: run chmod 600",
+        f"sink[0].tls.key: {key} is accessible to other users",
+        f"sink[0].tls.ca: there is no file {folder / 'ca.pem'}",
+        f"sink[0].tls.cert: there is no file {folder / 'cert.pem'}",
+    ):
+        assert "".join(words.split()) in told
+    assert "wonderland" not in result.output
