@@ -29,6 +29,7 @@ from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.reconnect import Supervisor, Suspension
+from shoe_ctl.link.transport import Loss
 from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.table import answers, status, undelivered
 from shoe_ctl.table.controller import TableController
@@ -190,14 +191,14 @@ class TableRunner:
             )
             await self._handle(group, [up])
 
-    async def link_lost(self, reason: str) -> None:
+    async def link_lost(self, loss: Loss) -> None:
         """A connection ended."""
         number = self._connection.number if self._connection is not None else 0
         self._connection = None
         async with self.turn:
             group = self._group()
             self._link.ended()
-            lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
+            lost = _link_lost(loss, self._now(), number)
             await self._handle(group, [lost])
 
     async def line_suspended(self, found: Suspension) -> None:
@@ -212,7 +213,7 @@ class TableRunner:
                 unkept=found.unkept,
                 again=found.again,
             )
-            lost = LinkLost(t_us=t_us, connection=found.connection, reason=found.reason)
+            lost = _link_lost(found.loss, t_us, found.connection)
             self._link.ended()
             await self._handle(group, [suspended] if found.again else [suspended, lost])
 
@@ -456,13 +457,15 @@ class TableRunner:
                         f"to {said.seq} acknowledged, and the journal does not hold them",
                     )
                     compare.expected = False
-                lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
+                lost = message(
+                    "link_events_lost", first=stored + 1, last=said.seq, device_id=said.device_id
+                )
                 log.warning(
                     "%s: events lost: shoe=%s first=%d last=%d. The connection is opened again.",
                     self.table, said.device_id, stored + 1, said.seq,
                 )  # fmt: skip
                 self._unknown_device = said.device_id
-                self._connection.drop(lost)
+                self._connection.drop(Loss("events_lost", lost))
                 return False
         compare.expected = compare.is_compared = True
         compare.opens(self.table)
@@ -622,6 +625,10 @@ class TableRunner:
                 not_sent.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
         if not_sent:
             await self._handle(self._group(), not_sent)
+
+
+def _link_lost(loss: Loss, t_us: int, connection: int) -> LinkLost:
+    return LinkLost(t_us=t_us, connection=connection, reason=loss.reason, why=loss.why)
 
 
 class DeviceSequences:

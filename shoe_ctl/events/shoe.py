@@ -14,6 +14,7 @@ from shoe_ctl.events.event_type import (
     EventData,
     EventType,
     Index,
+    Message,
     Rule,
 )
 
@@ -53,17 +54,28 @@ class Refused(EventData, frozen=True, kw_only=True):
 class Lost(EventData, frozen=True, kw_only=True):
     """The shoe cannot be heard any more."""
 
-    reason: Code
-    """Why: `unplugged`, `closed` (by the other end), `no_answer`, `silent`, `garbage`,
-    `decoding_failed`, `write_queue_full`, `link_failed`, `controller_restarted` or
-    `storage_failed`."""
+    reason: Literal[
+        "unplugged",
+        "closed",
+        "no_answer",
+        "silent",
+        "garbage",
+        "decoding_failed",
+        "write_queue_full",
+        "link_failed",
+        "events_lost",
+        "controller_restarted",
+        "storage_failed",
+    ]
+    """Why. `closed`: by the other end. `events_lost`: the shoe does not have all events that follow
+    the last stored one, and the link is opened again."""
 
 
 class LostDetails(Data, frozen=True, kw_only=True):
     """Why the link was lost, in full."""
 
-    detail: str | UnsetType = UNSET
-    """Why, as the link reports it, where that says more than the code."""
+    detail: Message | UnsetType = UNSET
+    """Why, with the port; absent where the daemon itself was away."""
 
 
 class LineSuspended(EventData, frozen=True, kw_only=True):

@@ -100,13 +100,15 @@ class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
     """The queries that such a shoe knows."""
 
 
-class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
+class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost", omit_defaults=True):
     """The connection to the shoe was lost."""
 
     connection: int
     """The number of the connection."""
     reason: str
-    """Why, one line for people."""
+    """Why, for programs: a code."""
+    why: Message | None = None
+    """Why, in full, for people. It may name the port of this host, which is not public."""
 
 
 class LineSuspended(Happened, frozen=True, kw_only=True, tag="line_suspended"):

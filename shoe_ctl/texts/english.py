@@ -701,6 +701,19 @@ TEXTS: Mapping[str, str] = {
     "refused_none_can_be_more": "there is no wager that can be more",
     "refused_none_can_be_less": "there is no wager that can be less",
     "refused_nothing_left": "nothing would be left of the wager: withdraw it",
+    # Why the link to the shoe was lost.
+    "link_closed": "closed by the other end: {port}",
+    "link_closed_here": "closed: {port}",
+    "link_decoding_failed": "decoding failed",
+    "link_events_lost": "events {first} to {last} of shoe {device_id} are lost",
+    "link_failed": "{port}: {error}",
+    "link_garbage": "too much garbage on the line",
+    "link_no_answer": "no more answers: {port}",
+    "link_silent": "nothing received for {seconds} s",
+    "link_stalled": "endpoint stalled: {port}",
+    "link_unplugged": "unplugged: {port}",
+    "link_unsent": "{why}; {bytes} bytes to it were not sent",
+    "link_write_queue_full": "write queue full: {port} reads nothing, {waiting} bytes are waiting",
     # Why events are not sent, or not any more.
     "events_at_the_socket": "events are sent at the local socket alone",
     "events_connection_in_use": (

@@ -21,7 +21,7 @@ from shoe_ctl.texts.message import Message, message
 from shoe_testing.for_each import for_each
 from shoe_testing.message_calls import built, by_code
 
-GROUPS = ("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events")
+GROUPS = ("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events", "link")
 
 
 @for_each(lambda: sorted(by_code()))
