@@ -33,7 +33,13 @@ from shoe_ctl.daemon.delivery import (
 from shoe_ctl.daemon.event_streams import event_streams
 from shoe_ctl.daemon.host import SYSTEM, Environment
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
-from shoe_ctl.daemon.outage import JournalReopener, Outage, marker_for
+from shoe_ctl.daemon.outage import (
+    JournalReopener,
+    Outage,
+    journal_failed,
+    loss_ruled,
+    marker_for,
+)
 from shoe_ctl.daemon.requests import (
     People,
     RequestHandler,
@@ -66,6 +72,7 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.texts.catalogue import text
 
 COMPARED_WITHIN_S = 60.0
 """How long sinks wait for a shoe that may show a loss."""
@@ -202,7 +209,8 @@ class Daemon:
         self.outage = self._marker.found()
         if self.outage is not None:
             log.warning(
-                'storage: an earlier daemon ended during a fault: reason="%s"', self.outage.what
+                'storage: an earlier daemon ended during a fault: reason="%s"',
+                text(self.outage.what),
             )
         replaced = was_replaced(self._path)
         if replaced:
@@ -266,8 +274,8 @@ class Daemon:
     async def _continue_after_loss(self, doubtful: PossibleLoss, ruling: Ruling) -> Store:
         """Open it under a new epoch. Every table then waits for a person, as after an outage."""
         now_us = self._clock.wall_us()
-        why = f"{ruling.person} ({ruling.position}) ruled that it goes on: {ruling.reason}"
-        self.outage = Outage(since_us=now_us, what=f"{doubtful.what}; {why}")
+        what = loss_ruled([doubtful.what], ruling)
+        self.outage = Outage(since_us=now_us, what=what)
         await asyncio.get_running_loop().run_in_executor(
             self._marking, self._marker.write, self.outage
         )
@@ -282,7 +290,10 @@ class Daemon:
                 opener, self._open_verified, AcceptedLoss(doubtful.evidence, gone_on)
             )
         log.warning(
-            'journal: loss accepted: path=%s epoch=%s ruling="%s"', self._path, gone_on.epoch, why
+            'journal: loss accepted: path=%s epoch=%s ruling="%s"',
+            self._path,
+            gone_on.epoch,
+            text(what),
         )
         return store
 
@@ -404,7 +415,7 @@ class Daemon:
             except BaseExceptionGroup as errors:
                 failed, error = True, root_cause(errors)
                 if isinstance(error, JournalError):
-                    what = store.failure or str(error)
+                    what = journal_failed(store.failure or str(error))
                     outage = Outage(since_us=self._clock.wall_us(), what=what)
                     self._announce(outage, store, tell)
                 raise error from None

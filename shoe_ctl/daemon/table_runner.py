@@ -19,7 +19,7 @@ from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.daemon import loss
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
-from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
+from shoe_ctl.daemon.shoe_commands import NoKey, ShoeCommandSender
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
@@ -332,7 +332,9 @@ class TableRunner:
         answers = [e for e in effects if isinstance(e, Answer) and not e.accepted]
         return answers[0] if answers else None
 
-    async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
+    async def parked(
+        self, sink: str, sees: Audience, n: int, event: Envelope, why: Message
+    ) -> None:
         """A sink did not take this event of the table, record ``n``: store and announce it."""
         await self._may_store()
         async with self.turn:
@@ -490,7 +492,7 @@ class TableRunner:
         self._snapshots.restart_section(self._under)
         self._snapshots.begin(group, self.controller, self._index)
 
-    def restore(self, group: Batch, what: str, ruling: TableCommand | None) -> None:
+    def restore(self, group: Batch, what: Message, ruling: TableCommand | None) -> None:
         """Add to the group that the table waits for a person; ``ruling`` was given at this table.
 
         A shoe that was not compared yet is covered by the ruling, too.
@@ -622,7 +624,14 @@ class TableRunner:
                 if self._connection is not None:
                     self._connection.command(sent)
             except ValueError as error:
-                not_sent.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
+                not_sent.append(
+                    NotTold(
+                        t_us=self._now(),
+                        number=command.number,
+                        reason="no_key" if isinstance(error, NoKey) else "not_sent",
+                        why=message("shoe_not_told", detail=str(error)),
+                    )
+                )
         if not_sent:
             await self._handle(self._group(), not_sent)
 

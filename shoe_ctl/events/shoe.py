@@ -304,15 +304,19 @@ class AnswerDetails(Numbered, frozen=True, kw_only=True):
 
     failed: list[Code] | UnsetType = UNSET
     """Of a self-test: the parts that failed."""
-    reason: str | UnsetType | None = UNSET
-    """Why the shoe refused the command, in the shoe's words."""
+    reason: Code | UnsetType | None = UNSET
+    """Why the shoe refused the command, as its profile names it."""
 
 
 class UnansweredDetails(Numbered, frozen=True, kw_only=True):
     """Which command it is, and why it was given up."""
 
-    reason: str | UnsetType = UNSET
-    """Why it was given up."""
+    reason: Code | UnsetType = UNSET
+    """Why it was given up: `link_lost`, `controller_restarted`, `storage_failed`, `another_shoe`,
+    `no_key`, `not_sent`; `no_reply`, `error_changed` or the shoe's refusal, where the profile gives
+    commands up by itself."""
+    detail: Message | UnsetType = UNSET
+    """Of `no_key` and `not_sent`: what was wrong."""
 
 
 class Fault(EventData, frozen=True, kw_only=True):

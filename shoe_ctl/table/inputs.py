@@ -153,8 +153,10 @@ class NotTold(Happened, frozen=True, kw_only=True, tag="not_told"):
 
     number: int
     """The id of the command on the wire."""
-    why: str
-    """Why, one line for people; it holds no secret."""
+    reason: str
+    """Why, for programs: a code."""
+    why: Message
+    """Why, for people; it holds no secret."""
 
 
 class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
@@ -201,8 +203,8 @@ class StorageRestored(
 
     since_us: int
     """When it failed, µs since 1970 UTC."""
-    what: str
-    """What failed, one line for people."""
+    what: Message
+    """What failed."""
     ruling: TableCommand | None = None
     """The command with which a person ruled that the journal goes on without a lost part, if it was
     given to this table. Its id is then known like that of every other command."""
@@ -221,8 +223,8 @@ class DeliveryParked(
     """The id of the event."""
     event_type: str
     """The type of the event."""
-    why: str
-    """Why the sink refused it, one line for people."""
+    why: Message
+    """Why the sink refused it."""
     record: int = 0
     """The event's record in the journal; 0 where it was not noted."""
 

@@ -202,6 +202,7 @@ TEXTS: Mapping[str, str] = {
     "next_with_card_waiting": "{next}；已抽出的牌保持牌面朝下，牌桌继续时归位",
     "next_with_trouble": "{next}；{trouble}",
     # What is wrong with the shoe or its line.
+    "shoe_not_told": "命令未发给牌靴：{detail}",
     "shoe_line_suspended": (
         "线路暂停至 {until} UTC，干扰过多：检查线缆、接地、波特率和所接设备；线路平静后自动重新打开"
     ),
@@ -551,10 +552,14 @@ TEXTS: Mapping[str, str] = {
     "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",
+    "daemon_journal_failed": "日志故障：{detail}",
+    "daemon_failed_before": "先前的守护进程运行时存储发生故障，原因未能记下",
+    "daemon_loss_ruled": "{lost:clauses}；{person}（{position:position}）裁决日志继续使用：{reason}",
     "daemon_not_handled": "命令未能处理；牌桌已中止",
     "daemon_storage_fault": "存储故障，任何内容都不会存储、确认或发布：{detail}",
     "daemon_sink_away": "接收端 {sink} 自 {since} 起不可用，正在重试：{why}",
     "daemon_sink_ended": "接收端 {sink} 已于 {since} 结束，重启前不再重试：{why}",
+    "daemon_sink_refused": "接收端拒绝接收：{detail}",
     "daemon_no_such_table": "此处没有 {table} 号桌：有 {tables}",
     "daemon_command_retained": "保留消息中的命令不予执行：发送时请勿设置保留标志",
     "daemon_command_expired": "命令在轮到处理之前已过期：未做任何处理",

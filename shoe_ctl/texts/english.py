@@ -326,6 +326,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "next_with_trouble": "{next}; {trouble}",
     # What is wrong with the shoe or its line.
+    "shoe_not_told": "the command was not sent to the shoe: {detail}",
     "shoe_line_suspended": (
         "the line is suspended until {until} UTC, it brings too much garbage: look at cable, "
         "ground and baud rate, and at what is connected; it is opened again by itself once "
@@ -746,10 +747,16 @@ TEXTS: Mapping[str, str] = {
     "events_unknown": "there is no event {after}: the journal has {first} to {last}",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",
+    "daemon_journal_failed": "{detail}",
+    "daemon_failed_before": (
+        "the storage failed while an earlier daemon served, which could not note why"
+    ),
+    "daemon_loss_ruled": "{lost:clauses}; {person} ({position}) ruled that it goes on: {reason}",
     "daemon_not_handled": "the command could not be handled; the table is halted",
     "daemon_storage_fault": "storage fault, nothing is stored, acknowledged or published: {detail}",
     "daemon_sink_away": "sink {sink} is away since {since} and is tried again: {why}",
     "daemon_sink_ended": "sink {sink} ended at {since} and is not tried before a restart: {why}",
+    "daemon_sink_refused": "the sink refused it: {detail}",
     "daemon_no_such_table": "no table {table} is served here: there is {tables}",
     "daemon_command_retained": "a retained command is not done: send it without retain",
     "daemon_command_expired": "the command expired before its turn came: nothing of it was done",

@@ -23,6 +23,7 @@ from shoe_ctl.journal.reader import Head
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
 from shoe_ctl.table import state as states
+from shoe_ctl.texts.message import message
 from shoe_testing.cli import invoke
 from shoe_testing.journals import (
     alter_journal,
@@ -150,7 +151,7 @@ def test_a_state_that_is_written_otherwise_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", inputs.KINDS, ids=lambda kind: kind.__name__)
 def test_an_input_with_a_key_more_is_refused(kind: type[msgspec.Struct]) -> None:
-    given: Any = {"str": "x", "int": 1, "bool": True}
+    given: Any = {"str": "x", "int": 1, "bool": True, "Message": message("done")}
     some = [
         one for one in TableHarness().open_shoe().inputs if isinstance(one, kind)
     ]  # else one is made up

@@ -62,7 +62,7 @@ def test_what_has_a_name_has_one_in_every_language(name: str) -> None:
     assert words["hand"].keys() == {"player", "banker"}
     assert words["a_position"].keys() == {*positions.POSITIONS}
     assert words["place"].keys() == {*get_args(Place)}
-    assert words["arm_refusal"].keys() == {*arming.REASONS.values(), arming.OTHER}
+    assert words["arm_refusal"].keys() == {*arming.REASONS, arming.OTHER}
 
 
 def test_chinese_has_a_name_for_every_state_and_every_irregularity() -> None:
