@@ -384,10 +384,11 @@ class Noted(EventData, frozen=True, kw_only=True):
 class Discarded(EventData, frozen=True, kw_only=True):
     """Bytes from the shoe that could not be used, or a message that was not expected."""
 
-    reason: str
-    """Why; `several` for a run with several reasons."""
+    reason: Code
+    """Why, as the profile names it; `several` for a run with several reasons; `not_foreseen` and
+    `result_not_awaited` for messages that the table has no use for."""
     event: Code | UnsetType = UNSET
-    """The message that was not expected."""
+    """The message that it was, where that is known."""
     count: Count | UnsetType = UNSET
     """How many pieces came in one go, where there were several."""
     first: str | UnsetType = UNSET

@@ -275,7 +275,12 @@ def resume_line(turn: Turn) -> None:
 def emit_discarded(turn: Turn) -> None:
     """Emit to the restricted stream that bytes were discarded, and how many."""
     event = turn.event(Discarded)
-    run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
+    run = {
+        "event": event.of,
+        "count": event.count,
+        "first": event.first_bytes,
+        "last": event.last_bytes,
+    }
     data = {name: value for name, value in run.items() if value is not None}
     turn.emit_restricted("frame.discarded", {"reason": event.reason, **data})
 
