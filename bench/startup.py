@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import queue
 import shutil
 import signal
 import socket
@@ -19,13 +20,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
 from bench._shoe import NEVER_MS, simulated_shoe
+from shoe_testing import brokers
 
 BIN = Path(sys.executable).parent
 
@@ -202,6 +208,37 @@ def nats_daemons() -> Iterator[list[Daemon]]:
                 process.kill()
 
 
+@contextmanager
+def mqtt_subscriber(port: int) -> Iterator[Iterable[bytes]]:
+    """What is published on the table's public topic."""
+    came: queue.Queue[bytes] = queue.Queue()
+    ready = threading.Event()
+    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+    client.on_subscribe = lambda *_: ready.set()
+    client.on_message = lambda _, __, message: came.put(bytes(message.payload))
+    client.connect("127.0.0.1", port)
+    client.subscribe("shoe/v1/bench/public", 1)
+    client.loop_start()
+    try:
+        ready.wait()
+        yield iter(lambda: came.get(timeout=60), b"")
+    finally:
+        client.disconnect()
+        client.loop_stop()
+
+
+@contextmanager
+def mqtt_daemons() -> Iterator[list[Daemon]]:
+    """A daemon that publishes to a broker of its own."""
+    if brokers.PROGRAM is None:
+        yield []
+        return
+    with tempfile.TemporaryDirectory() as folder, brokers.broker(Path(folder)) as at:
+        subject = Subject("shoectl run, to MQTT", RUN, limit=6.0)
+        sink = f'[[sink]]\nkind = "mqtt"\naddress = "{at.address}"\n'
+        yield [Daemon(subject, 64, sink, lambda: mqtt_subscriber(at.port))]
+
+
 PLAIN = Daemon(DAEMON, 64)
 
 
@@ -250,8 +287,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds: one at least")
-    with nats_daemons() as to_nats:
-        daemons = [PLAIN, *to_nats]
+    with mqtt_daemons() as to_mqtt, nats_daemons() as to_nats:
+        daemons = [PLAIN, *to_mqtt, *to_nats]
         runs = measure(options.rounds, daemons)
         shoes = [(daemon, whole_shoe(daemon)) for daemon in daemons]
     subjects = (*SUBJECTS, *(daemon.subject for daemon in daemons))

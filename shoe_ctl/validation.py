@@ -44,6 +44,8 @@ def suggest_key(form: type, place: str, key: str) -> str | None:
 
     structs = _structs_at(form, re.findall(r"[a-z_]+", place))
     names = [field.encode_name for struct in structs for field in struct.fields]
+    if key in names:  # of another kind of this section
+        return None
     return next(iter(get_close_matches(key, names, n=1, cutoff=SIMILARITY)), None)
 
 

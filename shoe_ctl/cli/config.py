@@ -212,17 +212,18 @@ def _check_tables(config: Config, found: Findings) -> None:
                     f"table {table.id}: port {port} is not there now; "
                     f"try it with: shoectl doctor --config {found.file}"
                 )
-            refuse_what_needs_people(setup.settings, way_in=config.socket is not None)
+            refuse_what_needs_people(setup.settings, way_in=config.takes_commands)
 
 
 def _check_socket(config: Config, found: Findings) -> None:
     from shoe_ctl.api.unix_socket import check_socket_path
-    from shoe_ctl.daemon.requests import gid_of, users_of
+    from shoe_ctl.daemon.requests import gid_of, senders_of, users_of
 
+    with found.noting():
+        users = {} if config.socket is None else users_of(config.socket)
+        senders_of(config, users.values())
     if config.socket is None or config.socket_path is None:
         return
-    with found.noting():
-        users_of(config.socket)
     with found.noting():
         gid_of(config.socket)
     with found.noting():

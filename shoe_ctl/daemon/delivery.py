@@ -20,6 +20,7 @@ from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
 from shoe_ctl.daemon.host import Environment, WayIn
 from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
 from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
@@ -164,6 +165,7 @@ class RunningSink:
         self.name = named.name
         self.sees = named.sees
         self._sink = named.sink
+        self._table = named.table
         self._feed = feed
         self._pump = pump
 
@@ -180,9 +182,12 @@ class RunningSink:
         """Offer again what the sink had of the event's table behind that event.
 
         Raises:
-            InputRefused: the journal does not have the event, or not what follows it.
+            InputRefused: the journal does not have the event, or not what follows it, or the sink
+                does not get its table.
             JournalError: the journal cannot be read.
         """
+        if self._table not in (None, after.table):
+            raise InputRefused(f"sink {self.name} gets the events of table {self._table} only")
         found = await self._feed.find_range(after)
         return self._pump.resend(
             Resend(after.table, after=found.after, upto=found.upto, events=found.events)

@@ -174,8 +174,12 @@ class MqttSink(Sink):
             *(link.deliver(some) for link, some in by_link.items()), return_exceptions=True
         )
         errors = [error for error in ended if error is not None]
+        if errors:  # all are offered again: whoever has them need not get them twice
+            for (link, some), error in zip(by_link.items(), ended, strict=True):
+                if error is None:
+                    link.note_taken(some)
         for error in sorted(errors, key=lambda error: isinstance(error, EventRefused)):
-            raise error  # one that is away before one that refuses: all are offered again
+            raise error  # one that is away before one that refuses
 
     def _link_of(self, event: bytes) -> _TableLink:
         """Return the connection of the event's table, or any where the table is not served now."""
@@ -229,6 +233,8 @@ class _TableLink:
         self._stopping.set()
         if self._task is not None:
             await self._task
+        if self._commands:
+            await asyncio.wait(self._commands)
 
     # Events.
 
@@ -243,6 +249,7 @@ class _TableLink:
         if self._suspicious and len(due) > 1:  # one of them may be what the broker chokes on
             for event in due:
                 await self.deliver([event])
+            self._suspicious = False
             return
         try:
             answers = await connection.publish(
@@ -260,7 +267,6 @@ class _TableLink:
                 ) from None
             self._suspicious = lost.unreadable
             raise SinkAway(str(lost), self._up) from None
-        self._suspicious &= len(events) == 1
         refused = [answer for answer in answers if answer.refused is not None]
         if refused:
             taken = [e for e, answer in zip(due, answers, strict=True) if answer.refused is None]
@@ -271,6 +277,11 @@ class _TableLink:
         if self.trouble is not None:
             self._set_trouble(None)
         self._note_last([event for event in events if table_of(event) == self._table])
+
+    def note_taken(self, events: Sequence[bytes]) -> None:
+        """These were delivered, and are offered again because of others: leave them out then."""
+        if self._connection is not None:
+            self._taken |= dict.fromkeys(events, self._connection)
 
     async def _ready(self) -> Connection:
         """Return the connection; wait for one that is being opened."""
@@ -286,12 +297,13 @@ class _TableLink:
             raise EventRefused(refused[0].refused)
         broker = self._sink.broker
         who = "the daemon" if broker.login.user is None else f"user {broker.login.user!r}"
-        self._set_trouble(
-            f"{broker.address}: the broker does not let {who} publish to "
-            f"{topic(self._table, self._stream)} "
-            f"({of_any[0]}): allow it in the broker's access list"
+        where = topic(self._table, self._stream)
+        why = (
+            f"{broker.address}: the broker does not let {who} publish to {where} ({of_any[0]}): "
+            "allow it in the broker's access list"
         )
-        raise SinkAway(self.trouble or "")
+        self._set_trouble(why)
+        raise SinkAway(why)
 
     def _note_last(self, events: Sequence[bytes]) -> None:
         """Keep the highest id of the public stream, for the state; it has changed, very likely."""
@@ -316,6 +328,10 @@ class _TableLink:
                 connection = await self._sink.connect(self._sink.broker, self._client_id, will)
             except ConnectionLost as lost:
                 self._set_trouble(str(lost))
+                self._tried.set()
+            except Exception as error:
+                log.exception("sink %s: connecting failed", self._sink.name)
+                self._set_trouble(f"{self._sink.broker.address}: {type(error).__name__}: {error}")
                 self._tried.set()
             else:
                 accepted = loop.time()
@@ -349,16 +365,17 @@ class _TableLink:
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (*tasks, *self._commands):
-                if not self._stopping.is_set() or task not in self._commands:
-                    task.cancel()
-            await asyncio.wait({*tasks, *self._commands})
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
         for task in done:
             if isinstance(lost := task.exception(), ConnectionLost):
                 self._down(connection, str(lost))
             elif lost is not None:
                 log.error("sink %s: connection failed", self._sink.name, exc_info=lost)
                 self._down(connection, f"{type(lost).__name__}: {lost}")
+        if self._stopping.is_set() and self._commands:
+            await asyncio.wait(self._commands)  # what is being handled is answered
         if self._keeps_state and self._connection is connection:
             with suppress(ConnectionLost):
                 await connection.publish([self._state_message(b"")])

@@ -113,7 +113,7 @@ class Outgoing(NamedTuple):
 
     @property
     def size(self) -> int:
-        """At least the bytes that its packet has."""
+        """No fewer bytes than its packet has."""
         more = len(self.content_type or "") + len(self.correlation or b"")
         return len(self.topic.encode()) + len(self.payload) + more + _HEAD
 

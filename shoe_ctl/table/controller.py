@@ -49,7 +49,7 @@ from shoe_ctl.table.shoe import arming, link
 from shoe_ctl.table.shoe import commands as shoe_commands
 from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
-from shoe_ctl.table.transitions import Line, lines
+from shoe_ctl.table.transitions import UNFORESEEN, Line, lines
 from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -107,22 +107,19 @@ class TableController:
             raise ValueError(f"time ran backwards: {happened.t_us} after {self.state.t_us}")
         turn = self._turn
         turn.begin(self.state, happened)
-        names_device = (
-            isinstance(happened, ShoeSaid) and type(happened.event) in link.IDENTIFYING_EVENTS
-        )
-        if names_device or turn.now.link.claim is not None:
+        event = happened.event if isinstance(happened, ShoeSaid) else None
+        if type(event) in link.IDENTIFYING_EVENTS or turn.now.link.claim is not None:
             link.identify(turn)
         if turn.now.outbox.waiting:
             shoe_commands.process_answer(turn)
-        if isinstance(happened, TableCommand):
-            self._handle_command(turn, happened)
-        elif isinstance(happened, ShoeSaid):
-            name = happened.event.type
-            run(turn, name if name in transitions.triggers() else transitions.UNFORESEEN)
-            if isinstance(happened.event, Hello):
+        if event is not None:
+            run(turn, event.type if event.type in transitions.triggers() else UNFORESEEN)
+            if isinstance(event, Hello):
                 turn.set_link(identified=True)
                 if turn.now.outbox.waiting or turn.now.link.commands_known:
-                    shoe_commands.resend(turn, happened.event)
+                    shoe_commands.resend(turn, event)
+        elif isinstance(happened, TableCommand):
+            self._handle_command(turn, happened)
         else:
             run(turn, _TRIGGERS[type(happened)])
             if isinstance(happened, StorageRestored) and happened.ruling is not None:

@@ -154,6 +154,24 @@ class TableView:
         return self.procedures[key].public_key or key
 
 
+NOBODY: dict[str, str | None] = {}
+"""The actor of an input that no command brought."""
+
+
+def _actor(happened: Input) -> dict[str, str | None]:
+    """Return who gave the command that this input is, or that it brings."""
+    asked = happened.ruling if isinstance(happened, StorageRestored) else happened
+    if not isinstance(asked, TableCommand):
+        return NOBODY
+    return {
+        "person": asked.person,
+        "position": asked.position,
+        "why": asked.reason,
+        "consented_by": asked.consented_by,
+        "command_id": asked.command_id,
+    }
+
+
 class _NoCard:
     """Stands where the input is no drawn card: whoever asks it for anything has a fault."""
 
@@ -193,6 +211,7 @@ class Turn(TableView):
         self.resumes_in = ""
         self.refusal: Answer | None = None
         self._event: ShoeEvent | None = None
+        self._actor = NOBODY
         self.args: Any = None
         self.drawn = _NO_CARD
 
@@ -205,8 +224,12 @@ class Turn(TableView):
         """Start handling an input from this state."""
         self.now = replace(now, t_us=happened.t_us, inputs=now.inputs + 1)
         self.input = happened
-        self._event = event = happened.event if isinstance(happened, ShoeSaid) else None
-        self.drawn = event if isinstance(event, CardDrawn) else _NO_CARD
+        if isinstance(happened, ShoeSaid):
+            self._event, self._actor = happened.event, NOBODY
+            event = happened.event
+            self.drawn = event if isinstance(event, CardDrawn) else _NO_CARD
+        else:
+            self._event, self._actor, self.drawn = None, _actor(happened), _NO_CARD
         self.state = self.source = now.state
         self.triggers.clear()
         self.effects = []
@@ -223,9 +246,8 @@ class Turn(TableView):
 
     def event(self, kind: type[_Event]) -> _Event:
         """Return the shoe event of this input, which must be of this type."""
-        event = self.shoe_event
-        assert isinstance(event, kind)
-        return event
+        assert isinstance(self._event, kind)
+        return self._event
 
     def input_of(self, kind: type[_Input]) -> _Input:
         """Return this input, which must be of this type."""
@@ -237,19 +259,6 @@ class Turn(TableView):
         """The command of this input."""
         assert isinstance(self.input, TableCommand)
         return self.input
-
-    def _actor(self) -> dict[str, str | None]:
-        """Return who gave the command that this input is, or that it brings; empty without one."""
-        asked = self.input.ruling if isinstance(self.input, StorageRestored) else self.input
-        if not isinstance(asked, TableCommand):
-            return {}
-        return {
-            "person": asked.person,
-            "position": asked.position,
-            "why": asked.reason,
-            "consented_by": asked.consented_by,
-            "command_id": asked.command_id,
-        }
 
     # Changes of the state.
 
@@ -298,37 +307,38 @@ class Turn(TableView):
             revises: The round whose outcome it replaces.
             revokes: The round whose outcome it takes back.
         """
-        secret = data if restricted is None else restricted
+        if of_round is None and self.now.round is not None:
+            of_round = self.now.round.id
+        subject = self._shoe_id() if of_round is None else of_round
+        secret = restricted
         if instance is not None:
             assert instance.public is not None, f"{kind} of what the public does not see"
+            secret = {"instance": instance.restricted, **(data if secret is None else secret)}
             data = {"instance": instance.public, **data}
-            secret = {"instance": instance.restricted, **secret}
-        actor = self._actor()
-        shared = restricted is None and instance is None and not actor
-        subject, about = self._about(of_round)
-        self.effects.append(
-            TableEvent(
-                kind, PUBLIC, subject, about | data,
-                None if shared else about | secret | actor, revises, revokes,
-            )
-        )  # fmt: skip
+        if self._actor:
+            secret = (data if secret is None else secret) | self._actor
+        if of_round is not None:
+            data = {"round_id": of_round, **data}
+            if secret is not None:
+                secret = {"round_id": of_round, **secret}
+        self.effects.append(TableEvent(kind, PUBLIC, subject, data, secret, revises, revokes))
 
     def emit_restricted(
         self, kind: str, data: dict[str, Any], *, instance: Instance | None = None
     ) -> None:
         """Emit an event that only the restricted stream carries."""
-        subject, about = self._about(None)
-        opens = {} if instance is None else {"instance": instance.restricted}
-        told = about | opens | data | self._actor()
-        self.effects.append(TableEvent(kind, RESTRICTED, subject, told))
+        if instance is not None:
+            data = {"instance": instance.restricted, **data}
+        if self._actor:
+            data = data | self._actor
+        subject = self._shoe_id()
+        if self.now.round is not None:
+            subject = self.now.round.id
+            data = {"round_id": subject, **data}
+        self.effects.append(TableEvent(kind, RESTRICTED, subject, data))
 
-    def _about(self, round_id: str | None) -> tuple[str | None, dict[str, Any]]:
-        """Return what an event is about, the round or else the shoe, and its data on the round."""
-        if round_id is None and self.now.round is not None:
-            round_id = self.now.round.id
-        if round_id is not None:
-            return round_id, {"round_id": round_id}
-        return None if self.now.shoe is None else self.now.shoe.id, {}
+    def _shoe_id(self) -> str | None:
+        return None if self.now.shoe is None else self.now.shoe.id
 
     def emit_irregularity(
         self, kind: str, opened: OpenIrregularity, data: dict[str, Any], **restricted: object

@@ -13,6 +13,7 @@ from shoe_ctl.api.unix_socket import LONGEST_PATH, MOST_BYTES, MOST_CONNECTIONS,
 from shoe_ctl.cli.run import refuse_what_needs_people
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import schema as module
+from shoe_ctl.config import sinks
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import Config, load
 from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
@@ -52,9 +53,9 @@ def test_the_example_is_a_configuration_that_would_run(tmp_path: Path) -> None:
 
 SECTIONS = [
     struct
-    for struct in vars(module).values()
+    for struct in (vars(module) | vars(sinks)).values()
     if isinstance(struct, type) and issubclass(struct, msgspec.Struct)
-    if struct.__name__ not in {"Layout", "TableSettings", "_Strict"}
+    if struct.__name__ not in {"Layout", "TableSettings", "Strict"}
 ]
 
 
@@ -62,7 +63,7 @@ SECTIONS = [
 def test_every_key_is_on_the_page(section: type[msgspec.Struct]) -> None:
     keys = {field.encode_name for field in msgspec.structs.fields(section)} - {"folder", "file"}
     assert keys
-    named = set(re.findall(r"`([a-z_]+)`|\[+(?:table\.|socket\.)?([a-z_]+)\]", KEYS))
+    named = set(re.findall(r"`([a-z_]+)`|\[+(?:table\.|socket\.|sink\.)?([a-z_]+)\]", KEYS))
     assert keys <= {word for pair in named for word in pair}
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from shoe_ctl.daemon.delivery import Beginning, NamedSink, delivering, place_new_sinks
 from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, EventId
 from shoe_testing import bulk_journal
 from shoe_testing.journals import Never, stored, stored_round, verified
 
@@ -36,13 +37,14 @@ async def delivered(  # noqa: PLR0913 - what a test may choose, each by name
     tables: Sequence[str] = ("a", "b"),
     gate: DeliveryGate | None = None,
     more: int = 1,
+    table: str | None = None,
 ) -> list[str]:
     """What a sink gets from a start that brings so many events of table a."""
     with ThreadPoolExecutor(1) as writer:
         store = Store.open(path)
         journal, taker = Journal(store, writer), Taker()
         try:
-            sinks = [NamedSink(name, Audience.PUBLIC, taker, begins)]
+            sinks = [NamedSink(name, Audience.PUBLIC, taker, begins, table)]
             async with delivering(
                 sinks, journal, store, SYSTEM, lambda *_: Never(), gate, tables=tables
             ):
@@ -139,3 +141,21 @@ async def test_a_place_is_stored_before_anything_is_delivered(path: Path) -> Non
             assert (reader.cursor("n"), reader.has_cursor("n")) == (store.last_n, True)
             assert (reader.cursor("b"), reader.has_cursor("b")) == (0, False)
         await journal.close()
+
+
+async def test_a_sink_of_one_table_gets_no_other_and_goes_on_where_it_was(path: Path) -> None:
+    assert await delivered(path, "beginning", table="b") == ["b/p1", "b/p2"]
+    assert await delivered(path, "beginning", table="b") == []
+
+
+async def test_a_sink_of_one_table_is_not_offered_the_events_of_another_again(path: Path) -> None:
+    with ThreadPoolExecutor(1) as writer:
+        journal = Journal(store := Store.open(path), writer)
+        sinks = [NamedSink("floor", Audience.PUBLIC, Taker(), table="b")]
+        async with delivering(
+            sinks, journal, store, SYSTEM, lambda *_: Never(), tables=("a", "b")
+        ) as deliveries:
+            with pytest.raises(InputRefused) as refused:
+                await deliveries.sinks["floor"].resend(EventId("a", Audience.PUBLIC, 1))
+        await journal.close()
+    assert str(refused.value) == "sink floor gets the events of table b only"

@@ -103,6 +103,32 @@ async def test_events_of_several_tables_go_to_their_own_topics(at: Mosquitto) ->
         assert subscriber.payloads(f"shoe/v1/{name.decode()}/public") == mine
 
 
+async def test_a_table_does_not_get_its_events_again_because_another_ones_link_is_down(
+    at: Mosquitto,
+) -> None:
+    events = [b'{"id":"t1/p1"}', b'{"id":"t2/p1"}', b'{"id":"t1/p2"}']
+    is_there = asyncio.Event()
+
+    async def far(where: Broker, name: str, will: mqtt_connection.Will | None) -> Any:
+        if "t2" in name and not is_there.is_set():
+            raise mqtt_connection.ConnectionLost("nobody is there")
+        return await mqtt_connection.connect(where, name, will)
+
+    where = Broker(HOST, at.port)
+    sink = MqttSink("floor", where, Audience.PUBLIC, ["t1", "t2"], Desk(), link=far)
+    async with subscribed(at.port, "shoe/v1/+/public") as subscriber, sink.connected():
+        for _ in range(3):
+            with pytest.raises(SinkAway, match="nobody is there"):
+                await sink.deliver(events)
+        is_there.set()
+        await until(lambda: why(sink) is None)
+        await sink.deliver(events)
+        await sink.deliver(events[:1])  # asked for again, it goes out again
+        await subscriber.until(lambda: len(subscriber.got) >= 4)
+    assert subscriber.payloads("shoe/v1/t1/public") == [events[0], events[2], events[0]]
+    assert subscriber.payloads("shoe/v1/t2/public") == [events[1]]
+
+
 async def test_the_state_is_there_for_who_comes_later_until_the_sink_stops(at: Mosquitto) -> None:
     desk, state = Desk(), "shoe/v1/t/state"
     async with sinking(at.port, desk, states=["t"]) as sink:
@@ -305,6 +331,35 @@ async def test_a_second_daemon_under_the_same_name_is_named_as_the_reason(at: Mo
                 f"{at.address}: the connection broke: it is opened again. That goes on: is another "
                 "client connected as shoectl-t-public?"
             )
+
+
+async def test_a_command_is_handled_to_its_end_though_the_connection_is_lost_meanwhile(
+    at: Mosquitto,
+) -> None:
+    begun, free, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Slow(Desk):
+        async def answer(self, asked: Asked) -> bytes:
+            begun.set()
+            await free.wait()
+            done.set()
+            return await super().answer(asked)
+
+    async with (
+        subscribed(at.port, "shoe/v1/t/answers/#") as ann,
+        sinking(at.port, Slow(), takes_commands=True) as sink,
+    ):
+        await until(lambda: sink._links["t"].hears)
+        await ann.publish("shoe/v1/t/commands/ann", b"1")
+        await begun.wait()
+        cut_off(sink)
+        await until(lambda: why(sink) is not None)
+        await until(lambda: sink._links["t"].hears)
+        free.set()
+        await done.wait()
+        await ann.publish("shoe/v1/t/commands/ann", b"2")
+        await ann.until(lambda: bool(ann.got))
+        assert [got.payload for got in ann.got] == [b'{"heard":2}']
 
 
 async def test_commands_are_answered_where_the_user_may_read(at: Mosquitto) -> None:

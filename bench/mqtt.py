@@ -1,0 +1,328 @@
+"""How long an event takes from its commit to a subscriber, beside a raw publish of the same bytes.
+
+In: --events and more. Out: a table, or JSON: p50 and p99 of both, and the ratios promised and held.
+A real broker (mosquitto) and a subscriber in a process of its own. Commits of one event and raw
+publishes with QoS 1 take turns, at two paces, so that a slow minute of the machine is shared by
+both. Then a whole shoe is dealt, and the way of each card from the shoe's bytes to the subscriber
+is reported in its parts: until its event is stored and handed to the sinks, and from there on.
+Exits 1 where a promise is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import platform
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
+from bench._shoe import simulated_shoe
+from shoe_ctl.clock import SystemClock
+from shoe_ctl.config.schema import of_plain
+from shoe_ctl.daemon.daemon import Daemon
+from shoe_ctl.daemon.delivery import NamedSink, delivering
+from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.store import Store
+from shoe_ctl.records import Audience
+from shoe_ctl.sinks.mqtt import Asked, MqttSink, topic
+from shoe_ctl.sinks.mqtt_connection import Broker
+from shoe_ctl.sinks.pump import Sink
+from shoe_testing.brokers import HOST, Mosquitto, broker
+
+TABLE, RAW = "bench", "bench/raw"
+PACES_MS = (3, 30)
+P50_LIMIT, P99_LIMIT = 1.5, 2.0
+CARD = "round.card_dealt"
+CARD_EVERY_MS = 30
+WARMED_BY = 50
+"""Events that are not counted: the first ones load code."""
+
+NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Times of one pace, in µs, and how they compare."""
+
+    pace_ms: int
+    sink_p50: float
+    sink_p99: float
+    raw_p50: float
+    raw_p99: float
+    commit_p50: float
+
+    @property
+    def p50_ratio(self) -> float:
+        return self.sink_p50 / self.raw_p50
+
+    @property
+    def p99_ratio(self) -> float:
+        return self.sink_p99 / self.raw_p99
+
+    @property
+    def held(self) -> bool:
+        return self.p50_ratio <= P50_LIMIT and self.p99_ratio <= P99_LIMIT
+
+
+class NoDesk:
+    """No commands, and nothing to say of the table: the state is measured with the daemon."""
+
+    async def answer(self, asked: Asked) -> bytes:
+        raise AssertionError(asked)
+
+    async def state(self, table: str) -> Mapping[str, Any]:
+        return {"table": table}
+
+
+class NoAlarm:
+    """Nothing is refused here."""
+
+    async def parked(self, n: int, event: bytes, why: str) -> None:
+        raise SystemExit(f"event {n} was refused: {why}: {event!r}")
+
+    async def taken(self, n: int, event: bytes) -> None:
+        raise SystemExit(f"event {n} was offered again: {event!r}")
+
+
+def hear(port: int, number: int | None, out: Connection) -> None:
+    """Subscribe, and send what came, with the time, once there are so many. In its own process.
+
+    Without a number it is until the shoe is dealt, and times are those of the wall clock.
+    """
+    heard: list[tuple[str, bytes, int]] = []
+    now = time.time_ns if number is None else time.monotonic_ns
+
+    def came(client: paho.Client, _: object, message: paho.MQTTMessage) -> None:
+        body = bytes(message.payload)
+        heard.append((message.topic, body, now()))
+        if len(heard) == number or (number is None and b'"shoe.change_due"' in body):
+            client.disconnect()
+
+    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+    client.on_message = came
+    client.on_subscribe = lambda *_: out.send("ready")
+    client.connect(HOST, port)
+    sock = client.socket()
+    assert isinstance(sock, socket.socket)
+    sock.setsockopt(*NODELAY)
+    client.subscribe([(topic(TABLE, "public"), 1), (RAW, 1)])
+    client.loop_forever()
+    out.send(heard)
+
+
+def event(number: int) -> Batch:
+    """A card that is revealed."""
+    group, t_us = Batch(), 1_700_000_000_000_000 + number
+    data = {"card": "2D", "hand": "player", "index": 1, "round_id": "bench-s1-r1"}
+    group.append_event(
+        TABLE, Audience.PUBLIC, "round.card_revealed", t_us=t_us, subject="bench-s1-r1", data=data
+    )
+    return group
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The way of a card, in µs: from the shoe's bytes to its stored event, and to a subscriber."""
+
+    cards: int
+    stored_p50: float
+    stored_p99: float
+    heard_p50: float
+    heard_p99: float
+    whole_p50: float
+    whole_p99: float
+
+
+class Stored(Sink):
+    """A sink that notes when it is handed an event."""
+
+    def __init__(self) -> None:
+        self.at: dict[str, int] = {}
+        self.is_dealt = asyncio.Event()
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        now = time.time_ns()
+        for body in events:
+            event = json.loads(body)
+            if event["type"] == CARD:
+                self.at[event["id"]] = now
+            elif event["type"] == "shoe.change_due":
+                self.is_dealt.set()
+
+
+async def deal(at: Mosquitto, folder: Path) -> Way:
+    """A shoe, dealt to a daemon that publishes to this broker."""
+    stored, ready = Stored(), asyncio.Event()
+    with simulated_shoe("reference", CARD_EVERY_MS) as port:
+        listens, sends = multiprocessing.Pipe(duplex=False)
+        child = multiprocessing.get_context("spawn").Process(
+            target=hear, args=(at.port, None, sends)
+        )
+        child.start()
+        listens.recv()
+        table = {
+            "id": TABLE,
+            "game": "tiger",
+            "announcements": "implied",
+            "method_b": {"faces": "face_up", "face_up_after_ms": 0},
+            "shoe": {"profile": "reference", "port": port},
+        }
+        sink = {"kind": "mqtt", "address": at.address}
+        journal = {"path": str(folder / "shoe.db")}
+        config = of_plain({"journal": journal, "table": [table], "sink": [sink]}, "bench")
+        with ThreadPoolExecutor(1) as executor:
+            daemon = Daemon(
+                config,
+                clock=SystemClock(),
+                executor=executor,
+                host_boot="bench",
+                sinks=[NamedSink("stored", Audience.PUBLIC, stored)],
+            )
+            running = asyncio.create_task(daemon.run(ready.set))
+            await stored.is_dealt.wait()
+            running.cancel()
+            await asyncio.wait({running})
+        heard = await asyncio.to_thread(listens.recv)
+        child.join()
+    parts: list[tuple[int, int]] = []
+    for _, body, came in heard:
+        event = json.loads(body)
+        if event["type"] == CARD:
+            read = round(datetime.fromisoformat(event["time"]).timestamp() * 1e6) * 1000
+            parts.append((stored.at[event["id"]] - read, came - stored.at[event["id"]]))
+    firsts, seconds = [a for a, _ in parts], [b for _, b in parts]
+    wholes = [a + b for a, b in parts]
+    return Way(
+        len(parts),
+        *(of(times, share) for times in (firsts, seconds, wholes) for share in (0.5, 0.99)),
+    )
+
+
+async def measure(at: Mosquitto, folder: Path, pace_ms: int, events: int) -> Figures:
+    """Commits and raw publishes in turn, one each ``pace_ms``."""
+    number = events + WARMED_BY
+    listens, sends = multiprocessing.Pipe(duplex=False)
+    child = multiprocessing.get_context("spawn").Process(
+        target=hear, args=(at.port, 2 * number, sends)
+    )
+    child.start()
+    listens.recv()
+    committed: dict[bytes, int] = {}
+    published: dict[bytes, int] = {}
+    took: list[int] = []
+    async with AsyncExitStack() as stack:
+        store = Store.open(folder / f"{pace_ms}.db")
+        writer = stack.enter_context(ThreadPoolExecutor(1))
+        journal = Journal(store, writer)
+        stack.push_async_callback(journal.close)
+        at_commit = [0]
+        journal.on_commit(lambda: at_commit.__setitem__(0, time.monotonic_ns()))
+        where = Broker(HOST, at.port)
+        sink = MqttSink("bench", where, Audience.PUBLIC, [TABLE], NoDesk(), states=[TABLE])
+        await stack.enter_async_context(sink.connected())
+        named = [NamedSink("bench", Audience.PUBLIC, sink)]
+        await stack.enter_async_context(
+            delivering(named, journal, store, SYSTEM, lambda *_: NoAlarm(), tables=[TABLE])
+        )
+        raw = await stack.enter_async_context(
+            aiomqtt.Client(
+                HOST, at.port, protocol=aiomqtt.ProtocolVersion.V5, socket_options=[NODELAY]
+            )
+        )
+        due = time.monotonic() + 0.1
+        for n in range(number):
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            began = time.monotonic_ns()
+            result = await journal.commit(event(n))
+            body = result.events[0].body
+            committed[body] = at_commit[0]
+            took.append(at_commit[0] - began)
+            due += pace_ms / 1000
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            published[body] = time.monotonic_ns()
+            await raw.publish(RAW, body, qos=1)
+            due += pace_ms / 1000
+        heard = await asyncio.to_thread(listens.recv)
+    child.join()
+    by_sink = [at - committed[body] for name, body, at in heard if name != RAW][WARMED_BY:]
+    by_raw = [at - published[body] for name, body, at in heard if name == RAW][WARMED_BY:]
+    return Figures(
+        pace_ms,
+        sink_p50=of(by_sink, 0.5),
+        sink_p99=of(by_sink, 0.99),
+        raw_p50=of(by_raw, 0.5),
+        raw_p99=of(by_raw, 0.99),
+        commit_p50=of(took[WARMED_BY:], 0.5),
+    )
+
+
+def of(times_ns: list[int], share: float) -> float:
+    """The quantile, in µs."""
+    times = sorted(times_ns)
+    return times[min(len(times) - 1, int(share * len(times)))] / 1000
+
+
+def print_figures(found: Sequence[Figures], events: int) -> None:
+    """Print a table for people."""
+    print(f"Python {platform.python_version()}, {events} events a pace, in turns; µs")
+    print(
+        f"{'pace':>8}{'commit':>9}{'p50':>9}{'raw':>9}{'ratio':>8}{'p99':>10}{'raw':>9}{'ratio':>8}"
+    )
+    for row in found:
+        broken = "" if row.held else "  NOT HELD"
+        print(
+            f"{row.pace_ms:5} ms{row.commit_p50:9.0f}{row.sink_p50:9.0f}{row.raw_p50:9.0f}"
+            f"{row.p50_ratio:8.2f}{row.sink_p99:10.0f}{row.raw_p99:9.0f}{row.p99_ratio:8.2f}"
+            f"{broken}"
+        )
+    print(f"promised: p50 at most {P50_LIMIT} times, p99 at most {P99_LIMIT:g} times the raw one")
+
+
+def main() -> int:
+    """Exits 1 where a promised ratio is not held."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--events", type=int, default=1000, help="events of each pace and kind")
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with broker(folder) as at:
+            found = [
+                asyncio.run(measure(at, folder, pace_ms, options.events)) for pace_ms in PACES_MS
+            ]
+            way = asyncio.run(deal(at, folder))
+    if options.json:
+        rows = [{**asdict(row), "held": row.held} for row in found]
+        print(json.dumps({"python": platform.python_version(), "paces": rows, "way": asdict(way)}))
+    else:
+        print_figures(found, options.events)
+        print(f"the way of {way.cards} cards, one each {CARD_EVERY_MS} ms; p50 and p99, µs:")
+        for name, p50, p99 in (
+            ("the shoe's bytes to a stored event", way.stored_p50, way.stored_p99),
+            ("from there to a subscriber", way.heard_p50, way.heard_p99),
+            ("the whole way", way.whole_p50, way.whole_p99),
+        ):
+            print(f"  {name:36}{p50:9.0f}{p99:9.0f}")
+    return 0 if all(row.held for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
