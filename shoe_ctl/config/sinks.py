@@ -46,7 +46,8 @@ class UserConfig(Strict, frozen=True, kw_only=True):
     """Other positions that this user may act in and that `position` does not include, for example
     `["surveillance"]`."""
     audience: Literal["public", "restricted"] = "public"
-    """The stream whose event ids the answers to this user name."""
+    """The stream whose event ids the answers to this user name. At the socket the user may also ask
+    for its events, and for those of the public stream."""
 
     @property
     def sees(self) -> Audience:

@@ -25,7 +25,7 @@ from shoe_ctl.api.requests import (
     StatusRequest,
     read_request,
 )
-from shoe_ctl.api.unix_socket import MOST_BYTES, Handler
+from shoe_ctl.api.unix_socket import MOST_BYTES, Handler, RequestRefused
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
@@ -124,6 +124,8 @@ class BrokerDesk:
         self._answering.add(task)
         try:
             return await self._handler(caller, request)
+        except RequestRefused as error:
+            return _refusal(error.why, command_id)
         except ShoeCtlError as error:
             return _refused(str(error))
         except Exception:
