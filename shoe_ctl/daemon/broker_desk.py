@@ -35,6 +35,9 @@ from shoe_ctl.texts.message import Message, message
 NOT_IN_THE_STATE = ("parked", "doubt")
 """What the public status has beside the table itself: the sinks, and evidence of a loss."""
 
+_ANSWERED: tuple[type, ...] = (Command, StatusRequest, RedeliverRequest, ResendRequest)
+"""What may be asked over a broker. Events come on their topics, and are asked for by *resend*."""
+
 _REFUSALS = {
     "retained": message("daemon_command_retained"),
     "response_topic": message("daemon_response_topic"),
@@ -98,19 +101,13 @@ class BrokerDesk:
         except BadRequest as error:
             return _refused(str(error), error.command_id)
         command_id = request.command_id if isinstance(request, Command) else None
-        if asked.refused is not None:
-            return _refusal(_REFUSALS[asked.refused], command_id)
-        if (elsewhere := _other_table(request, asked.table)) is not None:
-            return _refusal(
-                message("daemon_no_such_table", table=elsewhere, tables=[asked.table]), command_id
-            )
+        if (why := _why_refused(request, asked)) is not None:
+            return _refusal(why, command_id)
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came
-            if (
-                asked.expires_at is not None
-                and asyncio.get_running_loop().time() >= asked.expires_at
-            ):
+            now = asyncio.get_running_loop().time()
+            if asked.expires_at is not None and now >= asked.expires_at:
                 return _refusal(message("daemon_command_expired"), command_id)
             return await self._handle(caller, request, command_id)
 
@@ -131,6 +128,18 @@ class BrokerDesk:
             return _refused("this could not be answered; the daemon's log says why")
         finally:
             self._answering.discard(task)
+
+
+def _why_refused(request: Request, asked: Asked) -> Message | None:
+    """Return why this is not handed on, whoever asks; None if it is."""
+    if not isinstance(request, _ANSWERED):
+        detail = "events come on the table's topic: ask for missing ones with resend"
+        return message("daemon_failed", detail=detail)
+    if asked.refused is not None:
+        return _REFUSALS[asked.refused]
+    if (elsewhere := _other_table(request, asked.table)) is not None:
+        return message("daemon_no_such_table", table=elsewhere, tables=[asked.table])
+    return None
 
 
 def _other_table(request: Request, table: str) -> str | None:
