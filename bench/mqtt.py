@@ -280,6 +280,22 @@ def of(times_ns: list[int], share: float) -> float:
     return times[min(len(times) - 1, int(share * len(times)))] / 1000
 
 
+def print_figures(found: Sequence[Figures], events: int) -> None:
+    """Print a table for people."""
+    print(f"Python {platform.python_version()}, {events} events a pace, in turns; µs")
+    print(
+        f"{'pace':>8}{'commit':>9}{'p50':>9}{'raw':>9}{'ratio':>8}{'p99':>10}{'raw':>9}{'ratio':>8}"
+    )
+    for row in found:
+        broken = "" if row.held else "  NOT HELD"
+        print(
+            f"{row.pace_ms:5} ms{row.commit_p50:9.0f}{row.sink_p50:9.0f}{row.raw_p50:9.0f}"
+            f"{row.p50_ratio:8.2f}{row.sink_p99:10.0f}{row.raw_p99:9.0f}{row.p99_ratio:8.2f}"
+            f"{broken}"
+        )
+    print(f"promised: p50 at most {P50_LIMIT} times, p99 at most {P99_LIMIT:g} times the raw one")
+
+
 def main() -> int:
     """Exits 1 where a promised ratio is not held."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -297,20 +313,7 @@ def main() -> int:
         rows = [{**asdict(row), "held": row.held} for row in found]
         print(json.dumps({"python": platform.python_version(), "paces": rows, "way": asdict(way)}))
     else:
-        print(f"Python {platform.python_version()}, {options.events} events a pace, in turns; µs")
-        print(
-            f"{'pace':>8}{'commit':>9}{'p50':>9}{'raw':>9}{'ratio':>8}{'p99':>10}{'raw':>9}{'ratio':>8}"
-        )
-        for row in found:
-            broken = "" if row.held else "  NOT HELD"
-            print(
-                f"{row.pace_ms:5} ms{row.commit_p50:9.0f}{row.sink_p50:9.0f}{row.raw_p50:9.0f}"
-                f"{row.p50_ratio:8.2f}{row.sink_p99:10.0f}{row.raw_p99:9.0f}{row.p99_ratio:8.2f}"
-                f"{broken}"
-            )
-        print(
-            f"promised: p50 at most {P50_LIMIT} times, p99 at most {P99_LIMIT:g} times the raw one"
-        )
+        print_figures(found, options.events)
         print(f"the way of {way.cards} cards, one each {CARD_EVERY_MS} ms; p50 and p99, µs:")
         for name, p50, p99 in (
             ("the shoe's bytes to a stored event", way.stored_p50, way.stored_p99),

@@ -54,7 +54,7 @@ COMPLETION = {
     "fish": "usr/share/fish/vendor_completions.d",
 }
 
-PAGES = {".md", ".svg", ".png"}
+PAGES = {".md", ".svg", ".png", ".conf"}
 """Files of the documentation, without the scripts that make them."""
 
 SCENARIOS = Path("simulators/scenarios")

@@ -185,6 +185,9 @@ class HostTraffic(ShoeEvent):
 class Discarded(ShoeEvent):
     """Bytes that did not fit. Counted, logged, journaled; never silently dropped.
 
+    ``reason`` is a code. ``of`` is the message that it was, and ``field`` the value in it that has
+    no meaning, where that is known.
+
     ``history``: they fit, but are from before this host knew the shoe. A run of ``count``
     such pieces that came in one go is recorded as one, with its first and last bytes in hex;
     ``reason`` is ``several`` where they had different ones. No session returns a run.
@@ -196,6 +199,8 @@ class Discarded(ShoeEvent):
     count: int | None = None
     first_bytes: str | None = None
     last_bytes: str | None = None
+    of: str | None = None
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,9 @@ OVERDRAW: Final = "overdraw"
 PROGRESS: Final = "progress"
 """What a ``Query`` may ask of this shoe."""
 
-NO_REPLY: Final = "no reply"
+NO_REPLY: Final = "no_reply"
+ERROR_CHANGED: Final = "error_changed"
+"""It was not answered, and sent again it might clear another error than the one meant."""
 
 _CLEARED_BY: Final = {None: "00", "keep": "01", "discard": "02"}
 
@@ -139,7 +141,7 @@ class CommandQueue:
         self._current = None
         if self._answered or ended.command_id is None:
             return None
-        why = f"{self._refused}, and it might clear another now" if needless else self._refused
+        why = ERROR_CHANGED if needless else self._refused
         return CommandUnanswered(command_id=ended.command_id, reason=why)
 
     @property

@@ -109,7 +109,7 @@ class KeyAuthenticator:
             return 0, self._report_once(self._on_hello(content)), 0, 0, 0
         if isinstance(content, ChallengeAnswered):
             return 0, self._report_once(self._on_answer(content, boot_id)), 0, 0, 0
-        raise FrameError(f"{Kind(kind).name.lower()} without a MAC")
+        raise FrameError("no_mac", Kind(kind).name.lower())
 
     def sign(self, message: Message) -> bytes:
         """See ``HostAuthenticator``."""
@@ -179,7 +179,7 @@ class KeyAuthenticator:
     def _on_answer(self, answer: ChallengeAnswered, boot_id: int) -> ShoeEvent:
         challenged = self._challenged
         if challenged is None:
-            raise FrameError("challenge_answered to no challenge")
+            raise FrameError("no_challenge", "challenge_answered")
         keys = self._keys.keys.get(challenged.device_id, {})
         if answer.key_id != challenged.key_id:
             if answer.key_id in keys and answer.key_id not in self._tried_key_ids:
@@ -243,9 +243,11 @@ class RecordedAuthenticator:
         kind, content, _, _, _ = read(stuffed)
         if isinstance(content, Hello | ChallengeAnswered):
             if isinstance(verdict, Discarded) or verdict is None:
-                raise FrameError("not recorded" if verdict is None else verdict.reason)
+                if verdict is None:
+                    raise FrameError("not_recorded")
+                raise FrameError(verdict.reason, verdict.of, verdict.field)
             return 0, verdict, 0, 0, 0
-        raise FrameError(f"{Kind(kind).name.lower()} without a MAC")
+        raise FrameError("no_mac", Kind(kind).name.lower())
 
     def sign(self, message: Message) -> bytes:  # noqa: ARG002
         """Return nothing: a replay sends nothing."""

@@ -147,15 +147,15 @@ def _reader(layout: CompiledLayout, *, with_mac: bool) -> Reader:
             content = replace(content, boot_id=boot_id)
         elif isinstance(content, Gap):
             if content.last < seq:
-                raise FrameError(f"{layout.name}: last has no meaning")
+                raise FrameError("field_without_meaning", layout.name, "last")
             content = replace(content, first=seq)
         return kind, content, seq, boot_id, t_us
 
     return read_frame
 
 
-def _no_such_kind(frame: bytes) -> DecodedFrame:
-    raise FrameError(f"kind {frame[1]:#04x}")
+def _no_such_kind(_: bytes) -> DecodedFrame:
+    raise FrameError("unknown_kind")
 
 
 def _readers(card_frame: struct.Struct, *, with_mac: bool) -> list[Reader]:
@@ -183,7 +183,7 @@ def unwrap(stuffed: bytes) -> bytes:
     except DecodeError:
         raise FrameError("stuffing") from None
     if crc32(frame) != CRC_RESIDUE:
-        raise FrameError("CRC")
+        raise FrameError("crc")
     return frame
 
 
@@ -194,7 +194,7 @@ def read_with_mac(frame: bytes) -> DecodedFrame:
         FrameError: it is no frame of this version.
     """
     if len(frame) < COUNTER_AND_MAC_BYTES:
-        raise FrameError("too short for a MAC")
+        raise FrameError("too_short_for_mac")
     return READERS_WITH_MAC[frame[1]](frame)
 
 
@@ -209,9 +209,9 @@ def read(stuffed: bytes) -> DecodedFrame:
     except DecodeError:
         raise FrameError("stuffing") from None
     if crc32(frame) != CRC_RESIDUE:
-        raise FrameError("CRC")
+        raise FrameError("crc")
     if frame[0] != VERSION:
-        raise FrameError(f"version {frame[0]}")
+        raise FrameError("unknown_version")
     return _READERS[frame[1]](frame)
 
 
@@ -262,7 +262,7 @@ def _decoded(piece: Piece) -> Decoded:
             read_with_mac(frame) if frame[:1] == bytes((VERSION_WITH_MAC,)) else read(stuffed)
         )
     except FrameError as error:
-        return Decoded(Discarded(reason=str(error)), raw, first, last)
+        return Decoded(error.discarded(), raw, first, last)
     if kind >= FIRST_OF_HOST:
         return Decoded(Message(content=content, raw=raw), raw, first, last)
     message = Message(content=content, seq=seq, boot_id=boot_id, t_us=t_us, raw=raw)

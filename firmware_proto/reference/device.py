@@ -70,7 +70,7 @@ class ReferenceDevice:
             try:
                 kind, what, trusted = self._read(stuffed)
             except FrameError as error:
-                received.append(Discarded(reason=str(error)))
+                received.append(error.discarded())
                 continue
             answer = (
                 self._handle(kind, what, t) if trusted else self._handle_unauthenticated(kind, what)
@@ -176,19 +176,19 @@ class ReferenceDevice:
             answer = self._auth.answer(content, hello)
             self._handshake += encode(replace(self._introduction, content=answer))
             return None
-        return Discarded(reason=f"{Kind(kind).name.lower()} without a MAC")
+        return Discarded(reason="no_mac", of=Kind(kind).name.lower())
 
     def _handle(self, kind: int, content: object, t: float) -> HostMessage | None:
         """Return the message that the owner has to act on; None if this session has."""
         if kind < FIRST_OF_HOST:
-            return Discarded(reason=f"{Kind(kind).name.lower()} is for the host to hear")
+            return Discarded(reason="for_the_host", of=Kind(kind).name.lower())
         if isinstance(content, Challenge):
-            return Discarded(reason="challenge that this shoe cannot answer")
+            return Discarded(reason="no_key", of="challenge")
         assert isinstance(content, HostMessage) and not isinstance(
             content, Discarded | VendorCommand
         )
         if self._boot_id is None and not isinstance(content, HelloRequest):
-            return Discarded(reason=f"{Kind(kind).name.lower()} before hello")
+            return Discarded(reason="before_hello", of=Kind(kind).name.lower())
         if isinstance(content, Acknowledge):
             return self._acknowledged(content, t)
         if isinstance(content, ReplayRequest):
@@ -199,7 +199,7 @@ class ReferenceDevice:
 
     def _acknowledged(self, content: Acknowledge, t: float) -> HostMessage:
         if content.through >= self._next:
-            return Discarded(reason=f"acknowledge of {content.through}, which never was")
+            return Discarded(reason="never_sent", of="acknowledge")
         self._forget(content.through, t)
         return content
 
@@ -216,7 +216,7 @@ class ReferenceDevice:
     def _replay(self, request: ReplayRequest) -> HostMessage | None:
         """Replay from a number; return the request where only the owner still has the events."""
         if request.first > self._next:
-            return Discarded(reason=f"replay from {request.first}, which never was")
+            return Discarded(reason="never_sent", of="replay_request")
         if request.first == self._next:
             return None
         if not self._kept or request.first < self._kept[0][0]:

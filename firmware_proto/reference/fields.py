@@ -30,13 +30,13 @@ DECK_CODES = {FRENCH52.name: 1, ELEMENT65.name: 2}
 OTHER_REASON = "other"
 REASON_CODES = {
     None: 0,  # accepted
-    "already drawn": 1,
-    "not the next draw": 2,
-    "locked by key": 3,
+    "already_drawn": 1,
+    "not_the_next_draw": 2,
+    "locked_by_key": 3,
     "empty": 4,
-    "memory full": 5,
+    "memory_full": 5,
     "busy": 6,
-    "not supported": 7,
+    "not_supported": 7,
     OTHER_REASON: 255,
 }
 CAN_ARM = 1

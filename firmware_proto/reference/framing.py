@@ -11,6 +11,8 @@ from zlib import crc32
 
 from cobs import cobs
 
+from firmware_proto.events import Discarded
+
 MAX_BODY_BYTES = 240
 """No frame of this version is longer before stuffing: SPEC 3. Below 254, so that stuffing adds
 exactly one byte, and with room for a MAC after the longest payload."""
@@ -19,7 +21,20 @@ CRC_BYTES = 4
 
 
 class FrameError(ValueError):
-    """A frame that cannot be taken; ``str(error)`` is the reason, the same for the same bytes."""
+    """A frame that cannot be taken; the same error for the same bytes.
+
+    ``reason``, ``of`` and ``field`` are as in ``Discarded``.
+    """
+
+    def __init__(self, reason: str, of: str | None = None, field: str | None = None) -> None:
+        super().__init__(" ".join(filter(None, (of, field, reason))))
+        self.reason = reason
+        self.of = of
+        self.field = field
+
+    def discarded(self) -> Discarded:
+        """Return what is reported in its place."""
+        return Discarded(reason=self.reason, of=self.of, field=self.field)
 
 
 DELIMITER = b"\0"
@@ -30,8 +45,8 @@ MAX_STUFFED_BYTES = MAX_BODY_BYTES + 1
 CRC_RESIDUE = 0x2144DF1C
 """The CRC-32 of anything that ends in its own CRC-32, least significant byte first."""
 
-BEFORE = "before the first delimiter"
-TOO_LONG = "longer than any frame"
+BEFORE = "before_first_delimiter"
+TOO_LONG = "too_long"
 UNFINISHED = "unfinished"
 
 unstuff: Callable[[bytes], bytes] = cobs.decode

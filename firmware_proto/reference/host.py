@@ -117,7 +117,7 @@ class ReferenceHost:
                     read(stuffed) if auth is None else auth.read(stuffed, first)
                 )
             except FrameError as error:
-                received.append(ReceivedEvent(Discarded(reason=str(error)), None, first, last))
+                received.append(ReceivedEvent(error.discarded(), None, first, last))
                 continue
             self._received_t = t
             if (
@@ -272,7 +272,7 @@ class ReferenceHost:
             self._hello, self._boot_id, self._next_at_hello = None, -1, 0
             self._hello_timer.expire()
         if self._hello is None:
-            return [(Discarded(reason=f"{content.type} before hello"), None)]
+            return [(Discarded(reason="before_hello", of=content.type), None)]
         self._hello_timer.stop()
         if kind >= FIRST_NUMBERED:
             return [self._out_of_order(content, seq)]
@@ -290,9 +290,9 @@ class ReferenceHost:
     def _refuses(self, kind: int, content: Any) -> ShoeEvent | None:
         """Return what to report instead of a frame that no host accepts, in any state."""
         if kind >= FIRST_OF_HOST:
-            return Discarded(reason=f"{Kind(kind).name.lower()} is for the shoe to hear")
+            return Discarded(reason="for_the_shoe", of=Kind(kind).name.lower())
         if isinstance(content, ChallengeAnswered):
-            return Discarded(reason="challenge_answered to no challenge")
+            return Discarded(reason="no_challenge", of=content.type)
         if isinstance(content, Hello) and content.authenticates and self._auth is None:
             # It sends nothing more to a host without a key.
             failed = AuthenticationFailed(reason=HOST_WITHOUT_KEY, device_id=content.device_id)
@@ -312,14 +312,13 @@ class ReferenceHost:
     def _out_of_order(self, content: ShoeEvent, seq: int) -> tuple[ShoeEvent, int | None]:
         if seq > self._expected:
             self._replay.want(self._expected)
-            return Discarded(reason=f"{content.type} {seq} before {self._expected}"), None
+            return Discarded(reason="out_of_order", of=content.type), None
         if isinstance(content, Gap) and content.last >= self._expected:
             rest = replace(content, first=self._expected)
             self._expected = content.last + 1
             return rest, content.last
         if seq <= self._history:
-            reason = f"{content.type} {seq} is history: of before this host"
-            return Discarded(reason=reason, history=True), None
+            return Discarded(reason="history", of=content.type, history=True), None
         if seq <= self._stored:
             self._acknowledge = True  # the acknowledgement was lost
         return Repeated(of=content.type), None

@@ -70,9 +70,9 @@ PROOF_BYTES = 16
 COUNTER_BYTES = 4
 LAST_COUNTER = 2**32 - 1
 
-BAD_MAC = "MAC"
-SENT_BEFORE = "sent before"
-NO_SESSION = "a MAC before a challenge"
+BAD_MAC = "mac"
+SENT_BEFORE = "sent_before"
+NO_SESSION = "mac_before_challenge"
 VERDICTS = (BAD_MAC, SENT_BEFORE, NO_SESSION)
 """Why a frame with a MAC is refused: the reasons that only a holder of the key can find."""
 

@@ -131,15 +131,13 @@ class CompiledLayout:
         """
         layout = self.frame_with_mac if with_mac else self.frame
         if len(frame) != layout.size:
-            behind = COUNTER_AND_MAC_BYTES if with_mac else 0
-            wrong, right = len(frame) - behind, layout.size - behind
-            raise FrameError(f"{self.name}: {wrong} bytes, not {right}")
+            raise FrameError("wrong_length", self.name)
         values = []
         for field, value in zip(self.fields, layout.unpack(frame), strict=True):
             try:
                 values.append(field.converter.from_wire(value))
             except (KeyError, ValueError):
-                raise FrameError(f"{self.name}: {field.name} has no meaning") from None
+                raise FrameError("field_without_meaning", self.name, field.name) from None
         return tuple(values)
 
     def pack(self, values: tuple[Any, ...]) -> bytes:

@@ -1,13 +1,14 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command or a question (status, redeliver, resend), or a BadRequest that
-says what is wrong with it. Must not know: tables, sockets, which commands there are.
+In: one line of JSON. Out: a Command or a question (status, redeliver, resend, events), or a
+BadRequest that says what is wrong with it.
+Must not know: tables, sockets, which commands there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -79,7 +80,28 @@ class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     after: Id
 
 
-Request = Command | StatusRequest | RedeliverRequest | ResendRequest
+class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ask for the events of a table, or of all: those behind ``after``, then what comes.
+
+    ``after`` is an event's id or ``beginning``; without it only what comes is sent. ``source`` is
+    that of the same event. Without an ``audience`` the caller gets its own.
+    """
+
+    request: str
+    after: Id | None = None
+    source: Id | None = None
+    table: Id | None = None
+    audience: Literal["public", "restricted"] | None = None
+
+    @property
+    def wanted(self) -> Audience | None:
+        """The stream that is asked for; None for the caller's own."""
+        return None if self.audience is None else Audience[self.audience.upper()]
+
+
+Question = StatusRequest | RedeliverRequest | ResendRequest | EventsRequest
+
+Request = Command | Question
 """Anything that can be requested."""
 
 
@@ -101,12 +123,13 @@ class BadRequest(InputRefused):
 _peek = msgspec.json.Decoder(_Peek)
 _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
     form: msgspec.json.Decoder(form)
-    for form in (Command, StatusRequest, RedeliverRequest, ResendRequest)
+    for form in (Command, StatusRequest, RedeliverRequest, ResendRequest, EventsRequest)
 }
-_questions: Mapping[str, type[StatusRequest | RedeliverRequest | ResendRequest]] = {
+_questions: Mapping[str, type[Question]] = {
     "status": StatusRequest,
     "redeliver": RedeliverRequest,
     "resend": ResendRequest,
+    "events": EventsRequest,
 }
 
 

@@ -1,6 +1,7 @@
 """The local Unix socket: a JSON object a line in, one a line out, from users that are known.
 
-In: a path, the users with their highest positions, a handler. Out: its answers, one a line.
+In: a path, the users with their highest positions, a handler. Out: its answers, one a line; events,
+one a line and without end, for those who ask for them.
 Must not know: tables, commands, what an answer means.
 """
 
@@ -15,17 +16,26 @@ import socket
 import stat
 import struct
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.requests import BadRequest, Caller, Request, read_request
+from shoe_ctl.api.answers import failure, refusal
+from shoe_ctl.api.requests import BadRequest, Caller, EventsRequest, Request, read_request
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
-from shoe_ctl.texts.catalogue import with_texts
-from shoe_ctl.texts.message import message
+from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import Message, message
 
 MODE = 0o660
 """Its owner and its group may connect; who of them may act is checked by credentials."""
@@ -183,30 +193,52 @@ MOST_CONNECTIONS = 16
 PATIENCE_S = 10.0
 """How long a caller may leave an answer unread before the connection is cut."""
 
+LAST_LINES_S = 1.0
+"""How long stopping waits until events that are being written are read."""
+
 _CREDENTIALS = struct.Struct("3i")
 
 Handler = Callable[[Caller, Request], Awaitable[Mapping[str, Any]]]
 """Answers what was asked. A ShoeCtlError that it raises is told to the caller."""
 
+EventBatches = AsyncGenerator[Sequence[bytes], None]
+"""The envelopes of events as JSON, some at a time, without end."""
+
+EventSource = Callable[[Caller, EventsRequest], Awaitable[EventBatches]]
+"""Returns the events that were asked for. A ShoeCtlError is told to the caller, also one that is
+raised between two batches, and then there are no more."""
+
+
+class RequestRefused(ShoeCtlError):
+    """A request is refused, with a message that the caller gets as it is."""
+
+    def __init__(self, why: Message) -> None:
+        super().__init__(text(why))
+        self.why = why
+
+
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def serving(
+async def serving(  # noqa: PLR0913 - who is served, and by what
     path: Path,
     users: Mapping[int, Caller],
     handler: Handler,
     *,
+    events: EventSource | None = None,
     gid: int | None = None,
     patience_s: float = PATIENCE_S,
 ) -> AsyncIterator[None]:
     """Serve ``users``, by user id, at ``path``; on leaving, what is being handled is answered.
 
+    Without ``events`` the ``handler`` answers also those who ask for events.
+
     Raises:
-        EnvironmentFault: as ``place.listening``.
+        EnvironmentFault: as ``bound_socket``.
     """
     with bound_socket(path, gid=gid) as listener:
-        talk = _Talk(users, handler, patience_s)
+        talk = _Talk(users, handler, events, patience_s)
         server = await asyncio.start_unix_server(talk.connected, sock=listener, limit=MOST_BYTES)
         try:
             yield
@@ -219,13 +251,21 @@ async def serving(
 class _Talk:
     """Every conversation that is under way."""
 
-    def __init__(self, users: Mapping[int, Caller], handler: Handler, patience_s: float) -> None:
+    def __init__(
+        self,
+        users: Mapping[int, Caller],
+        handler: Handler,
+        events: EventSource | None,
+        patience_s: float,
+    ) -> None:
         self._users = users
         self._handler = handler
+        self._events = events
         self._patience_s = patience_s
         self._open: Counter[int] = Counter()
         self._talks: set[asyncio.Task[None]] = set()
         self._handling: set[asyncio.Task[None]] = set()
+        self._sending: set[asyncio.Task[None]] = set()
         self._turned_away: set[int] = set()
         self._stopping = False
 
@@ -255,10 +295,17 @@ class _Talk:
             writer.transport.abort()
 
     async def stop(self) -> None:
-        """Close every conversation, those in the middle of an answer after it."""
+        """Close every conversation, those in the middle of an answer after it.
+
+        Who is being sent events gets the last line whole, if it reads it soon.
+        """
         self._stopping = True
-        for task in self._talks - self._handling:
+        for task in self._talks - self._handling - self._sending:
             task.cancel()
+        if sending := set(self._sending):
+            _, stalled = await asyncio.wait(sending, timeout=LAST_LINES_S)
+            for task in stalled:
+                task.cancel()
         await asyncio.gather(*self._talks, return_exceptions=True)
 
     async def _converse(
@@ -271,7 +318,7 @@ class _Talk:
         caller = self._users.get(uid)
         refusal = self._not_welcome(uid, caller)
         if caller is None or refusal is not None:
-            await self._say(writer, _refused(refusal or ""))
+            await self._say(writer, failure(refusal or ""))
             return
         more = True
         while more and not self._stopping:
@@ -281,10 +328,56 @@ class _Talk:
             more = wrong is None
             self._handling.add(task)
             try:
-                answer = _refused(wrong) if wrong is not None else await self._answer(caller, line)
+                answer = failure(wrong) if wrong is not None else await self._answer(caller, line)
             finally:
                 self._handling.discard(task)
-            await self._say(writer, answer)
+            if isinstance(answer, Mapping):
+                await self._say(writer, answer)
+            else:
+                async with aclosing(answer) as batches:
+                    await self._send_events(caller, batches, reader, writer, task)
+                return
+
+    async def _send_events(
+        self,
+        caller: Caller,
+        batches: EventBatches,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        task: asyncio.Task[None],
+    ) -> None:
+        """Send events until the caller is gone or sends anything, or until there are no more."""
+        heard = asyncio.create_task(reader.read(1))
+        try:
+            while not self._stopping:
+                upcoming = asyncio.create_task(self._next_batch(caller, batches))
+                try:
+                    await asyncio.wait({upcoming, heard}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    upcoming.cancel()  # no harm to one that is done
+                    await asyncio.wait({upcoming})
+                if heard.done():
+                    if heard.result():
+                        await self._say(writer, refusal(message("events_connection_in_use")))
+                    return
+                lines, refused = upcoming.result()
+                self._sending.add(task)
+                try:
+                    await self._write(writer, lines)
+                finally:
+                    self._sending.discard(task)
+                if refused:
+                    return
+        finally:
+            heard.cancel()
+            await asyncio.gather(heard, return_exceptions=True)
+
+    async def _next_batch(self, caller: Caller, batches: EventBatches) -> tuple[bytes, bool]:
+        """Return the next lines, and True where they are the last: why there are no more."""
+        try:
+            return b"".join(body + b"\n" for body in await anext(batches)), False
+        except Exception as error:  # noqa: BLE001 - it is reported to the caller
+            return msgspec.json.encode(self._failed(caller, error)) + b"\n", True
 
     def _not_welcome(self, uid: int, caller: Caller | None) -> str | None:
         if caller is None:
@@ -297,20 +390,33 @@ class _Talk:
             return f"user {caller.user} has {MOST_CONNECTIONS} connections open already"
         return None
 
-    async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any]:
+    async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any] | EventBatches:
         try:
-            return await self._handler(caller, read_request(line or b""))
-        except BadRequest as error:
-            return _refused(str(error), error.command_id)
-        except ShoeCtlError as error:
-            return _refused(str(error))
-        except Exception:
-            log.exception("socket: request failed: user=%s", caller.user)
-            return _refused("this could not be answered; the daemon's log says why")
+            asked = read_request(line or b"")
+            if isinstance(asked, EventsRequest) and self._events is not None:
+                return await self._events(caller, asked)
+            return await self._handler(caller, asked)
+        except Exception as error:  # noqa: BLE001 - it is reported to the caller
+            return self._failed(caller, error)
+
+    def _failed(self, caller: Caller, error: Exception) -> Mapping[str, Any]:
+        """Return the answer where there is none: why."""
+        if isinstance(error, RequestRefused):
+            return refusal(error.why)
+        if isinstance(error, BadRequest):
+            return failure(str(error), error.command_id)
+        if isinstance(error, ShoeCtlError):
+            return failure(str(error))
+        log.error("socket: request failed: user=%s", caller.user, exc_info=error)
+        return failure("this could not be answered; the daemon's log says why")
 
     async def _say(self, writer: asyncio.StreamWriter, answer: Mapping[str, Any]) -> None:
         """Raises TimeoutError when the caller does not read, OSError when it is gone."""
-        writer.write(msgspec.json.encode(answer) + b"\n")
+        await self._write(writer, msgspec.json.encode(answer) + b"\n")
+
+    async def _write(self, writer: asyncio.StreamWriter, lines: bytes) -> None:
+        """As ``_say``."""
+        writer.write(lines)
         async with asyncio.timeout(self._patience_s):
             await writer.drain()
 
@@ -331,9 +437,3 @@ def _uid(writer: asyncio.StreamWriter) -> int:
     raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, uid, _ = _CREDENTIALS.unpack(raw)
     return int(uid)
-
-
-def _refused(error: str, command_id: str | None = None) -> dict[str, Any]:
-    named = {} if command_id is None else {"command_id": command_id}
-    told = with_texts(message("daemon_failed", detail=error).as_data())
-    return {**named, "accepted": False, "error": told, "needs": {}}

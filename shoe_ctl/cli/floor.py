@@ -17,6 +17,7 @@ import click
 
 from shoe_ctl.cli.common import Number, is_terminal
 from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
+from shoe_ctl.records import Audience
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.floor_view import View
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 5.0
-
-SUBJECT = "shoe.v1.*.public"
 
 
 @click.command()
@@ -91,7 +90,7 @@ def floor(  # noqa: PLR0913 - the options of the command line
 
 
 def _configured(config_file: str) -> NatsTarget:
-    """Return where the first nats sink publishes, a public one before others.
+    """Return where the first nats sink publishes the public stream.
 
     Raises:
         ConfigError: the configuration is wrong, or has no such sink.
@@ -101,10 +100,12 @@ def _configured(config_file: str) -> NatsTarget:
     from shoe_ctl.daemon.nats_sinks import target_of
 
     config = load(config_file)
-    sinks = [sink for sink in config.sink if isinstance(sink, NatsConfig)]
-    if not sinks:
-        raise ConfigError(f"{config_file}: it has no sink of kind nats: give --address")
-    return target_of(config, min(sinks, key=lambda sink: sink.audience != "public"))
+    for sink in config.sink:
+        if isinstance(sink, NatsConfig) and sink.sees is Audience.PUBLIC:
+            return target_of(config, sink)
+    raise ConfigError(
+        f"{config_file}: it has no sink of kind nats with the public stream: give --address"
+    )
 
 
 def _given(address: str, stream: str | None, user: str | None, files: dict[str, str]) -> NatsTarget:
@@ -115,7 +116,7 @@ def _given(address: str, stream: str | None, user: str | None, files: dict[str, 
     """
     from shoe_ctl.config.sinks import nats_servers
     from shoe_ctl.sinks.brokers import Certificates
-    from shoe_ctl.sinks.nats_connection import DEFAULT_STREAM, NatsTarget
+    from shoe_ctl.sinks.nats_connection import STREAMS, NatsTarget
 
     try:
         servers = nats_servers(address)
@@ -130,7 +131,8 @@ def _given(address: str, stream: str | None, user: str | None, files: dict[str, 
     password = files.get("password_file")
     return NatsTarget(
         addresses=servers,
-        stream=stream or DEFAULT_STREAM,
+        stream=stream or STREAMS[Audience.PUBLIC],
+        audience=Audience.PUBLIC,
         user=user,
         password_file=None if password is None else Path(password),
         certificates=Certificates(**paths) if encrypted else None,
@@ -208,9 +210,9 @@ class _Follower:
         if self._position is None:
             await self._read_last(connection)
             since = datetime.fromtimestamp(self._since_us / 1e6, timezone.utc)
-            coming = connection.follow(SUBJECT, since=since)
+            coming = connection.follow(connection.subjects, since=since)
         else:
-            coming = connection.follow(SUBJECT, after=self._position)
+            coming = connection.follow(connection.subjects, after=self._position)
         async with aclosing(coming):
             async for messages, waiting in coming:
                 for message in messages:
@@ -225,7 +227,7 @@ class _Follower:
         """Apply the last event of each table that has told nothing since the time to begin at."""
         from shoe_ctl.cli.floor_view import event_time_us
 
-        coming = connection.follow(SUBJECT)
+        coming = connection.follow(connection.subjects)
         async with aclosing(coming):
             async for messages, waiting in coming:
                 for message in messages:

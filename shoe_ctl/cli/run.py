@@ -163,7 +163,10 @@ async def serve(
             if daemon.doubt is not None:
                 raise JournalError(f"stopped without a ruling: {daemon.doubt}")
             if daemon.outage is not None:
-                raise JournalError(f"stopped while nothing could be stored: {daemon.outage.what}")
+                from shoe_ctl.texts.catalogue import text
+
+                what = text(daemon.outage.what)
+                raise JournalError(f"stopped while nothing could be stored: {what}")
             return terminated
 
 

@@ -358,6 +358,10 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
         raise UsageError("resend takes sink=NAME and after=ID and no other argument")
     if command == "status" and (arguments or any(value is not None for value in given)):
         raise UsageError("status takes --table and no other argument: it changes nothing")
+    if command == "events" and (set(arguments) - {"after", "source", "audience"} or any(given)):
+        raise UsageError(
+            "events takes after=ID, source=SOURCE, audience=NAME and --table, and no other argument"
+        )
     connection = _connection_words(own, before)
     with Wire(_path(options.config_file, options.socket_path)) as wire:
         if command == "status":
@@ -368,6 +372,9 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
         if command == "resend":
             asked = {"request": command} | arguments
             return _show_resent(wire.ask(asked), as_json=options.as_json)
+        if command == "events":
+            asked = {"request": command, "table": options.table} | arguments
+            return _print_events(wire, asked, as_json=options.as_json)
         return _give(wire, command, arguments, options, connection)
 
 
@@ -465,7 +472,7 @@ class Wire:
     def __init__(self, path: Path) -> None:
         import socket
 
-        self._path = path
+        self.path = path
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(TIMEOUT_S)
@@ -498,12 +505,7 @@ class Wire:
         """The answer to this."""
         import msgspec
 
-        try:
-            line = msgspec.json.encode(asked) + b"\n"
-        except UnicodeEncodeError:
-            raise UsageError("a text is not UTF-8: type it again") from None
-        with suppress(BrokenPipeError, ConnectionResetError):  # its last word is still to be read
-            self._socket.sendall(line)
+        self._send(asked)
         try:
             answer = msgspec.json.decode(self._line(), type=dict[str, Any])
         except TimeoutError:
@@ -514,7 +516,45 @@ class Wire:
             why = "its answer is not a JSON object"
         else:
             return answer
-        raise EnvironmentFault(f"the daemon at {self._path} does not answer: {why}")
+        raise EnvironmentFault(f"the daemon at {self.path} does not answer: {why}")
+
+    def follow(self, asked: dict[str, Any]) -> Iterator[list[bytes]]:
+        """The lines that come for this, until the daemon hangs up.
+
+        Raises:
+            BrokenPipeError: nobody reads stdout any more, where they are to be written.
+        """
+        import select
+        import sys
+
+        self._send(asked)
+        self._socket.settimeout(None)
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        with suppress(OSError):  # it has no number: nobody can close its other end
+            if sys.stdout is not None:
+                poll.register(sys.stdout, 0)
+        while True:
+            if any(fd != self._socket.fileno() for fd, _ in poll.poll()):
+                raise BrokenPipeError
+            try:
+                more = self._socket.recv(_PIECE)
+            except ConnectionError:
+                return
+            if not more:
+                return
+            *lines, self._rest = (self._rest + more).split(b"\n")
+            yield lines
+
+    def _send(self, asked: dict[str, Any]) -> None:
+        import msgspec
+
+        try:
+            line = msgspec.json.encode(asked) + b"\n"
+        except UnicodeEncodeError:
+            raise UsageError("a text is not UTF-8: type it again") from None
+        with suppress(BrokenPipeError, ConnectionResetError):  # its last word is still to be read
+            self._socket.sendall(line)
 
     def _line(self) -> bytes:
         while b"\n" not in self._rest:
@@ -685,6 +725,26 @@ def _show_resent(answer: dict[str, Any], *, as_json: bool) -> int:
     if went["waiting"]:
         raise EnvironmentFault("a sink is offline: it gets its events when it is back")
     return 0
+
+
+def _print_events(wire: Wire, asked: dict[str, Any], *, as_json: bool) -> int:
+    """Print each event as it comes. It ends when the daemon does: exit code 3; 1: refused."""
+    import msgspec
+
+    from shoe_ctl.errors import InputRefused
+
+    last = None
+    for lines in wire.follow(asked):
+        for line in lines:
+            answer = msgspec.json.decode(line, type=dict[str, Any])
+            if answer.get("accepted") is False:
+                if as_json:
+                    click.echo(line)
+                raise InputRefused(refusal(answer))
+            last = answer["id"]
+            click.echo(line)
+    on = "" if last is None else f"; to go on behind what you have: after={last}"
+    raise EnvironmentFault(f"the daemon at {wire.path} hung up{on}")
 
 
 def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:

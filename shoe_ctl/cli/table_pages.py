@@ -56,6 +56,15 @@ PAGES: Mapping[str, Page] = {
         "sink=jsonl:public.jsonl after=bac-07/p31",
         more="The events keep their ids; the answer says how many they are.",
     ),
+    "events": Page(
+        LOOK,
+        "Print events as JSON lines: what was missed, then what comes.",
+        "after=bac-07/p31 audience=public",
+        more=(
+            "Without --table it prints those of all tables. Without after=ID it begins now; "
+            "after=beginning prints all that the journal has. End it with Ctrl-C."
+        ),
+    ),
     "accept_loss": Page(
         LOOK,
         "Continue a journal that lost its newest records.",
@@ -226,7 +235,7 @@ PAGES: Mapping[str, Page] = {
 }
 """Every command, as the help lists it."""
 
-REQUESTS = ("status", "redeliver", "resend")
+REQUESTS = ("status", "redeliver", "resend", "events")
 """Requests to the daemon, which are no commands of the table."""
 
 ABOUT_THE_JOURNAL = {"accept_loss": "gaming_shift_manager"}
@@ -271,6 +280,17 @@ _MEANINGS: Mapping[str, str] = {
     "after": "the id of the event behind which it begins",
 }
 _OF_A_ROUND = {"player": "Player's cards"}
+_OF_EVENTS = {
+    "after": "the id of the last event that you have, or beginning",
+    "audience": "the stream; restricted only for a user that sees it",
+    "source": "the source of that event, so that another one with its id is noticed",
+}
+_SPECIAL: Mapping[str, Mapping[str, str]] = {
+    "enter_round": _OF_A_ROUND,
+    "revise_round": _OF_A_ROUND,
+    "events": _OF_EVENTS,
+}
+"""What an argument means at some commands."""
 
 _PLACEHOLDERS: Mapping[tuple[str, ...], str] = {("int",): "NUMBER", ("str",): "TEXT"}
 
@@ -364,14 +384,21 @@ def _own_arguments(command: str) -> list[Argument]:
 
     if command in REQUESTS:
         sink = Argument("sink", (), ("str",), command == "redeliver")
-        after = Argument("after", (), ("str",), False)
-        return {"status": [], "redeliver": [sink], "resend": [sink, after]}[command]
+        after = Argument("after", (), ("str",), command == "events")
+        audience = Argument("audience", ("public", "restricted"), ("str",), True)
+        source = Argument("source", (), ("str",), True)
+        return {
+            "status": [],
+            "redeliver": [sink],
+            "resend": [sink, after],
+            "events": [after, source, audience],
+        }[command]
     kind = _kind(command)
     return [] if kind is None else list_arguments(kind)
 
 
 def _meaning(command: str, one: Argument) -> str:
-    special = _OF_A_ROUND if command in ("enter_round", "revise_round") else {}
+    special = _SPECIAL.get(command, {})
     text = special.get(one.name, _MEANINGS.get(one.name, one.name))
     if one.name in _OPTION_NAMES:
         text += f"; as an option {_OPTION_NAMES[one.name]}"

@@ -46,7 +46,8 @@ class UserConfig(Strict, frozen=True, kw_only=True):
     """Other positions that this user may act in and that `position` does not include, for example
     `["surveillance"]`."""
     audience: Literal["public", "restricted"] = "public"
-    """The stream whose event ids the answers to this user name."""
+    """The stream whose event ids the answers to this user name. At the socket the user may also ask
+    for its events, and for those of the public stream."""
 
     @property
     def sees(self) -> Audience:
@@ -219,8 +220,9 @@ class NatsConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag=
     """Where the server listens: `"nats://HOST:PORT"`, or `"tls://HOST:PORT"` for a connection that
     must be encrypted. Without the port, 4222. For a cluster all its servers, with commas between
     them."""
-    stream: StreamName = "SHOE"
-    """The stream that keeps the events. It is created if it is not there."""
+    stream: StreamName | None = None
+    """The JetStream stream that keeps the events. It is created if it is not there. Each audience
+    needs another one. Without it, `"SHOE"`, and `"SHOE_RESTRICTED"` for the restricted events."""
     replicas: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
     """The number of servers that must keep the stream: 3 in a cluster of three. A stream with fewer
     is refused. Without it, a new stream has 1, and any number is accepted."""

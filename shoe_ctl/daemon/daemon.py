@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
-from shoe_ctl.api.unix_socket import Handler, check_socket
+from shoe_ctl.api.unix_socket import EventSource, Handler, check_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
@@ -30,9 +30,16 @@ from shoe_ctl.daemon.delivery import (
     open_sinks,
     reopening,
 )
+from shoe_ctl.daemon.event_streams import event_streams
 from shoe_ctl.daemon.host import SYSTEM, Environment
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
-from shoe_ctl.daemon.outage import JournalReopener, Outage, marker_for
+from shoe_ctl.daemon.outage import (
+    JournalReopener,
+    Outage,
+    journal_failed,
+    loss_ruled,
+    marker_for,
+)
 from shoe_ctl.daemon.requests import (
     People,
     RequestHandler,
@@ -65,6 +72,7 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.texts.catalogue import text
 
 COMPARED_WITHIN_S = 60.0
 """How long sinks wait for a shoe that may show a loss."""
@@ -201,7 +209,8 @@ class Daemon:
         self.outage = self._marker.found()
         if self.outage is not None:
             log.warning(
-                'storage: an earlier daemon ended during a fault: reason="%s"', self.outage.what
+                'storage: an earlier daemon ended during a fault: reason="%s"',
+                text(self.outage.what),
             )
         replaced = was_replaced(self._path)
         if replaced:
@@ -265,8 +274,8 @@ class Daemon:
     async def _continue_after_loss(self, doubtful: PossibleLoss, ruling: Ruling) -> Store:
         """Open it under a new epoch. Every table then waits for a person, as after an outage."""
         now_us = self._clock.wall_us()
-        why = f"{ruling.person} ({ruling.position}) ruled that it goes on: {ruling.reason}"
-        self.outage = Outage(since_us=now_us, what=f"{doubtful.what}; {why}")
+        what = loss_ruled([doubtful.what], ruling)
+        self.outage = Outage(since_us=now_us, what=what)
         await asyncio.get_running_loop().run_in_executor(
             self._marking, self._marker.write, self.outage
         )
@@ -281,7 +290,10 @@ class Daemon:
                 opener, self._open_verified, AcceptedLoss(doubtful.evidence, gone_on)
             )
         log.warning(
-            'journal: loss accepted: path=%s epoch=%s ruling="%s"', self._path, gone_on.epoch, why
+            'journal: loss accepted: path=%s epoch=%s ruling="%s"',
+            self._path,
+            gone_on.epoch,
+            text(what),
         )
         return store
 
@@ -325,10 +337,12 @@ class Daemon:
         raise EnvironmentFault("the daemon is starting: ask again")
 
     @asynccontextmanager
-    async def _accept_requests(self, handler: Handler) -> AsyncIterator[None]:
+    async def _accept_requests(
+        self, handler: Handler, events: EventSource | None = None
+    ) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             if (path := self._config.socket_path) is not None:
-                at_socket = serving_socket(path, self._users, handler, gid=self._gid)
+                at_socket = serving_socket(path, self._users, handler, events=events, gid=self._gid)
                 await stack.enter_async_context(at_socket)
             for way_in in self._ways_in:
                 await stack.enter_async_context(way_in(handler))
@@ -377,9 +391,10 @@ class Daemon:
                 for table in recovered
             ]
             alarm.set_tables(self.runners)
-            requests = RequestHandler(self.runners, deliveries.sinks, self._people)
+            streams = stack.enter_context(event_streams(journal, store, self._environment, gate))
+            requests = RequestHandler(self.runners, deliveries.sinks, self._people, streams.open)
             await self._clear_outage()
-            await stack.enter_async_context(self._accept_requests(requests.answer))
+            await stack.enter_async_context(self._accept_requests(requests.answer, requests.events))
             failed = False
             try:
                 async with asyncio.TaskGroup() as group:
@@ -400,7 +415,7 @@ class Daemon:
             except BaseExceptionGroup as errors:
                 failed, error = True, root_cause(errors)
                 if isinstance(error, JournalError):
-                    what = store.failure or str(error)
+                    what = journal_failed(store.failure or str(error))
                     outage = Outage(since_us=self._clock.wall_us(), what=what)
                     self._announce(outage, store, tell)
                 raise error from None

@@ -30,6 +30,7 @@ from shoe_ctl.records import Audience, Envelope, EventId, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, wall_us
+from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
 
@@ -332,7 +333,8 @@ class _SinkAlarm:
         if (table := await self._alarm.table_of(envelope)) is None:
             log.error('sink %s: event rejected: id=%s reason="%s"', self._sink, envelope.id, why)
         else:
-            await table.parked(self._sink, self._sees, n, envelope, why)
+            refusal = message("daemon_sink_refused", detail=why)
+            await table.parked(self._sink, self._sees, n, envelope, refusal)
 
     async def taken(self, n: int, event: bytes) -> None:
         """The sink took the event after all."""

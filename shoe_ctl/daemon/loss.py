@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from shoe_ctl.api.requests import Caller, Command, Request
 from shoe_ctl.clock import Clock
+from shoe_ctl.daemon.outage import loss_ruled
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.codec import LossRuling, Ruling
@@ -226,7 +227,7 @@ class TableAtWork(Protocol):
     def begin_epoch(self, group: Batch, epoch: str) -> None:
         """Add to the group the section with which the table goes on under this epoch."""
 
-    def restore(self, group: Batch, what: str, ruling: TableCommand | None) -> None:
+    def restore(self, group: Batch, what: Message, ruling: TableCommand | None) -> None:
         """Add to the group that the table waits for a person to look at it, and why."""
 
     async def stored(self, result: CommitResult) -> None:
@@ -350,13 +351,12 @@ class LossRulings:
         )
         group = Batch(gone_on.epoch)
         group.append_ruling(gone_on)
-        why = f"{given.person} ({given.position}) ruled that it goes on: {given.reason}"
-        what = f"{'; '.join(lost)}; {why}"
+        what = loss_ruled(lost, given)
         for runner in runners:
             runner.begin_epoch(group, gone_on.epoch)
             runner.restore(group, what, command if runner.table == at else None)
         await self._commit(runners, group)
-        log.warning('journal: loss accepted: epoch=%s ruling="%s"', gone_on.epoch, why)
+        log.warning('journal: loss accepted: epoch=%s ruling="%s"', gone_on.epoch, text(what))
         self._gate.open_all()
         self._open.end()
 

@@ -13,7 +13,7 @@ from shoe_ctl.config.sinks import NatsConfig
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.nats import NatsSink
-from shoe_ctl.sinks.nats_connection import NatsTarget
+from shoe_ctl.sinks.nats_connection import STREAMS, NatsTarget
 
 
 async def open_nats(config: Config, sink: NatsConfig) -> NatsSink:
@@ -27,7 +27,7 @@ async def open_nats(config: Config, sink: NatsConfig) -> NatsSink:
         await asyncio.to_thread(target.options)
     except ConfigError as error:
         raise ConfigError(f"sink {sink.known_as}: {error}") from None
-    return NatsSink(sink.known_as, sink.sees, target)
+    return NatsSink(sink.known_as, target)
 
 
 def target_of(config: Config, sink: NatsConfig) -> NatsTarget:
@@ -37,7 +37,8 @@ def target_of(config: Config, sink: NatsConfig) -> NatsTarget:
     certificates = Certificates(*(None if file is None else config.path(file) for file in files))
     return NatsTarget(
         addresses=servers,
-        stream=sink.stream,
+        stream=STREAMS[sink.sees] if sink.stream is None else sink.stream,
+        audience=sink.sees,
         replicas=sink.replicas,
         user=sink.user,
         password_file=None if secret is None else config.path(secret),

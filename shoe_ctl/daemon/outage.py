@@ -21,6 +21,7 @@ from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
 from shoe_ctl.daemon.host import Environment
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal.codec import Ruling
 from shoe_ctl.journal.evidence import DeliveredEvent, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
@@ -34,23 +35,39 @@ LONGEST_RETRY_S = 30.0
 NOTE_SUFFIX = "-outage"
 """Added to the name of the file that a note lies beside."""
 
-UNKNOWN_CAUSE = "the storage failed while an earlier daemon served, which could not note why"
+UNKNOWN_CAUSE = message("daemon_failed_before")
 
 log = logging.getLogger(__name__)
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when nothing can be stored (µs since 1970 UTC), and why, in one line."""
+    """Since when nothing can be stored (µs since 1970 UTC), and why."""
 
     since_us: int
-    what: str
+    what: Message
 
     def refusal(self) -> str:
         """Return the answer to every request meanwhile."""
         return text(fault_of(self.what))
 
 
-def fault_of(what: str) -> Message:
+def journal_failed(line: str) -> Message:
+    """Return what failed, as the journal or the operating system reports it."""
+    return message("daemon_journal_failed", detail=line)
+
+
+def loss_ruled(lost: Sequence[str], ruling: Ruling) -> Message:
+    """Return that the journal lost something, and that a person ruled that it goes on."""
+    return message(
+        "daemon_loss_ruled",
+        lost=lost,
+        person=ruling.person,
+        position=ruling.position,
+        reason=ruling.reason,
+    )
+
+
+def fault_of(what: Message | str) -> Message:
     """Return the answer to every request after this failure."""
     return message("daemon_storage_fault", detail=what)
 

@@ -11,18 +11,20 @@ import grp
 import logging
 import pwd
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, Protocol
 
 from shoe_ctl.api.requests import (
     Caller,
     Command,
+    EventsRequest,
     RedeliverRequest,
     Request,
     ResendRequest,
     StatusRequest,
 )
+from shoe_ctl.api.unix_socket import EventBatches, EventSource, RequestRefused
 from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
 from shoe_ctl.config.sinks import MqttConfig
 from shoe_ctl.daemon.outage import Outage, fault_of
@@ -204,15 +206,20 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``.
+    ``people``. ``streams`` opens a stream of events.
     """
 
     def __init__(
-        self, tables: Mapping[str, TableRunner], sinks: Mapping[str, SinkOffers], people: People
+        self,
+        tables: Mapping[str, TableRunner],
+        sinks: Mapping[str, SinkOffers],
+        people: People,
+        streams: EventSource | None = None,
     ) -> None:
         self._tables = tables
         self._sinks = sinks
         self._people = people
+        self._streams = streams
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -228,16 +235,44 @@ class RequestHandler:
 
         Raises:
             InputRefused: a table that is not served here.
+            RequestRefused: it asks for events, which come by ``events`` alone.
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
-        try:
+        with self._noting_failure():
             if isinstance(asked, StatusRequest):
                 return await self._status(caller, asked)
             if isinstance(asked, RedeliverRequest):
                 return await self._redeliver(caller, asked)
             if isinstance(asked, ResendRequest):
                 return await self._resend(caller, asked)
+            if isinstance(asked, EventsRequest):
+                raise RequestRefused(message("events_at_the_socket"))
             return await self._command(caller, asked)
+
+    async def events(self, caller: Caller, asked: EventsRequest) -> EventBatches:
+        """Return the events that were asked for.
+
+        Raises:
+            RequestRefused: a table that is not served here, or as ``EventStreams.open``.
+            EnvironmentFault: the journal cannot be read.
+        """
+        assert self._streams is not None
+        if asked.table is not None and asked.table not in self._tables:
+            raise RequestRefused(_unknown(asked.table, self._tables))
+        with self._noting_failure():
+            return self._sent(await self._streams(caller, asked))
+
+    async def _sent(self, batches: EventBatches) -> EventBatches:
+        with self._noting_failure():
+            async with aclosing(batches):
+                async for batch in batches:
+                    yield batch
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        """``watch`` raises what fails in here."""
+        try:
+            yield
         except EnvironmentFault as error:
             if not self._failure.done():
                 self._failure.set_exception(error)

@@ -37,6 +37,10 @@ T = TypeVar("T")
 ROTATE = "rotate_key"
 
 
+class NoKey(ValueError):
+    """The key that a command needs cannot be had."""
+
+
 class ShoeCommandSender:
     """Turns the table's commands to its shoe into session commands.
 
@@ -99,7 +103,7 @@ class ShoeCommandSender:
         """Return the command as a session takes it. A new key is made and stored first.
 
         Raises:
-            ValueError: there is no such session command, or the key cannot be had.
+            ValueError: there is no such session command; ``NoKey``: the key cannot be had.
         """
         number, of = command.number, command.of
         match command.command:
@@ -121,11 +125,11 @@ class ShoeCommandSender:
 
     async def _key(self, device_id: str | None, key_id: int) -> bytes:
         if self._keys is None or device_id is None:
-            raise ValueError("there is no key file")
+            raise NoKey("there is no key file")
         try:
             return await self._run(self._keys.add, device_id, key_id)
         except ConfigError as error:
-            raise ValueError(str(error)) from None
+            raise NoKey(str(error)) from None
 
     async def note_proofs(self, events: Iterable[ShoeEvent]) -> None:
         """These events are stored: where a shoe proved a key, retire its older ones."""

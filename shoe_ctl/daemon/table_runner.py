@@ -19,7 +19,7 @@ from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.daemon import loss
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
-from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
+from shoe_ctl.daemon.shoe_commands import NoKey, ShoeCommandSender
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
@@ -29,6 +29,7 @@ from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.reconnect import Supervisor, Suspension
+from shoe_ctl.link.transport import Loss
 from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.table import answers, status, undelivered
 from shoe_ctl.table.controller import TableController
@@ -190,14 +191,14 @@ class TableRunner:
             )
             await self._handle(group, [up])
 
-    async def link_lost(self, reason: str) -> None:
+    async def link_lost(self, loss: Loss) -> None:
         """A connection ended."""
         number = self._connection.number if self._connection is not None else 0
         self._connection = None
         async with self.turn:
             group = self._group()
             self._link.ended()
-            lost = LinkLost(t_us=self._now(), connection=number, reason=reason)
+            lost = _link_lost(loss, self._now(), number)
             await self._handle(group, [lost])
 
     async def line_suspended(self, found: Suspension) -> None:
@@ -212,7 +213,7 @@ class TableRunner:
                 unkept=found.unkept,
                 again=found.again,
             )
-            lost = LinkLost(t_us=t_us, connection=found.connection, reason=found.reason)
+            lost = _link_lost(found.loss, t_us, found.connection)
             self._link.ended()
             await self._handle(group, [suspended] if found.again else [suspended, lost])
 
@@ -331,7 +332,9 @@ class TableRunner:
         answers = [e for e in effects if isinstance(e, Answer) and not e.accepted]
         return answers[0] if answers else None
 
-    async def parked(self, sink: str, sees: Audience, n: int, event: Envelope, why: str) -> None:
+    async def parked(
+        self, sink: str, sees: Audience, n: int, event: Envelope, why: Message
+    ) -> None:
         """A sink did not take this event of the table, record ``n``: store and announce it."""
         await self._may_store()
         async with self.turn:
@@ -456,13 +459,15 @@ class TableRunner:
                         f"to {said.seq} acknowledged, and the journal does not hold them",
                     )
                     compare.expected = False
-                lost = f"events {stored + 1} to {said.seq} of shoe {said.device_id} are lost"
+                lost = message(
+                    "link_events_lost", first=stored + 1, last=said.seq, device_id=said.device_id
+                )
                 log.warning(
                     "%s: events lost: shoe=%s first=%d last=%d. The connection is opened again.",
                     self.table, said.device_id, stored + 1, said.seq,
                 )  # fmt: skip
                 self._unknown_device = said.device_id
-                self._connection.drop(lost)
+                self._connection.drop(Loss("events_lost", lost))
                 return False
         compare.expected = compare.is_compared = True
         compare.opens(self.table)
@@ -487,7 +492,7 @@ class TableRunner:
         self._snapshots.restart_section(self._under)
         self._snapshots.begin(group, self.controller, self._index)
 
-    def restore(self, group: Batch, what: str, ruling: TableCommand | None) -> None:
+    def restore(self, group: Batch, what: Message, ruling: TableCommand | None) -> None:
         """Add to the group that the table waits for a person; ``ruling`` was given at this table.
 
         A shoe that was not compared yet is covered by the ruling, too.
@@ -619,9 +624,20 @@ class TableRunner:
                 if self._connection is not None:
                     self._connection.command(sent)
             except ValueError as error:
-                not_sent.append(NotTold(t_us=self._now(), number=command.number, why=str(error)))
+                not_sent.append(
+                    NotTold(
+                        t_us=self._now(),
+                        number=command.number,
+                        reason="no_key" if isinstance(error, NoKey) else "not_sent",
+                        why=message("shoe_not_told", detail=str(error)),
+                    )
+                )
         if not_sent:
             await self._handle(self._group(), not_sent)
+
+
+def _link_lost(loss: Loss, t_us: int, connection: int) -> LinkLost:
+    return LinkLost(t_us=t_us, connection=connection, reason=loss.reason, why=loss.why)
 
 
 class DeviceSequences:

@@ -47,8 +47,8 @@ class Taken(Delivery, frozen=True, kw_only=True):
 class ParkedDetails(Data, frozen=True, kw_only=True):
     """Why the event was parked."""
 
-    reason: str
-    """Why the sink rejected it, as the sink or the operating system reports it."""
+    reason: Message
+    """Why the sink rejected it; `detail` is what the sink reported."""
 
 
 EVENTS = (

@@ -323,8 +323,8 @@ class Outage(Data, frozen=True, kw_only=True):
     """When the journal failed."""
     until: Time | UnsetType = UNSET
     """When it worked again."""
-    what: str | UnsetType = UNSET
-    """The fault, as the operating system or the database reports it."""
+    what: Message | UnsetType = UNSET
+    """The fault, or the ruling that a journal which lost something goes on."""
 
 
 EVENTS = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -91,22 +91,13 @@ def json_schema(names: Iterable[str] | None = None) -> dict[str, Any]:
 def asyncapi() -> dict[str, Any]:
     """Return the AsyncAPI 3 document: the two streams of a table and their messages.
 
-    The addresses are the topics of MQTT.
+    Each stream has a channel for each broker: a topic of MQTT, and a subject of NATS JetStream.
     """
     kinds, definitions = _definitions(EVENTS.values(), "#/components/schemas/")
     channels = {
-        audience.name.lower(): {
-            "address": f"shoe/v1/{{table}}/{audience.name.lower()}",
-            "parameters": {"table": {"description": "The table's id."}},
-            "title": f"The {audience.name.lower()} stream of a table",
-            "description": about,
-            "messages": {
-                name: {"$ref": f"#/components/messages/{name}"}
-                for name, _, of in kinds
-                if of is audience
-            },
-        }
-        for audience, about in _STREAMS.items()
+        f"{audience.name.lower()}{broker.suffix}": _channel(audience, broker, kinds)
+        for broker in _BROKERS
+        for audience in _STREAMS
     }
     return {
         "asyncapi": "3.0.0",
@@ -114,13 +105,15 @@ def asyncapi() -> dict[str, Any]:
         "defaultContentType": CONTENT_TYPE,
         "channels": channels,
         "operations": {
-            f"send{name.capitalize()}": {
+            f"send{audience.name.capitalize()}{broker.suffix}": {
                 "action": "send",
-                "channel": {"$ref": f"#/channels/{name}"},
-                "summary": f"The table sends an event of its {name} stream.",
-                "bindings": {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}},
+                "channel": {"$ref": f"#/channels/{audience.name.lower()}{broker.suffix}"},
+                "summary": f"The table sends an event of its {audience.name.lower()} stream over "
+                f"{broker.title}.",
+                "bindings": broker.bindings,
             }
-            for name in channels
+            for broker in _BROKERS
+            for audience in _STREAMS
         },
         "components": {
             "messages": {
@@ -134,6 +127,49 @@ def asyncapi() -> dict[str, Any]:
                 for name, event, _ in kinds
             },
             "schemas": definitions,
+        },
+    }
+
+
+class _Broker(NamedTuple):
+    """A kind of broker: what its channels end with, its name, its address, its bindings."""
+
+    suffix: str
+    title: str
+    address: str
+    table: str
+    bindings: Mapping[str, Any]
+
+
+_BROKERS = (
+    _Broker(
+        "",
+        "MQTT",
+        "shoe/v1/{{table}}/{audience}",
+        "The table's id.",
+        {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}},
+    ),
+    _Broker(
+        "Nats",
+        "NATS JetStream",
+        "shoe.v1.{{table}}.{audience}",
+        "The table's id; a dot in it is written as %2E.",
+        {"nats": {"bindingVersion": "0.1.0"}},
+    ),
+)
+
+
+def _channel(audience: Audience, broker: _Broker, kinds: Iterable[Kind]) -> dict[str, Any]:
+    name = audience.name.lower()
+    return {
+        "address": broker.address.format(audience=name),
+        "parameters": {"table": {"description": broker.table}},
+        "title": f"The {name} stream of a table over {broker.title}",
+        "description": _STREAMS[audience],
+        "messages": {
+            each: {"$ref": f"#/components/messages/{each}"}
+            for each, _, of in kinds
+            if of is audience
         },
     }
 

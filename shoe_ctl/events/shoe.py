@@ -14,6 +14,7 @@ from shoe_ctl.events.event_type import (
     EventData,
     EventType,
     Index,
+    Message,
     Rule,
 )
 
@@ -53,17 +54,28 @@ class Refused(EventData, frozen=True, kw_only=True):
 class Lost(EventData, frozen=True, kw_only=True):
     """The shoe cannot be heard any more."""
 
-    reason: Code
-    """Why: `unplugged`, `closed` (by the other end), `no_answer`, `silent`, `garbage`,
-    `decoding_failed`, `write_queue_full`, `link_failed`, `controller_restarted` or
-    `storage_failed`."""
+    reason: Literal[
+        "unplugged",
+        "closed",
+        "no_answer",
+        "silent",
+        "garbage",
+        "decoding_failed",
+        "write_queue_full",
+        "link_failed",
+        "events_lost",
+        "controller_restarted",
+        "storage_failed",
+    ]
+    """Why. `closed`: by the other end. `events_lost`: the shoe does not have all events that follow
+    the last stored one, and the link is opened again."""
 
 
 class LostDetails(Data, frozen=True, kw_only=True):
     """Why the link was lost, in full."""
 
-    detail: str | UnsetType = UNSET
-    """Why, as the link reports it, where that says more than the code."""
+    detail: Message | UnsetType = UNSET
+    """Why, with the port; absent where the daemon itself was away."""
 
 
 class LineSuspended(EventData, frozen=True, kw_only=True):
@@ -292,15 +304,19 @@ class AnswerDetails(Numbered, frozen=True, kw_only=True):
 
     failed: list[Code] | UnsetType = UNSET
     """Of a self-test: the parts that failed."""
-    reason: str | UnsetType | None = UNSET
-    """Why the shoe refused the command, in the shoe's words."""
+    reason: Code | UnsetType | None = UNSET
+    """Why the shoe refused the command, as its profile names it."""
 
 
 class UnansweredDetails(Numbered, frozen=True, kw_only=True):
     """Which command it is, and why it was given up."""
 
-    reason: str | UnsetType = UNSET
-    """Why it was given up."""
+    reason: Code | UnsetType = UNSET
+    """Why it was given up: `link_lost`, `controller_restarted`, `storage_failed`, `another_shoe`,
+    `no_key`, `not_sent`; `no_reply`, `error_changed` or the shoe's refusal, where the profile gives
+    commands up by itself."""
+    detail: Message | UnsetType = UNSET
+    """Of `no_key` and `not_sent`: what was wrong."""
 
 
 class Fault(EventData, frozen=True, kw_only=True):
@@ -368,10 +384,11 @@ class Noted(EventData, frozen=True, kw_only=True):
 class Discarded(EventData, frozen=True, kw_only=True):
     """Bytes from the shoe that could not be used, or a message that was not expected."""
 
-    reason: str
-    """Why; `several` for a run with several reasons."""
+    reason: Code
+    """Why, as the profile names it; `several` for a run with several reasons; `not_foreseen` and
+    `result_not_awaited` for messages that the table has no use for."""
     event: Code | UnsetType = UNSET
-    """The message that was not expected."""
+    """The message that it was, where that is known."""
     count: Count | UnsetType = UNSET
     """How many pieces came in one go, where there were several."""
     first: str | UnsetType = UNSET

@@ -289,17 +289,138 @@ class EventRange(NamedTuple):
 
 
 class UnknownEvent(InputRefused):
-    """No event has this id, or the journal does not have it any more."""
+    """No event has this id, or the journal does not have it any more.
+
+    ``last`` is the last event of its table, ``first`` the first that is there, where it has any.
+    """
+
+    def __init__(
+        self, line: str, *, first: EventId | None = None, last: EventId | None = None
+    ) -> None:
+        super().__init__(line)
+        self.first = first
+        self.last = last
 
 
-class SinkFeed:
-    """One sink's place in one stream, oldest first; ``table`` narrows it to one table.
+class EventsRemoved(InputRefused):
+    """Events that were still to be read are not in the journal any more."""
+
+
+def check_kept(reader: Reader, after: EventId) -> None:
+    """Refuse an id that no event has, and one behind which events are not in the journal any more.
+
+    Raises:
+        UnknownEvent: it is one of these.
+        JournalError: the journal cannot be read.
+    """
+    kept = reader.event_numbers(after.table, after.audience)
+    if kept is None:
+        raise UnknownEvent(f"there is no event {after}: the last of its table is none")
+    first, last = (after._replace(number=number) for number in kept)
+    if after.number > last.number:
+        raise UnknownEvent(
+            f"there is no event {after}: the last of its table is {last}", first=first, last=last
+        )
+    if after.number < first.number - 1:
+        raise UnknownEvent(
+            f"what follows {after} is not in the journal: it begins at {first}",
+            first=first,
+            last=last,
+        )
+
+
+class EventFeed:
+    """A place in one stream, oldest first; ``table`` narrows it to one table.
 
     ``gate`` holds back what may have used ids, until that is known. The journal is read only for
-    what is not in memory: by a sink that is behind, and for what is offered again.
+    what is not in memory: where the place is behind.
 
     ``readers`` is the executor that ``reader`` is used in, one call at a time; it may be shared.
-    A sink not known to the journal starts at the journal's first event.
+    """
+
+    _position: int | None
+
+    def __init__(  # noqa: PLR0913 - what it reads, and how it is narrowed
+        self,
+        journal: Journal,
+        reader: Reader,
+        readers: Executor,
+        *,
+        audience: Audience,
+        table: str | None = None,
+        gate: DeliveryGate | None = None,
+        after: int | None = None,
+    ) -> None:
+        self._gate = gate
+        self._journal = journal
+        self._reader = reader
+        self._readers = readers
+        self._audience = audience
+        self._table = table
+        self._position = after
+
+    async def upcoming(self, limit: int) -> list[tuple[int, bytes]]:
+        """Return up to ``limit`` events behind its place: record number and the envelope's bytes.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        if self._position is None:
+            self._position = await self._read(self._first_position)
+        while True:
+            after, table = self._position, self._table
+            found = self._journal.recent.upcoming(
+                self._audience, after=after, limit=limit, table=table
+            )
+            if found is None:
+                found = await self._read(partial(self._read_events, after, limit))
+            events, looked = found
+            if not events and not (self._gate is not None and self._gate.holds(looked)):
+                # so that a quiet stream is not searched again and again; never back
+                self._position = max(self._position, looked)
+            if not events or self._gate is None:
+                return events
+            if passed := self._gate.passes(events):
+                return passed
+            free = [n for n, _ in events if not self._gate.holds(n)]
+            if not free:
+                return []
+            self._position = free[-1]  # all of these are withheld
+
+    def _first_position(self) -> int:
+        """Return where it begins. It runs in the thread of ``readers``, as ``_read_events``."""
+        return 0
+
+    def _read_events(self, after: int, limit: int) -> tuple[list[tuple[int, bytes]], int]:
+        return self._reader.events(self._audience, after=after, limit=limit, table=self._table)
+
+    async def _read(self, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, call)
+
+
+class LiveFeed(EventFeed):
+    """A place that nobody keeps: it begins behind record ``after``.
+
+    Records that were taken out before they were read are missed, and that is said.
+    """
+
+    def _read_events(self, after: int, limit: int) -> tuple[list[tuple[int, bytes]], int]:
+        found = super()._read_events(after, limit)
+        first = self._reader.first_n()
+        if first is not None and first > after + 1:
+            raise EventsRemoved(f"records {after + 1} to {first - 1} are not in the journal")
+        return found
+
+    def sent(self, n: int) -> None:
+        """Move its place: everything up to record ``n`` was sent."""
+        self._position = n
+
+
+class SinkFeed(EventFeed):
+    """One sink's place in one stream, which the journal keeps.
+
+    A sink not known to the journal starts at the journal's first event. The journal is read only
+    for what is not in memory: by a sink that is behind, and for what is offered again.
     """
 
     def __init__(  # noqa: PLR0913 - what it reads, where it writes, and whose it is
@@ -314,49 +435,12 @@ class SinkFeed:
         table: str | None = None,
         gate: DeliveryGate | None = None,
     ) -> None:
-        self._gate = gate
-        self._journal = journal
-        self._reader = reader
-        self._readers = readers
+        super().__init__(journal, reader, readers, audience=audience, table=table, gate=gate)
         self._sink = sink
-        self._audience = audience
         self._dead_letters = dead_letters
-        self._table = table
-        self._position: int | None = None
 
-    async def upcoming(self, limit: int) -> list[tuple[int, bytes]]:
-        """Return up to ``limit`` events after the cursor: record number and the envelope's bytes.
-
-        Raises:
-            JournalError: the journal cannot be read.
-        """
-        if self._position is None:
-            self._position = await self._read(partial(self._reader.cursor, self._sink))
-        while True:
-            after, table = self._position, self._table
-            found = self._journal.recent.upcoming(
-                self._audience, after=after, limit=limit, table=table
-            )
-            if found is None:
-                read = self._reader.events
-                found = await self._read(
-                    partial(read, self._audience, after=after, limit=limit, table=table)
-                )
-            events, looked = found
-            if not events and not (self._gate is not None and self._gate.holds(looked)):
-                # so that a quiet stream is not searched again and again; never back
-                self._position = max(self._position, looked)
-            if not events or self._gate is None:
-                return events
-            if passed := self._gate.passes(events):
-                return passed
-            free = [n for n, _ in events if not self._gate.holds(n)]
-            if not free:
-                return []
-            self._position = free[-1]  # all of these are withheld
-
-    async def _read(self, call: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._readers, call)
+    def _first_position(self) -> int:
+        return self._reader.cursor(self._sink)
 
     async def delivered(self, n: int) -> None:
         """Move the cursor: everything up to record ``n`` has been delivered.
@@ -401,13 +485,7 @@ class SinkFeed:
         upto = self._position
         if upto is None:
             upto = self._reader.cursor(self._sink)
-        kept = self._reader.event_numbers(after.table, self._audience)
-        if kept is None or after.number > kept[1]:
-            last = "none" if kept is None else str(after._replace(number=kept[1]))
-            raise UnknownEvent(f"there is no event {after}: the last of its table is {last}")
-        if after.number < kept[0] - 1:
-            first = after._replace(number=kept[0])
-            raise UnknownEvent(f"what follows {after} is not in the journal: it begins at {first}")
+        check_kept(self._reader, after)
         n = self._reader.find_event(after)
         given = self._reader.event_numbers(after.table, self._audience, upto=upto)
         last_given = 0 if given is None else given[1]

@@ -268,6 +268,16 @@ class Reader:
             (found,) = self._fetch(query, (schema.BEYOND if before is None else before,))[0]
         return None if found is None else int(found)
 
+    def first_n(self) -> int | None:
+        """Return the first record's number; None where there is none.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.translate_errors(self.path):
+            (found,) = self._fetch("SELECT min(n) FROM record")[0]
+        return None if found is None else int(found)
+
     def indexed_records(
         self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
     ) -> Iterator[Record]:

@@ -92,6 +92,23 @@ def current_epoch(reader: Reader, table: str) -> str | None:
     return max(found)[1] if found else None
 
 
+def end_of_epoch(reader: Reader, table: str, epoch: str) -> tuple[bool, int | None]:
+    """Return whether this table ever had this epoch, and the last record before the next one.
+
+    That is None for the table's current epoch. Epochs that began in records which were taken out
+    are not known any more, but for the first that is left.
+
+    Raises:
+        JournalError: the journal cannot be read, or the record of a start in it.
+    """
+    end: int | None = None
+    for record in reader.indexed_records(table, Kind.META):
+        if read_meta(record, reader.path).epoch == epoch:
+            return True, end
+        end = record.n - 1
+    return False, None
+
+
 def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
     """Yield every ruling that the journal goes on without a lost part, newest first.
 

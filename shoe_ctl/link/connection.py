@@ -28,7 +28,8 @@ from firmware_proto.events import (
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock
 from shoe_ctl.link.line_budget import LineBudget
-from shoe_ctl.link.transport import Transport, TransportLost
+from shoe_ctl.link.transport import Loss, Transport, TransportLost
+from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,7 @@ class Connection:
         self._heard_at = clock.monotonic()
         self._faulty = False
         self._fell_silent = False
-        self._dropped: str | None = None
+        self._dropped: Loss | None = None
         self._wake = asyncio.Event()
         self._budget = budget or LineBudget()
         self._budget.begin_connection()
@@ -169,7 +170,7 @@ class Connection:
         self._session.set_desired_state(state)
         self._wake.set()
 
-    def drop(self, why: str) -> None:
+    def drop(self, why: Loss) -> None:
         """End the connection once the current reception is handled."""
         self._dropped = why
         self._wake.set()
@@ -189,25 +190,24 @@ class Connection:
         self._note_call(command)
         self._wake.set()
 
-    async def run(self) -> str:
+    async def run(self) -> Loss:
         """Serve the connection until it ends, close its transport, and return why it ended.
 
         What ``on_reception`` raises ends the connection and is raised. If it is ``over_budget``,
         its transport stays open: its owner counts the bytes that are dropped.
         """
         try:
-            reason = await self._serve()
+            loss = await self._serve()
             if not self._faulty:
                 self._calls.append(Ended())
                 await self._decode(b"", self._clock.wall_us(), self._session.end)
         finally:
             if not self._over_budget:
                 self._transport.close()
-        if self._transport.dropped:
-            reason = f"{reason}; {self._transport.dropped} bytes to it were not sent"
-        return reason
+        unsent = self._transport.dropped
+        return loss.with_unsent(unsent) if unsent else loss
 
-    async def _serve(self) -> str:
+    async def _serve(self) -> Loss:
         try:
             while not self._faulty:
                 if self._dropped is not None:
@@ -218,17 +218,18 @@ class Connection:
                 chunk = b"" if self._is_gathering else self._transport.read()
                 if not chunk and self._is_silent:
                     self._fell_silent = True
-                    return f"nothing received for {self.capabilities.silence_s:g} s"
+                    limit = f"{self.capabilities.silence_s:g}"
+                    return Loss("silent", message("link_silent", seconds=limit))
                 size = max(len(chunk), 1) if self._budget.is_noisy else PORTION
                 for at in range(0, max(len(chunk), 1), size):
                     if not self._faulty:
                         await self._take(chunk[at : at + size])
                 if self._budget.is_spent:
                     self._over_budget = True
-                    return "too much garbage on the line"
+                    return Loss("garbage", message("link_garbage"))
         except TransportLost as lost:
-            return str(lost)
-        return "decoding failed"
+            return lost.loss
+        return Loss("decoding_failed", message("link_decoding_failed"))
 
     def _write(self, data: bytes) -> None:
         if data:

@@ -280,7 +280,7 @@ async def probe(
         serving.cancel()
         with suppress(asyncio.CancelledError):
             why = await serving
-            result.lost = None if connection.fell_silent else why
+            result.lost = None if connection.fell_silent else str(why)
         transport.close()
     return result
 

@@ -23,7 +23,7 @@ from shoe_ctl.link.connection import Connection, OnReception, Reception
 from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
 from shoe_ctl.link.keyring import troubleshooting_hint
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE, LineBudget, Suspensions
-from shoe_ctl.link.transport import Opener, Transport, TransportLost
+from shoe_ctl.link.transport import Loss, Opener, Transport, TransportLost
 
 log = logging.getLogger(__name__)
 
@@ -58,14 +58,14 @@ class LinkState(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspension:
-    """A line exceeded its budget of garbage on this connection, which ended for ``reason``.
+    """A line exceeded its budget of garbage on this connection, which ended by this ``loss``.
 
     It is checked again in ``wait_s``. ``unkept`` bytes were dropped since it was suspended;
     ``again``: it was checked, and brings as much as before.
     """
 
     connection: int
-    reason: str
+    loss: Loss
     wait_s: float
     unkept: int = 0
     again: bool = False
@@ -79,7 +79,7 @@ class Supervisor:
     """The link of one table. Everything is called in one event loop.
 
     * ``on_up`` gets each connection before anything that it brings, ``on_reception`` what it
-      brings, ``on_lost`` the reason of its end. They are awaited one at a time, in order; what
+      brings, ``on_lost`` why it ended. They are awaited one at a time, in order; what
       they raise ends ``run``.
     * A port opens although its shoe is off. After a connection on which a shoe that always answers
       was silent, ``on_up`` gets the next one only once something is received on it.
@@ -103,7 +103,7 @@ class Supervisor:
         clock: Clock,
         resume: Callable[[], Resume | None],
         on_up: Callable[[Connection], Awaitable[None]],
-        on_lost: Callable[[str], Awaitable[None]],
+        on_lost: Callable[[Loss], Awaitable[None]],
         on_reception: OnReception,
         first_connection: int,
         arrivals: Arrivals = nothing_arrives,
@@ -204,11 +204,11 @@ class Supervisor:
             try:
                 if not self._doubted:
                     await self._announce()
-                reason = await connection.run()
+                loss = await connection.run()
             finally:
                 was_up, self._connection = self._state is LinkState.UP, None
             if connection.over_budget:
-                await self._suspend(connection, transport, reason)
+                await self._suspend(connection, transport, loss)
                 return
         if connection.spoke:
             if connection.played or self._clock.monotonic() >= began + STEADY_S:
@@ -217,27 +217,27 @@ class Supervisor:
                 self._backoff.died()
         answers = connection.capabilities.silence_s is not None
         self._doubted = answers and (connection.fell_silent or not connection.spoke)
-        self._state, self._trouble = LinkState.WAITING, reason
+        self._state, self._trouble = LinkState.WAITING, str(loss)
         hint = " (check that the shoe is on, and its cable)" if connection.fell_silent else ""
         if was_up:
             log.info(
                 "%s: connection ended: connection=%d bytes=%d discarded=%d",
                 *(self._name, connection.number, connection.received, connection.discarded),
             )
-            await self._on_lost(reason)
+            await self._on_lost(loss)
         with self._arrivals() as arrived:
-            await self._wait(reason + hint, arrived)
+            await self._wait(f"{loss}{hint}", arrived)
 
-    async def _suspend(self, connection: Connection, transport: Transport, reason: str) -> None:
+    async def _suspend(self, connection: Connection, transport: Transport, loss: Loss) -> None:
         """Leave the line alone until it is quiet; count and drop what it brings."""
-        self._state, self._trouble, unkept = LinkState.SUSPENDED, reason, 0
+        self._state, self._trouble, unkept = LinkState.SUSPENDED, str(loss), 0
         wait_s = self._suspensions.next(self._clock.monotonic())
         log.warning(
             "%s: line suspended: wait_s=%g garbage_limit_per_min=%d. Check cable, ground, baud "
             "rate and what is connected.",
             *(self._name, wait_s, KEPT_A_MINUTE),
         )
-        suspension = Suspension(connection=connection.number, reason=reason, wait_s=wait_s)
+        suspension = Suspension(connection=connection.number, loss=loss, wait_s=wait_s)
         while True:
             await self._on_suspended(suspension)
             count, is_quiet = await self._drain(transport, wait_s)

@@ -25,7 +25,14 @@ from firmware_proto.profiles import SerialSettings
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.port_users import PROC, find_port_users, terminal_owner
-from shoe_ctl.link.transport import DescriptorTransport, Opener, Transport
+from shoe_ctl.link.transport import (
+    DescriptorTransport,
+    Loss,
+    Opener,
+    Transport,
+    failed,
+    unplugged,
+)
 
 PTYS = Path("/dev/pts")
 
@@ -120,10 +127,10 @@ def _open(path: str, settings: SerialSettings, node: DeviceNode) -> Any:
 def _transport(device: Any, path: str) -> Transport:
     """Return the transport of an open port, in the running loop."""
 
-    def why_lost(error: OSError | None) -> str:
+    def why_lost(error: OSError | None) -> Loss:
         if error is None or error.errno in _UNPLUGGED:
-            return f"unplugged: {path}"
-        return f"{path}: {error.strerror or error}"
+            return unplugged(path)
+        return failed(path, error.strerror or str(error))
 
     return DescriptorTransport(
         device.fileno(), path, why_lost=why_lost, give_back=lambda: _close(device)

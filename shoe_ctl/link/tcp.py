@@ -15,7 +15,8 @@ from typing import Any
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import TcpAddress
-from shoe_ctl.link.transport import DescriptorTransport, Opener, Transport
+from shoe_ctl.link.transport import DescriptorTransport, Loss, Opener, Transport, failed
+from shoe_ctl.texts.message import message
 
 CONNECT_TIMEOUT_S = 0.5
 """A table's network answers within milliseconds. The kernel alone would retry after 1, 3 and 7
@@ -105,12 +106,12 @@ def _configure(connection: socket.socket) -> None:
 def _transport(connection: socket.socket, port: TcpAddress) -> Transport:
     """Return the transport of a connection, in the running loop."""
 
-    def why_lost(error: OSError | None) -> str:
+    def why_lost(error: OSError | None) -> Loss:
         if error is None or error.errno in _HUNG_UP:
-            return f"closed by the other end: {port}"
+            return Loss("closed", message("link_closed", port=str(port)))
         if error.errno == errno.ETIMEDOUT:
-            return f"no more answers: {port}"
-        return f"{port}: {error.strerror or error}"
+            return Loss("no_answer", message("link_no_answer", port=str(port)))
+        return failed(str(port), error.strerror or str(error))
 
     return DescriptorTransport(
         connection.fileno(), str(port), why_lost=why_lost, give_back=connection.close

@@ -9,7 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from typing import Protocol
+
+from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import Message, message
 
 READ_SIZE = 4096
 """Bytes read at once: what a tty holds for its reader, so that one read empties it."""
@@ -19,8 +23,50 @@ WRITE_LIMIT = 64 * 1024
 the shoe has read nothing for a long time, and then a new connection helps more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Why a connection ended: ``reason`` for programs, ``why`` in full for people.
+
+    ``why`` may name the port of this host, which is not public. ``str()`` is its text.
+    """
+
+    reason: str
+    why: Message
+
+    def __str__(self) -> str:
+        return text(self.why)
+
+    def with_unsent(self, dropped: int) -> Loss:
+        """Return the loss with the number of bytes that were not sent."""
+        return replace(self, why=message("link_unsent", why=self.why, bytes=dropped))
+
+
+def unplugged(port: str) -> Loss:
+    """Return the loss of a device that was unplugged."""
+    return Loss("unplugged", message("link_unplugged", port=port))
+
+
+def closed_here(port: str) -> Loss:
+    """Return the end of a connection that this end closed."""
+    return Loss("closed", message("link_closed_here", port=port))
+
+
+def failed(port: str, error: str) -> Loss:
+    """Return the loss of a port that gives this error, in the words of the system."""
+    return Loss("link_failed", message("link_failed", port=port, error=error))
+
+
+def write_queue_full(port: str, waiting: int) -> Loss:
+    """Return the loss of an end that reads nothing, so that the queue to it overflowed."""
+    return Loss("write_queue_full", message("link_write_queue_full", port=port, waiting=waiting))
+
+
 class TransportLost(Exception):
     """The other end is gone; ``str()`` is the reason, one line for people."""
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__(str(loss))
+        self.loss = loss
 
 
 class Transport(Protocol):
@@ -31,8 +77,8 @@ class Transport(Protocol):
     """
 
     @property
-    def lost(self) -> str | None:
-        """Why it was lost, one line for people; None while it is open."""
+    def lost(self) -> Loss | None:
+        """Why it was lost; None while it is open."""
 
     @property
     def dropped(self) -> int:
@@ -69,7 +115,7 @@ Opener = Callable[[], Awaitable[Transport]]
 class DescriptorTransport:
     """The transport over an open file descriptor, in the running loop (see ``Transport``).
 
-    ``why_lost`` words an error of the system, or the end of the stream (None). ``give_back``
+    ``why_lost`` names an error of the system, or the end of the stream (None). ``give_back``
     closes what the descriptor belongs to, and is called once.
     """
 
@@ -78,7 +124,7 @@ class DescriptorTransport:
         fd: int,
         name: str,
         *,
-        why_lost: Callable[[OSError | None], str],
+        why_lost: Callable[[OSError | None], Loss],
         give_back: Callable[[], None],
     ) -> None:
         self._fd = fd
@@ -89,11 +135,11 @@ class DescriptorTransport:
         self._wake: Callable[[], None] | None = None
         self._unsent = bytearray()
         self._dropped = 0
-        self._lost: str | None = None
+        self._lost: Loss | None = None
         self._closed = False
 
     @property
-    def lost(self) -> str | None:
+    def lost(self) -> Loss | None:
         return self._lost
 
     @property
@@ -112,6 +158,7 @@ class DescriptorTransport:
                 if data:
                     return data
                 self._lose(self._why_lost(None))
+        assert self._lost is not None
         raise TransportLost(self._lost)
 
     def when_readable(self, wake: Callable[[], None] | None) -> None:
@@ -136,7 +183,7 @@ class DescriptorTransport:
 
     def close(self) -> None:
         if not self._closed:
-            self._lose(f"closed: {self._name}")
+            self._lose(closed_here(self._name))
             self._closed = True
             self._give_back()
 
@@ -152,7 +199,7 @@ class DescriptorTransport:
         else:
             self._loop.remove_writer(self._fd)
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, why: Loss) -> None:
         """Note the loss. The loop must drop a hung-up descriptor at once: it is always ready."""
         if self._lost is None:
             self._lost = why
@@ -162,8 +209,3 @@ class DescriptorTransport:
             self._loop.remove_writer(self._fd)
             if self._wake is not None:
                 self._wake()
-
-
-def write_queue_full(name: str, waiting: int) -> str:
-    """Word the loss of an end that reads nothing, so that the queue to it overflowed."""
-    return f"write queue full: {name} reads nothing, {waiting} bytes are waiting"

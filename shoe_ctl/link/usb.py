@@ -16,8 +16,19 @@ from contextlib import suppress
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import UsbAddress
-from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost, write_queue_full
+from shoe_ctl.link.transport import (
+    WRITE_LIMIT,
+    Loss,
+    Opener,
+    Transport,
+    TransportLost,
+    closed_here,
+    failed,
+    unplugged,
+    write_queue_full,
+)
 from shoe_ctl.link.usb_discovery import Backends, Claimed, claim_usb_device
+from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
 
@@ -81,13 +92,13 @@ class UsbTransport:
         self._name = name
         self._loop = asyncio.get_running_loop()
         self._wake: Callable[[], None] | None = None
-        self._lost: str | None = None
+        self._lost: Loss | None = None
         self._dropped = 0
         self.threads = UsbThreads(device, name, on_news=self._wake_from_thread)
         self.threads.start()
 
     @property
-    def lost(self) -> str | None:
+    def lost(self) -> Loss | None:
         return self._lost
 
     @property
@@ -100,6 +111,7 @@ class UsbTransport:
             if data or failure is None:
                 return data
             self._lose(failure)
+        assert self._lost is not None
         raise TransportLost(self._lost)
 
     def when_readable(self, wake: Callable[[], None] | None) -> None:
@@ -119,12 +131,12 @@ class UsbTransport:
     def close(self) -> None:
         """Release the device, in the thread that reads: it may take a tenth of a second."""
         if self._lost is None:
-            self._lose(f"closed: {self._name}")
+            self._lose(closed_here(self._name))
         unread = self.threads.stop()
         if unread:
             log.warning("%s: unread bytes dropped: bytes=%d", self._name, unread)
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, why: Loss) -> None:
         self._lost = why
         self._dropped += self.threads.drop()
 
@@ -152,7 +164,7 @@ class UsbThreads:
         self._changed = threading.Condition()
         self._read = bytearray()
         self._unsent = bytearray()
-        self._failure: str | None = None
+        self._failure: Loss | None = None
         self._stopping = False
         self._all_read = False
         self._reader = threading.Thread(target=self._run_reader, name=f"{name} in")
@@ -170,7 +182,7 @@ class UsbThreads:
         with self._changed:
             return bool(self._read) or self._all_read
 
-    def take(self) -> tuple[bytes, str | None]:
+    def take(self) -> tuple[bytes, Loss | None]:
         """Return all bytes read by now; once nothing more will come, also why."""
         with self._changed:
             data = bytes(self._read)
@@ -252,10 +264,10 @@ class UsbThreads:
             with self._changed:
                 del self._unsent[:sent]
 
-    def _why(self, error: Exception) -> str:
+    def _why(self, error: Exception) -> Loss:
         number = getattr(error, "errno", None)
         if number in _UNPLUGGED:
-            return f"unplugged: {self._name}"
+            return unplugged(self._name)
         if number == errno.EPIPE:
-            return f"endpoint stalled: {self._name}"
-        return f"{self._name}: {getattr(error, 'strerror', None) or repr(error)}"
+            return Loss("link_failed", message("link_stalled", port=self._name))
+        return failed(self._name, getattr(error, "strerror", None) or repr(error))

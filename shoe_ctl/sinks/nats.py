@@ -7,6 +7,8 @@ Each message says which message of its subject must be the last one (the expecte
 sequence). So the stream refuses whatever comes twice, late, or from a second publisher, however
 long ago the first one was; its own window for duplicates forgets after two minutes. A connection
 therefore begins by reading the last message of each subject: what is there is not sent again.
+Each audience has a stream of its own: in one stream the numbers of the public messages would show
+how many restricted ones lie between them.
 The number of the next message is only known when the one before it is acknowledged, as other
 subjects share the stream: the messages of one subject go out one by one, subjects beside one
 another.
@@ -86,9 +88,8 @@ class NatsSink(Sink):
     A connection is made for the first event, and again after each error.
     """
 
-    def __init__(self, name: str, audience: Audience, target: NatsTarget) -> None:
+    def __init__(self, name: str, target: NatsTarget) -> None:
         self._name = name
-        self._audience = audience
         self._target = target
         self._connection: NatsConnection | None = None
         self._connections = 0
@@ -122,7 +123,7 @@ class NatsSink(Sink):
     async def _deliver(self, events: Sequence[bytes], *, again: bool) -> None:
         by_subject: dict[str, list[_Event]] = {}
         for event in map(_event, events):
-            subject = subject_of(table_in(event.source), self._audience)
+            subject = subject_of(table_in(event.source), self._target.audience)
             by_subject.setdefault(subject, []).append(event)
         try:
             connection = await self._connected()
@@ -272,19 +273,27 @@ def _behind(place: _Place, events: Sequence[_Event]) -> int:
     )
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, None]]) -> list[Exception | None]:
+async def _all(work: Sequence[Coroutine[Any, Any, None]]) -> list[OSError | EventRefused | None]:
     """Do all of it, one beside the other; return what each failed with.
 
     Nothing goes on once this has ended, also where it is cancelled.
     """
+    if len(work) == 1:  # what one table tells: no task is needed
+        try:
+            await work[0]
+        except (OSError, EventRefused) as error:
+            return [error]
+        return [None]
     tasks = [asyncio.create_task(each, name="sink publishing") for each in work]
     try:
         await asyncio.wait(tasks)
     finally:
         for task in tasks:
             task.cancel()
-    ended = [task.exception() for task in tasks]
-    for error in ended:
-        if error is not None and not isinstance(error, Exception):
-            raise error
-    return [error if isinstance(error, Exception) else None for error in ended]
+    ended = []
+    for task in tasks:
+        failure = task.exception()
+        if failure is not None and not isinstance(failure, OSError | EventRefused):
+            raise failure
+        ended.append(failure)
+    return ended

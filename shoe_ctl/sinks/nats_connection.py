@@ -27,12 +27,12 @@ from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
     DeliverPolicy,
-    PubAck,
     RawStreamMsg,
     StorageType,
     StreamInfo,
 )
 
+from shoe_ctl.records import Audience
 from shoe_ctl.secret_file import read_password
 from shoe_ctl.sinks.brokers import Certificates, tls_context
 from shoe_ctl.sinks.pump import EventRefused
@@ -49,7 +49,7 @@ PING_EVERY_S = 10.0
 """Seconds between two signs of life of an idle connection. Two that are missing end it."""
 
 LEAST_VERSION = (2, 10, 23)
-"""The first server whose replicated streams keep the order of expected sequences."""
+"""Older servers do not know ``sync_interval: always``, or have faults in replicated streams."""
 
 HEARTBEAT_S = 5.0
 """Seconds between two signs of life of a stream that is followed. Three that are missing end it."""
@@ -62,8 +62,9 @@ STATUS = "Status"
 INBOX = "_INBOX"
 _NO_TOKEN = re.compile(r"[^A-Za-z0-9_-]")
 
-SUBJECTS = "shoe.v1.>"
-DEFAULT_STREAM = "SHOE"
+STREAMS = {Audience.PUBLIC: "SHOE", Audience.RESTRICTED: "SHOE_RESTRICTED"}
+"""The streams by audience, without a name of their own. In one stream the numbers of the public
+messages would show how many restricted ones lie between them."""
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +78,25 @@ class StoredMessage(NamedTuple):
     body: bytes
 
 
+class AckError(msgspec.Struct):
+    """Why a stream does not take a message."""
+
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class Ack(msgspec.Struct):
+    """A stream's answer to a message: its sequence, and whether its id was there before."""
+
+    seq: int = 0
+    duplicate: bool = False
+    error: AckError | None = None
+
+
+_ack = msgspec.json.Decoder(Ack)
+
+
 class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a sink publishes: servers, login and stream.
 
@@ -86,7 +106,8 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     addresses: Sequence[str]
-    stream: str = DEFAULT_STREAM
+    stream: str
+    audience: Audience
     replicas: int | None = None
     user: str | None = None
     password_file: Path | None = None
@@ -107,6 +128,11 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
         if self.certificates is not None:
             options["tls"] = tls_context(self.certificates)
         return options
+
+    @property
+    def subjects(self) -> str:
+        """The subjects of the audience's streams of all tables."""
+        return f"shoe.v1.*.{self.audience.name.lower()}"
 
     @property
     def inbox(self) -> str:
@@ -177,6 +203,9 @@ class NatsConnection:
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._last_error: Exception | None = None
         self._subjects: set[str] = set()
+        self._answers: dict[str, asyncio.Future[Msg]] = {}
+        self._replies = ""
+        self._published = 0
         self.address = target.where
 
     @property
@@ -195,6 +224,11 @@ class NatsConnection:
         """The client, where more is to be asked than events need."""
         assert self._client is not None
         return self._client
+
+    @property
+    def subjects(self) -> str:
+        """The subjects of all tables' streams."""
+        return self._target.subjects
 
     async def open(self) -> None:
         """Connect to the first server that answers, and find JetStream there.
@@ -247,6 +281,10 @@ class NatsConnection:
                 f"{'.'.join(map(str, LEAST_VERSION))} or newer"
             )
         self._js = client.jetstream(timeout=ANSWERED_WITHIN_S)
+        self._replies = client.new_inbox()
+        await self._wait(
+            client.subscribe(f"{self._replies}.*", cb=self._answered), ANSWERED_WITHIN_S
+        )
 
     async def close(self) -> None:
         """End the connection within ``CLOSED_WITHIN_S``."""
@@ -284,14 +322,16 @@ class NatsConnection:
             info = await self._ask(
                 js.add_stream(
                     name=name,
-                    subjects=[SUBJECTS],
+                    subjects=[self._target.subjects],
                     storage=StorageType.FILE,
                     num_replicas=self._target.replicas or 1,
                 )
             )
         except js_errors.APIError as error:
             raise self._explained(error) from None
-        log.info("stream %s created: address=%s subjects=%s", name, self.address, SUBJECTS)
+        log.info(
+            "stream %s created: address=%s subjects=%s", name, self.address, self._target.subjects
+        )
         return info
 
     async def last(self, subject: str) -> StoredMessage | None:
@@ -378,7 +418,7 @@ class NatsConnection:
                 waiting = at.num_pending
             yield found, waiting
 
-    async def publish(self, subject: str, body: bytes, headers: Mapping[str, str]) -> PubAck | None:
+    async def publish(self, subject: str, body: bytes, headers: Mapping[str, str]) -> Ack | None:
         """Publish a message; return the stream's acknowledgement.
 
         None where the subject does not end with the expected sequence.
@@ -395,9 +435,7 @@ class NatsConnection:
                 f"{size} bytes, and {self.address} takes {most}: raise its max_payload"
             )
         try:
-            return await self._ask(
-                self._jetstream.publish(subject, body, headers=dict(headers)), subject
-            )
+            return await self._answer(subject, body, headers)
         except js_errors.APIError as error:
             if error.err_code in WRONG_SEQUENCE:
                 return None
@@ -413,7 +451,45 @@ class NatsConnection:
         assert self._js is not None
         return self._js
 
-    async def _ask(self, work: Coroutine[Any, Any, T], subject: str = "") -> T:
+    async def _answer(self, subject: str, body: bytes, headers: Mapping[str, str]) -> Ack:
+        """Publish a message and await its acknowledgement.
+
+        The client's own way makes a task and a timer for each message.
+
+        Raises:
+            APIError: the answer is an error. OSError: there is none.
+        """
+        self._published += 1
+        token = str(self._published)
+        answer: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        self._answers[token] = answer
+        try:
+            # It only fills a buffer: nothing is to be waited for yet.
+            await self.client.publish(
+                subject, body, reply=f"{self._replies}.{token}", headers=dict(headers)
+            )
+            message = await self._first(answer, ANSWERED_WITHIN_S)
+        except nats.errors.Error as error:
+            raise self._explained(error, subject) from None
+        finally:
+            del self._answers[token]
+        if message.headers is not None and STATUS in message.headers:  # nobody is there
+            raise self._explained(js_errors.NoStreamResponseError(), subject)
+        try:
+            ack = _ack.decode(message.data)
+        except ValueError:
+            raise OSError(f"{self.address}: {subject} is answered by what is no stream") from None
+        if ack.error is not None:
+            code, description = ack.error.err_code, ack.error.description
+            raise js_errors.APIError(ack.error.code, description, code)
+        return ack
+
+    async def _answered(self, message: Msg) -> None:
+        answer = self._answers.get(message.subject.rpartition(".")[2])
+        if answer is not None and not answer.done():
+            answer.set_result(message)
+
+    async def _ask(self, work: Coroutine[Any, Any, T]) -> T:
         """Await an answer of JetStream.
 
         Raises:
@@ -423,12 +499,12 @@ class NatsConnection:
             return await self._wait(work, ANSWERED_WITHIN_S)
         except js_errors.ServiceUnavailableError as error:
             if error.err_code is None:  # nobody answers
-                raise self._explained(error, subject) from None
+                raise self._explained(error) from None
             raise
         except js_errors.APIError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, the stream is away
-            raise self._explained(error, subject) from None
+            raise self._explained(error) from None
 
     async def _wait(self, work: Coroutine[Any, Any, T], timeout_s: float) -> T:
         """Await this in a task of its own: the client swallows cancellations, and may stall.
@@ -437,22 +513,25 @@ class NatsConnection:
             OSError: the connection is lost, or it takes too long. Else what ``work`` raises.
         """
         task = asyncio.create_task(work, name="nats request")
-        either: set[asyncio.Future[Any]] = {task, self._broken}
+        try:
+            return await self._first(task, timeout_s)
+        finally:
+            task.cancel()
+
+    async def _first(self, answer: asyncio.Future[T], timeout_s: float) -> T:
+        """Await an answer, as long as the connection stands; without one it is cut."""
+        answer.add_done_callback(_ignore)
+        either: set[asyncio.Future[Any]] = {answer, self._broken}
         try:
             await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
+            if answer.done():
+                return answer.result()
             if self._broken.done():
                 raise OSError(f"{self.address}: {self._broken.result()}")
             raise OSError(f"{self.address}: no answer within {timeout_s:g} s")
         finally:
-            if not task.done():
-                task.cancel()
-                if self._client is not None:
-                    self._client.cut()  # nothing may still go out of what was given up
-                task.add_done_callback(_ignore)
-            elif not task.cancelled():
-                task.exception()
+            if not answer.done() and self._client is not None:
+                self._client.cut()  # nothing may still go out of what was given up
 
     async def _failed(self, error: Exception) -> None:
         """Whatever the client reports ends the connection."""
@@ -490,14 +569,17 @@ class NatsConnection:
         return OSError(f"{self.address}: {self._text(error, subject)}")
 
     def _text(self, error: Exception, subject: str) -> str:
-        stream = self._target.stream
+        stream, subjects = self._target.stream, self._target.subjects
         if isinstance(error, js_errors.APIError) and error.err_code is not None:
             what = error.description or "refused"
             return _SAID.get(error.err_code, f"stream {stream}: {what} ({{code}})").format(
-                stream=stream, what=what, code=error.err_code
+                stream=stream, subjects=subjects, what=what, code=error.err_code
             )
         if isinstance(error, js_errors.NoStreamResponseError):
-            return f"no stream takes {subject}: give stream {stream} the subjects {SUBJECTS}"
+            return (
+                f"no stream takes {subject}: stream {stream} needs the subjects {subjects}, and in "
+                "a cluster a leader"
+            )
         if isinstance(error, js_errors.ServiceUnavailableError):
             return "no JetStream here: enable it in the server, and for the user's account"
         return _reason(error)
@@ -521,7 +603,7 @@ _SAID = {
     10065: "stream {stream}: another stream has subjects of shoe.v1: name that one, or remove it",
     10074: "stream {stream}: replicas need a cluster: connect to one, or set replicas = 1",
     10005: "stream {stream}: too few servers in the cluster for its replicas",
-    10060: "stream {stream} has not this subject: give it the subjects shoe.v1.>",
+    10060: "stream {stream} has not this subject: give it the subjects {subjects}",
     10077: "stream {stream} is full ({what}): raise its limits",
     10109: "stream {stream} is sealed: create another one, or name it",
 }
@@ -561,7 +643,7 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in numbers) if all(n.isdigit() for n in numbers) else (0,)
 
 
-def _ignore(task: asyncio.Task[Any]) -> None:
+def _ignore(task: asyncio.Future[Any]) -> None:
     """Take what a task ended with that nobody waits for any more."""
     if not task.cancelled():
         task.exception()

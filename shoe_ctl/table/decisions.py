@@ -425,7 +425,7 @@ def pause(turn: Turn) -> None:
 def halt_for_storage_fault(turn: Turn) -> None:
     """Halt the table because nothing was stored for a while: a person looks first."""
     back = turn.input_of(StorageRestored)
-    outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what}
+    outage = {"from": utc(back.since_us), "until": utc(back.t_us), "what": back.what.as_data()}
     if has_storage_outage(turn.now):
         waiting = next(opened for opened in turn.halt.stack if opened.key == OUTAGE.key)
         turn.emit("outage.opened", {}, restricted=outage, instance=waiting.instance)

@@ -100,13 +100,15 @@ class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
     """The queries that such a shoe knows."""
 
 
-class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost"):
+class LinkLost(Happened, frozen=True, kw_only=True, tag="link_lost", omit_defaults=True):
     """The connection to the shoe was lost."""
 
     connection: int
     """The number of the connection."""
     reason: str
-    """Why, one line for people."""
+    """Why, for programs: a code."""
+    why: Message | None = None
+    """Why, in full, for people. It may name the port of this host, which is not public."""
 
 
 class LineSuspended(Happened, frozen=True, kw_only=True, tag="line_suspended"):
@@ -151,8 +153,10 @@ class NotTold(Happened, frozen=True, kw_only=True, tag="not_told"):
 
     number: int
     """The id of the command on the wire."""
-    why: str
-    """Why, one line for people; it holds no secret."""
+    reason: str
+    """Why, for programs: a code."""
+    why: Message
+    """Why, for people; it holds no secret."""
 
 
 class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
@@ -199,8 +203,8 @@ class StorageRestored(
 
     since_us: int
     """When it failed, µs since 1970 UTC."""
-    what: str
-    """What failed, one line for people."""
+    what: Message
+    """What failed."""
     ruling: TableCommand | None = None
     """The command with which a person ruled that the journal goes on without a lost part, if it was
     given to this table. Its id is then known like that of every other command."""
@@ -219,8 +223,8 @@ class DeliveryParked(
     """The id of the event."""
     event_type: str
     """The type of the event."""
-    why: str
-    """Why the sink refused it, one line for people."""
+    why: Message
+    """Why the sink refused it."""
     record: int = 0
     """The event's record in the journal; 0 where it was not noted."""
 

@@ -44,7 +44,7 @@ def _note_refused(turn: Turn, refused: DeliveryParked) -> None:
         waiting=(*before.waiting, *([refused.record] if refused.record else []))[-MOST_WAITING:],
     )
     _store(turn, now)
-    _emit(turn, now, "delivery.parked", refused, reason=refused.why)
+    _emit(turn, now, "delivery.parked", refused, reason=refused.why.as_data())
 
 
 def _note_delivered(turn: Turn, delivered: DeliveryTaken) -> None:
@@ -65,7 +65,7 @@ def _emit(
     undelivered: UndeliveredEvents,
     kind: str,
     event: DeliveryParked | DeliveryTaken,
-    **secret: str,
+    **secret: object,
 ) -> None:
     data = {"sink": event.sink, "event": event.event, "type": event.event_type}
     if undelivered.public:

@@ -202,6 +202,7 @@ TEXTS: Mapping[str, str] = {
     "next_with_card_waiting": "{next}；已抽出的牌保持牌面朝下，牌桌继续时归位",
     "next_with_trouble": "{next}；{trouble}",
     # What is wrong with the shoe or its line.
+    "shoe_not_told": "命令未发给牌靴：{detail}",
     "shoe_line_suspended": (
         "线路暂停至 {until} UTC，干扰过多：检查线缆、接地、波特率和所接设备；线路平静后自动重新打开"
     ),
@@ -518,12 +519,47 @@ TEXTS: Mapping[str, str] = {
     "refused_none_can_be_more": "没有可加注的投注",
     "refused_none_can_be_less": "没有可减注的投注",
     "refused_nothing_left": "减后不剩投注：请撤注",
+    # Why the link to the shoe was lost.
+    "link_closed": "对方已关闭：{port}",
+    "link_closed_here": "已关闭：{port}",
+    "link_decoding_failed": "无法解码",
+    "link_events_lost": "牌靴 {device_id} 的事件 {first} 至 {last} 已丢失",
+    "link_failed": "{port} 出错：{error}",
+    "link_garbage": "线路上乱码过多",
+    "link_no_answer": "不再应答：{port}",
+    "link_silent": "{seconds} 秒内未收到任何数据",
+    "link_stalled": "端点停滞：{port}",
+    "link_unplugged": "已拔出：{port}",
+    "link_unsent": "{why}；有 {bytes} 字节未发出",
+    "link_write_queue_full": "写队列已满：{port} 不读取数据，有 {waiting} 字节在等待",
+    # Why events are not sent, or not any more.
+    "events_at_the_socket": "事件只在本机套接字上发送",
+    "events_connection_in_use": "此连接正在发送事件，不接受请求：请另开一个连接",
+    "events_id_invalid": "after：应为事件编号，例如 {example}，或 beginning；不能是 {after}",
+    "events_id_of_other_audience": "after：{after} 不属于 {audience} 流，该流的编号形如 {example}",
+    "events_id_of_other_table": "after：{after} 不是 {table} 号桌的事件",
+    "events_none": "没有事件 {after}：日志中没有该桌的事件",
+    "events_not_for_all_tables": (
+        "只知道该桌在 {after} 之后的事件：请指明牌桌，或对所有牌桌使用日志中仍有的事件编号，"
+        "或 beginning"
+    ),
+    "events_not_for_this_user": "用户 {user} 只能看公开流：由配置中的 audience 决定",
+    "events_not_kept": "{after} 之后的事件已不在日志中：现有 {first} 至 {last}",
+    "events_removed": "接下来的事件已从日志中移出：请以 after 为 beginning 重新请求",
+    "events_source_alone": "source：它属于 after 中的编号，而编号缺失",
+    "events_source_invalid": "source：{source} 不是 after 中事件的来源",
+    "events_source_unknown": "日志中从未有来源为 {source} 的事件 {after}",
+    "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",
+    "daemon_journal_failed": "日志故障：{detail}",
+    "daemon_failed_before": "先前的守护进程运行时存储发生故障，原因未能记下",
+    "daemon_loss_ruled": "{lost:clauses}；{person}（{position:position}）裁决日志继续使用：{reason}",
     "daemon_not_handled": "命令未能处理；牌桌已中止",
     "daemon_storage_fault": "存储故障，任何内容都不会存储、确认或发布：{detail}",
     "daemon_sink_away": "接收端 {sink} 自 {since} 起不可用，正在重试：{why}",
     "daemon_sink_ended": "接收端 {sink} 已于 {since} 结束，重启前不再重试：{why}",
+    "daemon_sink_refused": "接收端拒绝接收：{detail}",
     "daemon_no_such_table": "此处没有 {table} 号桌：有 {tables}",
     "daemon_command_retained": "保留消息中的命令不予执行：发送时请勿设置保留标志",
     "daemon_command_expired": "命令在轮到处理之前已过期：未做任何处理",

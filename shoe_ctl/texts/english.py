@@ -326,6 +326,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "next_with_trouble": "{next}; {trouble}",
     # What is wrong with the shoe or its line.
+    "shoe_not_told": "the command was not sent to the shoe: {detail}",
     "shoe_line_suspended": (
         "the line is suspended until {until} UTC, it brings too much garbage: look at cable, "
         "ground and baud rate, and at what is connected; it is opened again by itself once "
@@ -701,12 +702,61 @@ TEXTS: Mapping[str, str] = {
     "refused_none_can_be_more": "there is no wager that can be more",
     "refused_none_can_be_less": "there is no wager that can be less",
     "refused_nothing_left": "nothing would be left of the wager: withdraw it",
+    # Why the link to the shoe was lost.
+    "link_closed": "closed by the other end: {port}",
+    "link_closed_here": "closed: {port}",
+    "link_decoding_failed": "decoding failed",
+    "link_events_lost": "events {first} to {last} of shoe {device_id} are lost",
+    "link_failed": "{port}: {error}",
+    "link_garbage": "too much garbage on the line",
+    "link_no_answer": "no more answers: {port}",
+    "link_silent": "nothing received for {seconds} s",
+    "link_stalled": "endpoint stalled: {port}",
+    "link_unplugged": "unplugged: {port}",
+    "link_unsent": "{why}; {bytes} bytes to it were not sent",
+    "link_write_queue_full": "write queue full: {port} reads nothing, {waiting} bytes are waiting",
+    # Why events are not sent, or not any more.
+    "events_at_the_socket": "events are sent at the local socket alone",
+    "events_connection_in_use": (
+        "this connection sends events and takes no request: open another one"
+    ),
+    "events_id_invalid": (
+        "after: expected an event's id such as {example}, or beginning; not {after}"
+    ),
+    "events_id_of_other_audience": (
+        "after: {after} is not of the {audience} stream, whose ids are such as {example}"
+    ),
+    "events_id_of_other_table": "after: {after} is not an event of table {table}",
+    "events_none": "there is no event {after}: the journal has no event of that table",
+    "events_not_for_all_tables": (
+        "what follows {after} is known for its own table alone: name the table, or ask for all "
+        "tables after an event that the journal has, or after beginning"
+    ),
+    "events_not_for_this_user": (
+        "user {user} sees the public stream alone: the configuration gives audience"
+    ),
+    "events_not_kept": (
+        "what follows {after} is not in the journal any more: it has {first} to {last}"
+    ),
+    "events_removed": (
+        "the events that come next were taken out of the journal: ask again after beginning"
+    ),
+    "events_source_alone": "source: it belongs to the id in after, which is missing",
+    "events_source_invalid": "source: {source} is not the source of the event in after",
+    "events_source_unknown": "the journal never had an event {after} of source {source}",
+    "events_unknown": "there is no event {after}: the journal has {first} to {last}",
     # What the daemon answers by itself.
     "daemon_failed": "{detail}",
+    "daemon_journal_failed": "{detail}",
+    "daemon_failed_before": (
+        "the storage failed while an earlier daemon served, which could not note why"
+    ),
+    "daemon_loss_ruled": "{lost:clauses}; {person} ({position}) ruled that it goes on: {reason}",
     "daemon_not_handled": "the command could not be handled; the table is halted",
     "daemon_storage_fault": "storage fault, nothing is stored, acknowledged or published: {detail}",
     "daemon_sink_away": "sink {sink} is away since {since} and is tried again: {why}",
     "daemon_sink_ended": "sink {sink} ended at {since} and is not tried before a restart: {why}",
+    "daemon_sink_refused": "the sink refused it: {detail}",
     "daemon_no_such_table": "no table {table} is served here: there is {tables}",
     "daemon_command_retained": "a retained command is not done: send it without retain",
     "daemon_command_expired": "the command expired before its turn came: nothing of it was done",

@@ -89,7 +89,7 @@ class Hardware:
             case Query(what=what):
                 value = self._value(what, t)
                 return QueryAnswered(command_id=number, what=what, value=value), ()
-        return Reply(accepted=False, reason="not supported", command_id=number), ()
+        return Reply(accepted=False, reason="not_supported", command_id=number), ()
 
     def _value(self, what: str, t: float) -> int | None:
         if what == "clock":

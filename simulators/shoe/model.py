@@ -197,11 +197,11 @@ class Shoe:
                 by its key.
         """
         if self.locked_by_key:
-            raise Refused("locked by key")
+            raise Refused("locked_by_key")
         if number <= self.drawn:
-            raise Refused("already drawn")
+            raise Refused("already_drawn")
         if number > self.drawn + 1:
-            raise Refused("not the next draw")
+            raise Refused("not_the_next_draw")
         if not self.remaining:
             raise Refused("empty")
         self.armed = number

@@ -207,7 +207,7 @@ class ReferenceDevice(Device):
     def _arm(self, order: Armed, t: float) -> None:
         try:
             if self.event_log.full:
-                raise Refused("memory full")
+                raise Refused("memory_full")
             if self.hardware.in_error_mode:
                 raise Refused("busy")
             self.shoe.arm(order.number)

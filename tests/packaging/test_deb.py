@@ -176,7 +176,16 @@ def test_the_same_inputs_build_the_same_package(package: Path, tmp_path: Path) -
     finally:
         os.umask(before)
     assert again.name == package.name
+    assert files_in(again) ^ files_in(package) == set()
     assert again.read_bytes() == package.read_bytes()
+
+
+def files_in(package: Path) -> set[str]:
+    """A line for each file of a package: its MD5 and its name."""
+    told = subprocess.run(
+        ("dpkg-deb", "--info", package, "md5sums"), capture_output=True, check=True
+    )
+    return set(told.stdout.decode().splitlines())
 
 
 def test_it_installs_all_that_a_host_needs(host: Machine, package: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.transport import TransportLost
+from shoe_ctl.link.transport import Loss, TransportLost, closed_here, failed
 from shoe_testing.simulated_time import VirtualLoop
 from simulators.ports.port import Wire
 
@@ -48,7 +48,7 @@ class Cable:
     def close(self) -> None:
         self._plugged = False
         if self._end is not None:
-            self._end.hang_up("the cable was pulled")
+            self._end.hang_up("it was pulled")
             self._ended()
 
     def reopen(self) -> None:
@@ -108,10 +108,10 @@ class HostEnd:
         self._cable = cable
         self._buffer = bytearray()
         self._wake: Callable[[], None] | None = None
-        self._lost: str | None = None
+        self._lost: Loss | None = None
 
     @property
-    def lost(self) -> str | None:
+    def lost(self) -> Loss | None:
         return self._lost
 
     @property
@@ -139,7 +139,7 @@ class HostEnd:
             self._cable.sent(self, data)
 
     def close(self) -> None:
-        self._lost = self._lost or "closed"
+        self._lost = self._lost or closed_here("cable")
         self._cable.given_back(self)
 
     def arrived(self, data: bytes) -> None:
@@ -147,7 +147,7 @@ class HostEnd:
         self._tell()
 
     def hang_up(self, why: str) -> None:
-        self._lost = why
+        self._lost = failed("cable", why)
         self._tell()
 
     def _tell(self) -> None:

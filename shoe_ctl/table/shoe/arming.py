@@ -139,15 +139,10 @@ def emit_arm_taken(turn: Turn) -> None:
 
 OTHER = "other"
 
-REASONS = {
-    "locked by key": "locked_by_key",
-    "empty": "empty",
-    "memory full": "memory_full",
-    "busy": "busy",
-    "already drawn": "already_drawn",
-    "not the next draw": "not_the_next_draw",
-}
-"""The code of each reason that a shoe gives."""
+REASONS = frozenset(
+    {"locked_by_key", "empty", "memory_full", "busy", "already_drawn", "not_the_next_draw"}
+)
+"""The reasons of a shoe that the table knows; any other one is ``OTHER``."""
 
 
 def is_refused(turn: Turn) -> bool:
@@ -164,7 +159,7 @@ def on_reply(turn: Turn) -> None:
     """
     event, arming = turn.event(Reply), turn.now.arming
     assert arming is not None
-    why = REASONS.get(event.reason or "", OTHER)
+    why = event.reason if event.reason in REASONS else OTHER
     if why == arming.refused:
         return
     turn.change(arming=msgspec.structs.replace(arming, refused=why))

@@ -107,7 +107,7 @@ def process_answer(turn: Turn) -> None:
         _receive(turn, happened.event)
     elif isinstance(happened, NotTold):
         if (pending := turn.now.outbox.find(happened.number)) is not None:
-            _abandon(turn, pending, happened.why)
+            _abandon(turn, pending, happened.reason, detail=happened.why.as_data())
     elif isinstance(happened, LinkLost | Restarted) and not turn.now.link.replay:
         # The wire of such a shoe carries no ids: if the command were sent again, the shoe might do
         # it twice, or clear another error.
@@ -193,10 +193,11 @@ def _resolve(
     _emit(turn, "shoe.answered", pending, answer, **_identity(pending), **secret)
 
 
-def _abandon(turn: Turn, pending: PendingCommand, why: str) -> None:
+def _abandon(turn: Turn, pending: PendingCommand, reason: str, **more: object) -> None:
     """Remove the pending command without an answer, and emit why."""
     _remove(turn, pending)
-    _emit(turn, "shoe.unanswered", pending, {"given_up": True}, **_identity(pending), reason=why)
+    secret = {**_identity(pending), "reason": reason, **more}
+    _emit(turn, "shoe.unanswered", pending, {"given_up": True}, **secret)
 
 
 def _remove(turn: Turn, pending: PendingCommand) -> None:

@@ -222,7 +222,7 @@ def disconnect(turn: Turn) -> None:
     """Record that the link was lost."""
     lost = turn.input_of(LinkLost)
     if turn.now.link.up:
-        _drop_link(turn, lost.reason)
+        _drop_link(turn, lost.reason, lost.why)
 
 
 def note_restart(turn: Turn) -> None:
@@ -234,38 +234,15 @@ def note_restart(turn: Turn) -> None:
     turn.change(host_boot=restart.host_boot)
 
 
-def _drop_link(turn: Turn, reason: str) -> None:
+def _drop_link(turn: Turn, reason: str, why: Message | None = None) -> None:
     """Record that the shoe is out of reach. It stays armed as it was."""
     was_connected = turn.now.link.connected
     turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
     arming.on_link_lost(turn)
     if was_connected:
-        data = {"reason": lost_code(reason)}
-        more = {} if reason == data["reason"] else {"detail": reason}
-        turn.emit("shoe.lost", data, restricted={**data, **more} if more else None)
-
-
-_LOST: Final = {
-    "unplugged": "unplugged",
-    "closed": "closed",
-    "no more answers": "no_answer",
-    "nothing received": "silent",
-    "too much garbage": "garbage",
-    "decoding failed": "decoding_failed",
-    "write queue full": "write_queue_full",
-}
-"""How the line that says why a link was lost begins → its code."""
-
-
-def lost_code(reason: str) -> str:
-    """Return the code for why the link was lost; ``link_failed`` where none fits.
-
-    The line itself may name the port of this host, which is not public.
-    """
-    if reason.isidentifier():
-        return reason
-    found = (code for begins, code in _LOST.items() if reason.startswith(begins))
-    return next(found, "link_failed")
+        data = {"reason": reason}
+        secret = None if why is None else {**data, "detail": why.as_data()}
+        turn.emit("shoe.lost", data, restricted=secret)
 
 
 def link_lost_reason(restart: Restarted) -> str:
@@ -298,7 +275,12 @@ def resume_line(turn: Turn) -> None:
 def emit_discarded(turn: Turn) -> None:
     """Emit to the restricted stream that bytes were discarded, and how many."""
     event = turn.event(Discarded)
-    run = {"count": event.count, "first": event.first_bytes, "last": event.last_bytes}
+    run = {
+        "event": event.of,
+        "count": event.count,
+        "first": event.first_bytes,
+        "last": event.last_bytes,
+    }
     data = {name: value for name, value in run.items() if value is not None}
     turn.emit_restricted("frame.discarded", {"reason": event.reason, **data})
 

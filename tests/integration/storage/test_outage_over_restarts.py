@@ -18,7 +18,7 @@ import apsw
 import pytest
 
 from shoe_ctl.daemon import outage
-from shoe_ctl.daemon.outage import Outage, OutageMarker
+from shoe_ctl.daemon.outage import Outage, OutageMarker, journal_failed
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import JournalError
 from shoe_testing.config import SOCKET, write_config
@@ -225,7 +225,7 @@ async def test_after_an_outage_all_of_the_journal_is_verified_before_it_is_relie
         journal = apsw.Connection(str(tmp_path / "journal.db"))
         journal.execute("UPDATE record SET body = x'00' WHERE n = 2")
         journal.close()
-        notes(tmp_path).write(Outage(since_us=1, what="the disk failed"))
+        notes(tmp_path).write(Outage(since_us=1, what=journal_failed("the disk failed")))
         with pytest.raises(JournalError, match="record 2: altered"):
             async with serving(config, told):
                 pass

@@ -42,6 +42,7 @@ from shoe_ctl.table.inputs import (
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.message import message
 from shoe_testing.invariants import Reached, ends_reached
 from shoe_testing.memory_port import CallClient, MemoryPort
 from shoe_testing.tables import restarted
@@ -431,7 +432,9 @@ class InProcessBench(TableAtPort):
         try:
             session.command(said[command.command])
         except ValueError as error:
-            self._happened(NotTold(t_us=self._now_us, number=number, why=str(error)))
+            why = message("shoe_not_told", detail=str(error))
+            untold = NotTold(t_us=self._now_us, number=number, reason="not_sent", why=why)
+            self._happened(untold)
 
     def _tell(self, event: TableEvent) -> None:
         """As the journal numbers it: a public event stands in the restricted stream too."""

@@ -82,6 +82,7 @@ from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.state import TableState, next_slot
 from shoe_ctl.table.turn import TableView
 from shoe_ctl.table.wagers.declared import RECORDED
+from shoe_ctl.texts.message import message
 from shoe_testing.table_corpus import DECLARED_WITH
 from shoe_testing.tables import DEVICE, restarted
 
@@ -235,7 +236,7 @@ EVENTS_TRIED: tuple[ShoeEvent, ...] = (
     Authenticated(device_id=DEVICE, boot_id=7, key_id=1, host_nonce="00", shoe_nonce="01"),
     AuthenticationFailed(reason="wrong proof", device_id=DEVICE, key_id=1),
     *(UnknownFirmware(firmware="1", refused=refused) for refused in (True, False)),
-    Warned(code="W0x01"), CommandUnanswered(command_id=1, reason="no reply"),
+    Warned(code="W0x01"), CommandUnanswered(command_id=1, reason="no_reply"),
     HostTraffic(command="arm"),  # said by a host, heard in recordings only: no row names it
 )  # fmt: skip
 CHOICES = (
@@ -276,14 +277,20 @@ def facts(t_us: int) -> Iterator[Input]:
     yield restarted(t_us, host_boot="b1", reopened=True)
     yield Tick(t_us=t_us)
     yield Tick(t_us=t_us + 60_000_000)
-    yield NotTold(t_us=t_us, number=1, why="the key file has no such key")
+    why = message("shoe_not_told", detail="the key file has no such key")
+    yield NotTold(t_us=t_us, number=1, reason="no_key", why=why)
     yield Fault(t_us=t_us, where="ShoeSaid", what="KeyError: 9S")
-    parked = {"sink": "jsonl:-", "event_type": "round.settled", "why": "too long"}
-    yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", record=7, **parked)
+    why = message("daemon_sink_refused", detail="too long")
+    parked = {"sink": "jsonl:-", "event_type": "round.settled"}
+    yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", record=7, why=why, **parked)
     taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
     yield DeliveryTaken(t_us=t_us, record=7, **taken)
     yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
-    yield StorageRestored(t_us=t_us, since_us=t_us - 1, what="the disk is full")
+    yield StorageRestored(
+        t_us=t_us,
+        since_us=t_us - 1,
+        what=message("daemon_journal_failed", detail="the disk is full"),
+    )
 
 
 def inputs(at: OfferingTable) -> Iterator[Tried]:
@@ -323,7 +330,7 @@ def of_arming(at: OfferingTable) -> Iterator[ShoeEvent]:
     """The shoe refuses the draw that it is to be armed for, or takes it; it counts otherwise."""
     armed, shoe = at.now.armed, at.now.shoe
     if armed is not None and shoe is not None:
-        yield Reply(accepted=False, reason="not the next draw", number=armed[0])
+        yield Reply(accepted=False, reason="not_the_next_draw", number=armed[0])
         yield Status(armed=armed[0], drawn=shoe.drawn, unacknowledged=0)
         for drawn in (max(0, shoe.drawn - 1), shoe.drawn + 1):
             yield Status(drawn=drawn, unacknowledged=0)

@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,10 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
 from shoe_ctl.config.sinks import nats_servers
+from shoe_ctl.records import Audience
 from shoe_ctl.sinks.nats_connection import NatsTarget
+from shoe_testing.brokers import Authority
+from shoe_testing.paths import ROOT
 
 _PIPE_BYTES = 1 << 20
 """Room for the log of a server that nobody reads."""
@@ -56,12 +59,23 @@ def free_port() -> int:
 
 
 class NatsServer:
-    """One server. ``more`` are further lines of its configuration."""
+    """One server. ``more`` are further lines of its configuration, or ``config`` is all of it.
 
-    def __init__(
-        self, folder: Path, *, jetstream: str | None = SYNC_ALWAYS, more: str = "", name: str = "n"
+    ``environment`` is what its configuration takes passwords from.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a test may choose, each by name
+        self,
+        folder: Path,
+        *,
+        jetstream: str | None = SYNC_ALWAYS,
+        more: str = "",
+        name: str = "n",
+        config: Callable[[int], str] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.program = server_program()
+        self.environment = {**os.environ, **(environment or {})}
         self.folder = folder / name
         self.folder.mkdir(parents=True)
         self.port = free_port()
@@ -74,7 +88,8 @@ class NatsServer:
             "" if jetstream is None else store,
             more,
         )
-        (self.folder / "server.conf").write_text("".join(lines))
+        text = "".join(lines) if config is None else config(self.port)
+        (self.folder / "server.conf").write_text(text)
 
     @property
     def address(self) -> str:
@@ -86,6 +101,7 @@ class NatsServer:
             (self.program, "-c", str(self.folder / "server.conf")),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            env=self.environment,
         )
         assert self._process.stderr is not None
         fcntl.fcntl(self._process.stderr, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
@@ -114,6 +130,10 @@ class NatsServer:
             process.kill()
             process.stderr.close()
             process.wait()
+
+    def forget(self) -> None:
+        """Remove what it has stored."""
+        shutil.rmtree(self.folder / "store")
 
     def pause(self) -> None:
         """It takes nothing and says nothing any more, and its connections stand."""
@@ -153,6 +173,52 @@ class NatsCluster(NamedTuple):
         return ",".join(server.address for server in self.servers.values())
 
 
+GUIDE = ROOT / "docs" / "guides" / "nats"
+"""The files of the example with three servers."""
+
+PASSWORDS = {
+    "SHOE_MAIN_PASSWORD": "daemon-secret",
+    "TABLE_SYSTEM_PASSWORD": "system-secret",
+    "FLOOR_PASSWORD": "floor-secret",
+}
+
+
+def with_users(folder: Path, **more: Any) -> NatsServer:
+    """One server with the users of the guide, who have these passwords."""
+    users = f"include {os.path.relpath(GUIDE / 'users.conf', folder / 'n')}\n"
+    return NatsServer(folder, more=users, environment=PASSWORDS, **more)
+
+
+@contextmanager
+def guide_cluster(folder: Path, authority: Authority) -> Iterator[NatsCluster]:
+    """The three servers of the guide, by its own files: on free ports, in a folder, on one host."""
+    names = ("hall-1", "hall-2", "hall-3")
+    routes = {name: free_port() for name in names}
+
+    def config(name: str) -> Callable[[int], str]:
+        cert, key = authority.issue(name, host="127.0.0.1")
+        text = (GUIDE / f"{name}.conf").read_text()
+        text = text.replace("/var/lib/nats", str(folder / name / "store"))
+        text = text.replace(f"/etc/nats/{name}.crt", str(cert))
+        text = text.replace(f"/etc/nats/{name}.key", str(key))
+        text = text.replace("/etc/nats/ca.crt", str(authority.file))
+        text = text.replace("0.0.0.0:6222", f"127.0.0.1:{routes[name]}")
+        for other, port in routes.items():
+            text = text.replace(f"{other}:6222", f"127.0.0.1:{port}")
+        text = text.replace("127.0.0.1:8222", "127.0.0.1:-1")
+        text = text.replace(
+            "include users.conf", f"include {os.path.relpath(GUIDE / 'users.conf', folder / name)}"
+        )
+        return lambda port: text.replace("0.0.0.0:4222", f"127.0.0.1:{port}")
+
+    servers = {
+        name: NatsServer(folder, name=name, config=config(name), environment=PASSWORDS)
+        for name in names
+    }
+    with started_together(servers) as cluster:
+        yield cluster
+
+
 @contextmanager
 def nats_cluster(folder: Path) -> Iterator[NatsCluster]:
     """Three servers at work; they are killed on leaving."""
@@ -163,6 +229,13 @@ def nats_cluster(folder: Path) -> Iterator[NatsCluster]:
     for name, port in routes.items():
         more = f"cluster {{ name: c, listen: 127.0.0.1:{port}, routes: [{all_routes}] }}\n"
         servers[name] = NatsServer(folder, more=more, name=name)
+    with started_together(servers) as cluster:
+        yield cluster
+
+
+@contextmanager
+def started_together(servers: dict[str, NatsServer]) -> Iterator[NatsCluster]:
+    """These servers at work; they are killed on leaving."""
     try:
         for server in servers.values():
             server.launch()
@@ -176,7 +249,8 @@ def nats_cluster(folder: Path) -> Iterator[NatsCluster]:
 
 def target_of(address: str, **more: Any) -> NatsTarget:
     """Where a sink publishes."""
-    return NatsTarget(addresses=nats_servers(address), **more)
+    chosen: dict[str, Any] = {"audience": Audience.PUBLIC, "stream": "SHOE"} | more
+    return NatsTarget(addresses=nats_servers(address), **chosen)
 
 
 @asynccontextmanager

@@ -152,7 +152,7 @@ def counted_apart(table: TableHarness) -> None:
         for choice in ("recount", "play_on"):
             table.does("decide", choice=choice, reason="seen", consented_by="lee")
         number = table.now.armed[0]
-        table.says(Reply(accepted=False, reason="already drawn", number=number))
+        table.says(Reply(accepted=False, reason="already_drawn", number=number))
         table.says(Status(drawn=number, unacknowledged=0))
     plays_out(table)
 

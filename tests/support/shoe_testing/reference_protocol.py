@@ -118,9 +118,9 @@ class Shoe:
                 pass
 
     def _arm(self, number: int, t: float) -> None:
-        reason = "locked by key" if self.locked_by_key else None
+        reason = "locked_by_key" if self.locked_by_key else None
         if number <= self.drawn:
-            reason = "already drawn"
+            reason = "already_drawn"
         if reason is None:
             self.armed = number
         else:

@@ -18,6 +18,7 @@ import msgspec
 
 from shoe_ctl.api.requests import (
     Command,
+    EventsRequest,
     RedeliverRequest,
     ResendRequest,
     StatusRequest,
@@ -138,6 +139,8 @@ class AnsweringDaemon(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         for line in self.rfile:
             self.wfile.write(msgspec.json.encode(answer_request(line)) + b"\n")
+            if isinstance(read_request(line), EventsRequest):
+                return  # no more events come
 
 
 def answer_request(line: bytes) -> dict[str, object]:
@@ -156,6 +159,8 @@ def answer_request(line: bytes) -> dict[str, object]:
         case ResendRequest() as asked:
             went = {"sink": asked.sink, "after": asked.after, "events": 2, "taken": 2}
             return {"resent": {**went, "refused": 0, "waiting": 0}}
+        case EventsRequest() as asked:
+            return {"specversion": "1.0", "id": "bac-07/p32", "table": asked.table}
         case Command() as command:
             args = dict(command.args)
             if command.command == "declare":

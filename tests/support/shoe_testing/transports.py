@@ -30,7 +30,7 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
 from shoe_ctl.link.openers import opener
 from shoe_ctl.link.reconnect import Supervisor
-from shoe_ctl.link.transport import Opener, Transport, TransportLost
+from shoe_ctl.link.transport import Loss, Opener, Transport, TransportLost, failed
 from shoe_testing.simulated_usb import UsbBus, UsbPort
 from simulators.ports.port import Port
 from simulators.ports.pty import PtyPort
@@ -348,7 +348,7 @@ class ScriptedTransport:
         self.reads = 0
         self.written = b""
         self.closed = False
-        self.lost: str | None = None
+        self.lost: Loss | None = None
         self.dropped = 0
         self.hold = False
 
@@ -357,7 +357,7 @@ class ScriptedTransport:
         if self.hold and not self.chunks:
             return b""
         if not self.chunks:
-            self.lost = "the script is over"
+            self.lost = failed("script", "over")
             raise TransportLost(self.lost)
         return self.chunks.pop(0)
 
@@ -423,7 +423,7 @@ class LinkOwner:
     async def on_up(self, connection: Connection) -> None:
         await self._note(f"up {connection.number}")
 
-    async def on_lost(self, reason: str) -> None:
+    async def on_lost(self, reason: Loss) -> None:
         await self._note(f"lost {reason}")
 
     async def on_reception(self, reception: Reception) -> None:

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from shoe_ctl.api.requests import (
     BadRequest,
     Command,
+    EventsRequest,
     RedeliverRequest,
     ResendRequest,
     StatusRequest,
     read_request,
 )
+from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import TableCommand, from_bytes, to_bytes
 from shoe_testing.socket_client import envelope
 
@@ -58,6 +60,14 @@ def test_status_is_asked_for_all_tables_or_one() -> None:
     assert read_request(b'{"request": "resend", "sink": "floor", "after": "a/p31"}') == asked
 
 
+def test_events_are_asked_for_from_an_id_on_of_a_table_and_an_audience_or_of_all() -> None:
+    assert read_request(b'{"request": "events"}') == EventsRequest(request="events")
+    whole = {"after": "a/p31", "source": "/journal/1/table/a", "table": "a", "audience": "public"}
+    asked = read_request(json.dumps({"request": "events"} | whole).encode())
+    assert asked == EventsRequest(request="events", **whole)  # type: ignore[arg-type]
+    assert asked.wanted is Audience.PUBLIC
+
+
 @pytest.mark.parametrize("key", ["command_id", "table", "command", "person", "position"])
 def test_a_missing_key_is_named(key: str) -> None:
     rest = {k: v for k, v in WHOLE.items() if k != key}
@@ -74,7 +84,10 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"\xff\xfe", "not JSON"),
         (b"[]", "expected `object`"),
         (b"null", "expected `object`"),
-        (b'{"request": "more"}', "request: expected status, redeliver or resend, not 'more'"),
+        (b'{"request": "more"}', "expected status, redeliver, resend or events, not 'more'"),
+        (b'{"request": "events", "audience": "all"}', "audience: not a known value: 'all'"),
+        (b'{"request": "events", "after": 31}', "after: expected `str"),
+        (b'{"request": "events", "since": "a/p1"}', "unknown key `since`"),
         (b'{"request": "resend", "sink": "a"}', "missing key `after`"),
         (b'{"request": "resend", "after": "t/p1"}', "missing key `sink`"),
         (b'{"request": "resend", "sink": "a", "after": 31}', "after: expected `str"),

@@ -13,6 +13,7 @@ from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import Message
 from shoe_testing.transports import HandClock, until
 
 RULING = TableCommand(
@@ -55,7 +56,7 @@ class FakeTable:
     def begin_epoch(self, _: Batch, epoch: str) -> None:
         self.epoch = epoch
 
-    def restore(self, _: Batch, __: str, ruling: TableCommand | None) -> None:
+    def restore(self, _: Batch, __: Message, ruling: TableCommand | None) -> None:
         self.restored.append(ruling)
 
     async def stored(self, _: CommitResult) -> None:

@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.config.schema import of_plain
-from shoe_ctl.daemon.outage import UNKNOWN_CAUSE, Outage, OutageMarker, marker_for
+from shoe_ctl.daemon.outage import (
+    UNKNOWN_CAUSE,
+    Outage,
+    OutageMarker,
+    journal_failed,
+    marker_for,
+)
 
-FULL = Outage(since_us=1_764_000_000_000_000, what="journal /var/j.db cannot grow: it is full")
+FULL = Outage(since_us=1_764_000_000_000_000, what=journal_failed("cannot grow: it is full"))
 
 
 def test_what_is_noted_is_found_until_it_is_cleared(tmp_path: Path) -> None:
@@ -56,7 +62,7 @@ def test_a_note_without_room_for_a_word_is_an_outage_since_the_file_was_made(
 
 def test_of_two_notes_the_one_that_was_made_first_says_since_when(tmp_path: Path) -> None:
     early, late = (OutageMarker([tmp_path / name]) for name in ("a-outage", "b-outage"))
-    later = Outage(since_us=FULL.since_us + 1, what="a sync failed")
+    later = Outage(since_us=FULL.since_us + 1, what=journal_failed("a sync failed"))
     late.write(later)
     early.write(FULL)
     assert OutageMarker([*late.places, *early.places]).found() == FULL

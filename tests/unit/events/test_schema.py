@@ -152,7 +152,15 @@ def test_one_type_is_printed_with_its_two_streams_alone() -> None:
 def test_the_asyncapi_document_has_a_channel_for_each_stream() -> None:
     printed = document("--asyncapi")
     assert printed["asyncapi"] == "3.0.0"
-    assert set(printed["channels"]) == {"public", "restricted"}
+    channels = {name: channel["address"] for name, channel in printed["channels"].items()}
+    assert channels == {
+        "public": "shoe/v1/{table}/public",
+        "restricted": "shoe/v1/{table}/restricted",
+        "publicNats": "shoe.v1.{table}.public",
+        "restrictedNats": "shoe.v1.{table}.restricted",
+    }
+    operations = [each["channel"]["$ref"] for each in printed["operations"].values()]
+    assert operations == [f"#/channels/{name}" for name in channels]
     assert {operation["action"] for operation in printed["operations"].values()} == {"send"}
     for reference in references(printed):
         assert resolve(printed, reference)

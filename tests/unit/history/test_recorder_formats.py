@@ -23,6 +23,7 @@ from shoe_ctl.journal.reader import Head
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
 from shoe_ctl.table import state as states
+from shoe_ctl.texts.message import message
 from shoe_testing.cli import invoke
 from shoe_testing.journals import (
     alter_journal,
@@ -35,7 +36,7 @@ from shoe_testing.journals import (
 )
 from shoe_testing.tables import TableHarness
 
-SHAPES = {2: "cc936ccf5de0248ed7f5a05f095398329a067b2cdf0bf71b0c8a08feedfda265"}
+SHAPES = {2: "ee7945b6bee40bddd594684ce33b4593c9f9aa87949fb4f8cd6bad72c63d8f5c"}
 """By the number of a format, the fingerprint of all that is recorded in it.
 
 A format that was released stays as it is here: what changes the form of a record or of the table's
@@ -150,7 +151,7 @@ def test_a_state_that_is_written_otherwise_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", inputs.KINDS, ids=lambda kind: kind.__name__)
 def test_an_input_with_a_key_more_is_refused(kind: type[msgspec.Struct]) -> None:
-    given: Any = {"str": "x", "int": 1, "bool": True}
+    given: Any = {"str": "x", "int": 1, "bool": True, "Message": message("done")}
     some = [
         one for one in TableHarness().open_shoe().inputs if isinstance(one, kind)
     ]  # else one is made up
@@ -241,13 +242,13 @@ def with_another(
 
 
 OTHER = (
-    "it is written {}; this version reads format 2: use shoe-ctl {} for this journal, or begin a "
-    "new one"
+    f"it is written {{}}; this version reads format {FORMAT}: use shoe-ctl {{}} for this journal, "
+    "or begin a new one"
 )
 FORMS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "newer": (
-        lambda body: body.update(format=3, software="0.3.0"),
-        OTHER.format("in format 3, by shoe-ctl 0.3.0", "0.3.0"),
+        lambda body: body.update(format=FORMAT + 1, software="9.0.0"),
+        OTHER.format(f"in format {FORMAT + 1}, by shoe-ctl 9.0.0", "9.0.0"),
     ),
     "without": (
         lambda body: (body.pop("format"), body.update(software="0.1.0")),

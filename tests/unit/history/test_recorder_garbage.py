@@ -17,7 +17,7 @@ from shoe_ctl.history.recorder import in_runs, of_a_run
 REASONS = ["crc", "outside_frame", BAD_MAC, SENT_BEFORE]
 events = st.one_of(
     st.sampled_from(REASONS).map(lambda reason: Discarded(reason=reason)),
-    st.just(Discarded(reason="card_drawn 3 is history", history=True)),
+    st.just(Discarded(reason="history", of="card_drawn", history=True)),
     st.sampled_from(["card_drawn", "hello"]).map(lambda of: Repeated(of=of)),
     st.sampled_from([Standby(), CardDrawn(card=None)]),
 )

@@ -67,7 +67,7 @@ def test_any_chunking_gives_the_same_events(said: bytes, data: st.DataObject) ->
 async def test_a_reception_names_its_connection_place_and_time() -> None:
     take = Taker()
     transport = ScriptedTransport([b"c\nx", b"\n"])
-    assert await connection(transport, take).run() == "the script is over"
+    assert str(await connection(transport, take).run()) == "script: over"
     t_us = 1_000_000_000
     assert take.taken == [
         Reception(
@@ -150,7 +150,7 @@ async def test_bytes_that_cannot_be_decoded_are_handed_on_and_end_the_connection
     take = Taker()
     transport = ScriptedTransport([b"c\n", b"!\n", b"c\n"])
     served = connection(transport, take)
-    assert await served.run() == "decoding failed"
+    assert (await served.run()).reason == "decoding_failed"
     assert take.taken[-1] == Reception(
         connection=7,
         offset=2,

@@ -18,6 +18,7 @@ from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.reconnect import Supervisor
 from shoe_ctl.link.serial import serial_opener
+from shoe_ctl.link.transport import Loss
 from shoe_testing.transports import ShoeEnd, until
 
 HELLO = Hello(
@@ -89,8 +90,8 @@ async def test_every_card_arrives_once_and_in_order_over_a_line_that_comes_and_g
     async def on_up(connection: Connection) -> None:
         connections.append(connection.number)
 
-    async def on_lost(reason: str) -> None:
-        assert "unplugged" in reason
+    async def on_lost(reason: Loss) -> None:
+        assert reason.reason == "unplugged"
 
     async def on_reception(reception: Reception) -> None:
         for heard in reception.heard:

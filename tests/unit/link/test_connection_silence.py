@@ -102,7 +102,7 @@ async def test_bytes_that_could_not_be_sent_are_told_with_the_loss() -> None:
     running = asyncio.create_task(host.link.run())
     await until(lambda: host.link.state is LinkState.WAITING)
     await end_link(running)
-    assert host.told == ["up 41", "lost the script is over; 7 bytes to it were not sent"]
+    assert host.told == ["up 41", "lost script: over; 7 bytes to it were not sent"]
 
 
 async def hears(shoe: ShoeEnd, opener: Opener, line: bytes, times: int) -> None:
@@ -191,7 +191,7 @@ async def test_a_silent_angel_eye_is_asked_and_lost_when_nobody_answers() -> Non
         if running.done():
             break
         await clock.pass_next()
-    assert await running == "nothing received for 75 s" and connection.fell_silent
+    assert str(await running) == "nothing received for 75 s" and connection.fell_silent
     assert clock.now == began + 75.0
     assert transport.written == encode_command("GP", "00") * 6  # at 30 s and at 60 s
     (reception,) = heard

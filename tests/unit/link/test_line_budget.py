@@ -28,7 +28,7 @@ from shoe_ctl.link.line_budget import (
     Suspensions,
 )
 from shoe_ctl.link.reconnect import LinkState, Supervisor, Suspension
-from shoe_ctl.link.transport import READ_SIZE, Transport, TransportLost
+from shoe_ctl.link.transport import READ_SIZE, Loss, Transport, TransportLost, failed
 from shoe_testing.examples import sampled
 from shoe_testing.transports import HandClock
 
@@ -54,7 +54,7 @@ class NoisyTransport:
     def __init__(
         self, clock: HandClock, garbage: Callable[[int], bytes], rate: float, first: bytes = b""
     ) -> None:
-        self.lost: str | None = None
+        self.lost: Loss | None = None
         self.dropped = 0
         self.closed = False
         self.given = 0
@@ -132,7 +132,7 @@ async def test_garbage_is_handed_on_in_large_portions_until_the_budget_is_spent(
     running = asyncio.create_task(served.run())
     began = clock.now
     await passing(clock, running, lambda: clock.now > began + 120)
-    assert "garbage" in await running
+    assert (await running).reason == "garbage"
     assert served.over_budget
     minutes = (clock.now - began) / 60
     assert KEPT_A_MINUTE <= line.given <= KEPT_A_MINUTE * (1 + minutes) + READ_SIZE
@@ -324,7 +324,7 @@ async def test_a_line_that_is_hung_up_while_it_is_suspended_is_opened_when_its_t
     owner = Owner(lambda clock: NoisyTransport(clock, GARBAGE["acknowledgements"][1], LINE_RATE))
     running = asyncio.create_task(owner.link.run())
     await passing(owner.clock, running, lambda: owner.link.state is LinkState.SUSPENDED)
-    owner.lines[0].lost, began = "hung up", owner.clock.now
+    owner.lines[0].lost, began = failed("line", "hung up"), owner.clock.now
     await passing(owner.clock, running, lambda: "up 2" in owner.told)
     assert owner.clock.now - began == pytest.approx(5, abs=0.3)
     running.cancel()
@@ -336,7 +336,7 @@ async def test_a_shoe_that_speaks_and_is_gone_at_once_is_backed_off_from() -> No
     class Dying(NoisyTransport):
         def read(self) -> bytes:
             if self.given and not self._waiting:
-                self.lost = "hung up"
+                self.lost = failed("line", "hung up")
             return super().read()
 
     start = encode_event(Started(), "1")
@@ -344,7 +344,7 @@ async def test_a_shoe_that_speaks_and_is_gone_at_once_is_backed_off_from() -> No
     running = asyncio.create_task(owner.link.run())
     began = owner.clock.now
     await passing(owner.clock, running, lambda: owner.clock.now > began + 30)
-    assert 8 <= owner.told.count("hung up") <= len(owner.lines) <= 15
+    assert 8 <= [str(one) for one in owner.told].count("line: hung up") <= len(owner.lines) <= 15
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

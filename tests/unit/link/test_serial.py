@@ -87,7 +87,7 @@ async def test_an_unplug_is_a_loss_and_wakes_the_reader(
     for _ in range(2):
         with pytest.raises(TransportLost, match=f"unplugged: {shoe.link}"):
             transport.read()
-    assert transport.lost == f"unplugged: {shoe.link}"
+    assert str(transport.lost) == f"unplugged: {shoe.link}"
 
 
 async def test_an_unplug_found_by_a_write_wakes_the_reader(

@@ -94,7 +94,7 @@ async def server(broker: NatsServer) -> Hall:
 
 @asynccontextmanager
 async def sink_at(address: str, name: str = "floor", **more: Any) -> AsyncIterator[NatsSink]:
-    sink = NatsSink(name, Audience.PUBLIC, target_of(address, **more))
+    sink = NatsSink(name, target_of(address, **more))
     try:
         yield sink
     finally:
@@ -122,12 +122,14 @@ async def test_events_arrive_in_order_each_under_its_table_with_the_expected_seq
     assert len(found) == 6
 
 
-async def test_the_stream_is_made_with_file_storage_for_all_tables(server: Hall) -> None:
+async def test_the_stream_is_made_with_file_storage_for_all_tables_and_one_audience(
+    server: Hall,
+) -> None:
     async with sink_at(server.address, stream=server.stream) as sink:
         await sink.deliver(events(1))
     async with nats_client(server.address) as (_, js):
         config = (await js.stream_info(server.stream)).config
-    assert config.subjects == ["shoe.v1.>"]
+    assert config.subjects == ["shoe.v1.*.public"]
     assert config.storage == StorageType.FILE
     assert config.retention == RetentionPolicy.LIMITS
 
@@ -346,7 +348,7 @@ async def test_a_stream_that_loses_events_is_not_published_to(
     await tried({"no_ack": True}, "stream $ acknowledges nothing: set no_ack = false")
     await tried({}, "stream $ has replicas = 1, and this sink wants 3: nats stream ed", replicas=3)
     await tried({}, "another stream has subjects of shoe.v1: name that one", stream="OTHER")
-    await tried({"subjects": ["other"]}, "no stream takes shoe.v1.bac-07.public: give stream $ ")
+    await tried({"subjects": ["other"]}, "no stream takes shoe.v1.bac-07.public: stream $ needs ")
     await tried({"max_bytes": 10, "discard": "new"}, r"stream $ is full \(.*\): raise its limits")
     async with sink_at(server.address, stream="R3", replicas=3) as sink:
         with pytest.raises(OSError, match="replicas need a cluster: connect to one, or set replic"):

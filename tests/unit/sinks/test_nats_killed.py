@@ -12,7 +12,6 @@ import nats.errors as nats_errors
 import pytest
 from nats.js import errors as js_errors
 
-from shoe_ctl.records import Audience
 from shoe_ctl.sinks import nats_connection
 from shoe_ctl.sinks import pump as pump_module
 from shoe_ctl.sinks.nats import NatsSink
@@ -81,7 +80,7 @@ class RestartedPump:
         self._target = target_of(address, **more)
 
     async def start(self) -> None:
-        self._sink = NatsSink("floor", Audience.PUBLIC, self._target)
+        self._sink = NatsSink("floor", self._target)
         self.pump = Pump("floor", self._feed, self._sink)
         self._task = asyncio.create_task(self.pump.run())
 

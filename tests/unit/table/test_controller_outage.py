@@ -7,6 +7,7 @@ import pytest
 from firmware_proto.commands import Locked
 from shoe_ctl.table.inputs import StorageRestored, from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
 from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import pause, resume, review_table, shown_status
@@ -21,7 +22,8 @@ def works_again(table: TableHarness, what: str = "the disk is full") -> None:
     """As the daemon tells it: it goes on, and is told since when nothing was stored."""
     since_us = table.now.t_us
     table.restart(reopened=True)
-    table.feed(StorageRestored(t_us=table.t_us, since_us=since_us, what=what))
+    failed = message("daemon_journal_failed", detail=what)
+    table.feed(StorageRestored(t_us=table.t_us, since_us=since_us, what=failed))
 
 
 @pytest.mark.parametrize("codes", ["", "2D 3C TS", "2D 3C TS TH"])
@@ -86,7 +88,8 @@ def test_the_room_hears_that_it_halted_and_the_restricted_stream_since_when_and_
     assert [e.type for e in told] == [*HALTED, *RESUMED]
     assert [OwnData(e.data) for e in told] == [{}, {"reason": "storage_fault"}, {}, {}]
     opened, _, closed, _ = (e.restricted_data or {} for e in told)
-    assert opened["what"] == closed["what"] == "the disk is full"
+    failed = message("daemon_journal_failed", detail="the disk is full")
+    assert opened["what"] == closed["what"] == failed.as_data()
     assert opened["from"] < opened["until"]
     assert (closed["from"], closed["until"]) == (opened["from"], opened["until"])
     assert closed["position"] == PIT

@@ -7,8 +7,11 @@ from typing import Any
 from shoe_ctl.records import Audience
 from shoe_ctl.table import undelivered
 from shoe_ctl.table.inputs import DeliveryParked, DeliveryTaken, from_bytes, to_bytes
+from shoe_ctl.texts.message import message
 from shoe_testing.event_check import OwnData
 from shoe_testing.table_situations import review_table
+
+WHY = message("daemon_sink_refused", detail="ValueError: too long")
 
 
 def refuses(
@@ -21,7 +24,7 @@ def refuses(
             public=public,
             event=event,
             event_type="round.outcome",
-            why="ValueError: too long",
+            why=WHY,
             record=record,
         )
     )
@@ -44,7 +47,7 @@ def test_an_event_that_a_sink_will_not_take_is_told_and_counted() -> None:
     assert [e.data["event"] for e in told] == ["bac-07/p3", "bac-07/p9"]
     assert all(e.audience is Audience.PUBLIC and "reason" not in e.data for e in told)
     restricted = [e.restricted_data["reason"] for e in told if e.restricted_data is not None]
-    assert restricted == ["ValueError: too long"] * 2
+    assert restricted == [WHY.as_data()] * 2
     shown = {"sink": "jsonl:-", "count": 2, "last": "bac-07/p9", "type": "round.outcome"}
     assert undelivered.describe(table.now, restricted=False) == [shown | {"waiting": 0}]
     assert table.now.state == state
@@ -106,7 +109,7 @@ def test_a_sink_that_takes_little_for_years_keeps_no_more_than_it_can_be_offered
 def test_an_alarm_of_before_its_place_was_noted_reads_and_writes_as_it_was() -> None:
     was = (
         b'{"input":"delivery_parked","t_us":5,"sink":"a","public":true,"event":"t/p1",'
-        b'"event_type":"round.outcome","why":"no"}'
+        b'"event_type":"round.outcome","why":{"code":"daemon_sink_refused","args":{"detail":"no"}}}'
     )
     read = from_bytes(was)
     assert isinstance(read, DeliveryParked) and read.record == 0

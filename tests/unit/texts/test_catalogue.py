@@ -21,7 +21,7 @@ from shoe_ctl.texts.message import Message, message
 from shoe_testing.for_each import for_each
 from shoe_testing.message_calls import built, by_code
 
-GROUPS = ("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon")
+GROUPS = ("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events", "link")
 
 
 @for_each(lambda: sorted(by_code()))
@@ -62,7 +62,7 @@ def test_what_has_a_name_has_one_in_every_language(name: str) -> None:
     assert words["hand"].keys() == {"player", "banker"}
     assert words["a_position"].keys() == {*positions.POSITIONS}
     assert words["place"].keys() == {*get_args(Place)}
-    assert words["arm_refusal"].keys() == {*arming.REASONS.values(), arming.OTHER}
+    assert words["arm_refusal"].keys() == {*arming.REASONS, arming.OTHER}
 
 
 def test_chinese_has_a_name_for_every_state_and_every_irregularity() -> None:

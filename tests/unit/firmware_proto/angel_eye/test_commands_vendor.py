@@ -122,7 +122,7 @@ def test_a_command_without_a_reply_is_given_up_after_its_last_time_out() -> None
         events += [h.event for h in host.tick(t)]
         sent.append(host.outgoing())
     assert sent == [PROGRESS] * ATTEMPTS + [b""]
-    assert events == [CommandUnanswered(command_id=9, reason="no reply")]
+    assert events == [CommandUnanswered(command_id=9, reason="no_reply")]
     assert host.next_deadline is None
 
 
@@ -175,7 +175,7 @@ def test_clearing_is_not_sent_again_where_another_error_could_be_meant(then: Sho
     host.tick(0.0)
     _says(host, then, "2")
     assert [h.event for h in host.tick(REPLY_TIMEOUT_S)] == [
-        CommandUnanswered(command_id=1, reason="no reply, and it might clear another now")
+        CommandUnanswered(command_id=1, reason="error_changed")
     ]
     assert (host.outgoing(), host.next_deadline) == (b"", None)
 

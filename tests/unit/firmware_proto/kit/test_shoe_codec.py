@@ -163,7 +163,7 @@ def test_frames_with_a_mac_are_read_and_refused_alike_in_their_order(kit: Kit) -
     for vector, answer in zip(SEALED_ONES, answers, strict=True):
         frame = unwrap(bytes.fromhex(vector["frame"])[1:-1])
         why = verifiers[vector["sealed_by"]].check(frame) if frame[0] == 0x81 else "version"
-        assert (why or "").lower() == vector.get("refused", ""), vector["name"]
+        assert (why or "").replace("_", " ") == vector.get("refused", ""), vector["name"]
         if why is None:
             assert answer == [said(vector["kind"], vector["values"].values())]
             assert read_with_mac(frame)[0] == vector["kind"]

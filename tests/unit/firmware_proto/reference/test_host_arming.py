@@ -65,7 +65,7 @@ def test_a_reply_to_an_earlier_command_does_not_stop_the_present_one() -> None:
     session = met()
     session.receive(shoe_status(1), 2.0)
     session.set_desired_state(Armed(5, "player", 1))
-    late = Reply(accepted=False, reason="already drawn", number=4)
+    late = Reply(accepted=False, reason="already_drawn", number=4)
     assert given_by(session, host_frame(late, 1)) == [(late, None)]
     assert sent_frames(session) == [Armed(5, "player", 1)]
 

@@ -102,7 +102,7 @@ def test_the_card_s_own_fast_path_agrees_with_construct(payload: bytes) -> None:
     values = by_construct(Kind.CARD_DRAWN, payload)
     stuffed = frame_body(bytes((VERSION, Kind.CARD_DRAWN)) + payload)[1:-1]
     if values is None:
-        with pytest.raises(FrameError, match=r"card_drawn: .* has no meaning"):
+        with pytest.raises(FrameError, match=r"card_drawn .* field_without_meaning"):
             read(stuffed)
         return
     seq, boot_id, t_us = (values.pop(name) for name in ("seq", "boot_id", "t_us"))

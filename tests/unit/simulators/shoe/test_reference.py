@@ -141,7 +141,7 @@ def test_a_number_already_drawn_is_refused_by_reply(reference_shoe: Shoes, said:
     device.outgoing()
     device.receive(b"arm 1 player 1\n", 1.1)
     reply, status = said(device.outgoing())
-    assert reply == Reply(accepted=False, reason="already drawn", number=1)
+    assert reply == Reply(accepted=False, reason="already_drawn", number=1)
     assert isinstance(status, Status)
     assert status.armed is None
 
@@ -166,7 +166,7 @@ def test_a_full_memory_locks_the_shoe_until_the_host_has_stored(reference_shoe: 
     device.draw(1.0)
     device.receive(b"arm 2 banker 1\n", 1.1)
     assert lamp_of(device) is None
-    assert device.refused == ["memory full"]
+    assert device.refused == ["memory_full"]
     device.receive(b"ack 2\narm 2 banker 1\n", 1.2)
     assert device.lamp is not None
 

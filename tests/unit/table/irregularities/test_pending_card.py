@@ -18,12 +18,15 @@ from shoe_ctl.table.inputs import StorageRestored
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
+from shoe_ctl.texts.message import message
 from shoe_testing.invariants import assert_transition
 from shoe_testing.places import Place, UnderWay, places, taken_back
 from shoe_testing.staff import follow, plays_out
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.tables import ROUNDS, TableHarness, balanced
 from shoe_testing.twins import Twins
+
+FULL = message("daemon_journal_failed", detail="the disk is full")
 
 LOCKS = {"pause", "declare", "fault", "lid", "link_lost", "restarted", "storage_restored", "tamper"}
 """Some of what takes an arm back; the table's own lists say what else does."""
@@ -122,7 +125,7 @@ HALTS: dict[str, tuple[Callable[[TableHarness], object], Callable[[TableHarness]
     ),
     "the lid": (lambda t: t.says(Lid(open=True)), lambda t: t.rules("play_on")),
     "storage": (
-        lambda t: t.feed(StorageRestored(t_us=t.t_us, since_us=0, what="full")),
+        lambda t: t.feed(StorageRestored(t_us=t.t_us, since_us=0, what=FULL)),
         lambda t: t.does("resume"),
     ),
 }  # fmt: skip

@@ -131,7 +131,7 @@ HAPPENS = (
     lambda table: table.says(Lid(open=True)),
     lambda table: table.says(Button(button=1)),
     lambda table: table.says(Started()),
-    lambda table: refuses(table, "not the next draw"),
+    lambda table: refuses(table, "not_the_next_draw"),
     lambda table: refuses(table, "busy"),
     lambda table: table.says(Status(drawn=1, unacknowledged=0)),
     lambda table: table.asks("pause"),

@@ -26,6 +26,7 @@ from firmware_proto.session import Capabilities
 from shoe_ctl.table import state
 from shoe_ctl.table.inputs import NotTold, from_bytes, to_bytes
 from shoe_ctl.table.shoe.commands import ANSWER_US, DONE_BY_EVENT, TEST_US
+from shoe_ctl.texts.message import message
 from shoe_testing.table_situations import (
     COMMAND_ARGS,
     COMMAND_DONE,
@@ -192,17 +193,19 @@ def test_a_shoe_without_ids_is_never_told_twice(how: str, why: str) -> None:
 def test_what_the_session_gave_up_is_given_up() -> None:
     table = commanded_table(ANGEL_EYE)
     table.does("ask_shoe", what="progress")
-    table.says(CommandUnanswered(command_id=shoe_commands_sent(table)[0].number, reason="no reply"))
-    assert restricted_events(table, "shoe.unanswered")[0]["reason"] == "no reply"
+    table.says(CommandUnanswered(command_id=shoe_commands_sent(table)[0].number, reason="no_reply"))
+    assert restricted_events(table, "shoe.unanswered")[0]["reason"] == "no_reply"
 
 
 def test_what_could_not_be_sent_is_given_up_with_the_reason() -> None:
     table = commanded_table(WITH_KEYS)
     table.does("rotate_key", key_id=2)
-    why = "the key file has no key 2"
-    untold = NotTold(t_us=table.t_us, number=shoe_commands_sent(table)[0].number, why=why)
+    why = message("shoe_not_told", detail="the key file has no key 2")
+    number = shoe_commands_sent(table)[0].number
+    untold = NotTold(t_us=table.t_us, number=number, reason="no_key", why=why)
     table.feed(from_bytes(to_bytes(untold)))
-    assert restricted_events(table, "shoe.unanswered")[0]["reason"] == why
+    (told,) = restricted_events(table, "shoe.unanswered")
+    assert (told["reason"], told["detail"]) == ("no_key", why.as_data())
     assert table.now.outbox.waiting == ()
 
 
@@ -241,7 +244,8 @@ def step(table: TableHarness, can: Capabilities, what: str) -> None:
             said: ShoeEvent = CardDrawn(card=card("8S")) if can.replay else Started()
             table.says(said)
         case "untold":
-            table.feed(NotTold(t_us=table.t_us, number=number, why="no such key"))
+            why = message("shoe_not_told", detail="no such key")
+            table.feed(NotTold(t_us=table.t_us, number=number, reason="no_key", why=why))
         case "hello" | "other" if can.replay and table.now.link.up:
             table.hello(device_id="SH-1" if what == "other" else "SH-0042")
         case _ if what in SHOE_COMMANDS:

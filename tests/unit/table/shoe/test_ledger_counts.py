@@ -25,7 +25,7 @@ def at_the_deal(cards: str = "4D 7C", *, way: int = 0) -> TableHarness:
     return table
 
 
-def refuses(table: TableHarness, why: str | None = "not the next draw", **more: Any) -> None:
+def refuses(table: TableHarness, why: str | None = "not_the_next_draw", **more: Any) -> None:
     number = {"number": table.now.armed[0]} if table.now.armed is not None else {}
     table.says(Reply(**{"accepted": False, "reason": why, **number, **more}))
 
@@ -60,7 +60,7 @@ def entered_and_never_drawn(*, way: int = 0, card: str | None = None) -> TableHa
 
 def test_a_refused_draw_is_told_with_its_number_why_and_what_the_table_counts() -> None:
     table = at_the_deal()
-    refuses(table, "locked by key")
+    refuses(table, "locked_by_key")
     (told,) = table.told("shoe.arm_refused")
     assert told == {
         "number": 3, "hand": "player", "index": 2, "reason": "locked_by_key", "counted": 2,
@@ -80,7 +80,7 @@ def test_a_refused_draw_is_told_with_its_number_why_and_what_the_table_counts() 
 def test_it_is_told_once_for_each_reason_and_is_over_when_the_shoe_shows_itself_armed() -> None:
     table = at_the_deal()
     for _ in range(3):
-        refuses(table, "locked by key")
+        refuses(table, "locked_by_key")
         shows(table, 2)
     refuses(table, "busy")
     assert [told["reason"] for told in table.told("shoe.arm_refused")] == ["locked_by_key", "busy"]
@@ -108,11 +108,11 @@ def test_what_the_shoe_says_of_anything_else_is_no_refusal(more: dict[str, Any])
 
 def test_a_refusal_is_forgotten_with_the_draw_and_with_the_link() -> None:
     table = at_the_deal()
-    refuses(table, "locked by key")
+    refuses(table, "locked_by_key")
     table.draw("5S", armed=False)  # by hand, under the key
     assert stands(table)["refused"] is None
     table = at_the_deal()
-    refuses(table, "locked by key")
+    refuses(table, "locked_by_key")
     table.disconnect()
     assert stands(table)["refused"] is None
 
@@ -263,7 +263,7 @@ def test_cards_of_a_round_before_are_recounted_where_the_next_is_refused() -> No
 def test_a_card_that_the_shoe_counts_and_nobody_heard_of_is_entered() -> None:
     table = at_the_deal()
     table.hello(drawn=2)
-    refuses(table, "already drawn")
+    refuses(table, "already_drawn")
     shows(table, 3)
     assert stands(table)["halt"]["counts"] == {"table": 2, "shoe": 3}
     assert decides(table, "enter").accepted and decides(table, "play_on").accepted

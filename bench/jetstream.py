@@ -1,0 +1,151 @@
+"""How long an event takes from its commit to a consumer of JetStream, beside a raw publish.
+
+In: --events and more. Out: a table, or JSON: p50 and p99 of both, and the ratios promised and held.
+A real nats-server that syncs each message, and a consumer in a process of its own. Commits of one
+event and raw publishes of the same bytes take turns, at two paces. Exits 1 where a promise is
+broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import platform
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from nats.aio.msg import Msg
+from nats.js.api import AckPolicy, ConsumerConfig
+
+from bench.mqtt import (
+    PACES_MS,
+    TABLE,
+    WARMED_BY,
+    Figures,
+    NoAlarm,
+    event,
+    of,
+    print_figures,
+)
+from shoe_ctl.daemon.delivery import NamedSink, delivering
+from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.journal.journal import Journal
+from shoe_ctl.journal.store import Store
+from shoe_ctl.records import Audience
+from shoe_ctl.sinks.nats import NatsSink, subject_of
+from shoe_testing.nats_server import nats_client, nats_server, target_of
+
+RAW = "raw"
+STREAMS = {"SHOE": "shoe.v1.*.public", "RAW": RAW}
+
+
+def hear(address: str, number: int, out: Connection) -> None:
+    """Consume both streams, and send what came, with the time. In its own process."""
+    asyncio.run(_hear(address, number, out))
+
+
+async def _hear(address: str, number: int, out: Connection) -> None:
+    heard: list[tuple[str, bytes, int]] = []
+    all_there = asyncio.Event()
+
+    async def came(message: Msg) -> None:
+        heard.append((message.subject, message.data, time.monotonic_ns()))
+        if len(heard) == number:
+            all_there.set()
+
+    async with nats_client(address) as (client, js):
+        for stream in STREAMS:
+            inbox = client.new_inbox()
+            await client.subscribe(inbox, cb=came)
+            config = ConsumerConfig(deliver_subject=inbox, ack_policy=AckPolicy.NONE)
+            await js.add_consumer(stream, config)
+        out.send("ready")
+        await all_there.wait()
+    out.send(heard)
+
+
+async def measure(address: str, folder: Path, pace_ms: int, events: int) -> Figures:
+    """Commits and raw publishes in turn, one each ``pace_ms``."""
+    number = events + WARMED_BY
+    listens, sends = multiprocessing.Pipe(duplex=False)
+    committed: dict[bytes, int] = {}
+    published: dict[bytes, int] = {}
+    took: list[int] = []
+    async with AsyncExitStack() as stack:
+        _, js = await stack.enter_async_context(nats_client(address))
+        for name, subject in STREAMS.items():
+            await js.add_stream(name=name, subjects=[subject])
+            await js.purge_stream(name)
+        child = multiprocessing.get_context("spawn").Process(
+            target=hear, args=(address, 2 * number, sends)
+        )
+        child.start()
+        await asyncio.to_thread(listens.recv)
+        store = Store.open(folder / f"{pace_ms}.db")
+        writer = stack.enter_context(ThreadPoolExecutor(1))
+        journal = Journal(store, writer)
+        stack.push_async_callback(journal.close)
+        at_commit = [0]
+        journal.on_commit(lambda: at_commit.__setitem__(0, time.monotonic_ns()))
+        sink = NatsSink("bench", target_of(address))
+        stack.push_async_callback(sink.close)
+        named = [NamedSink("bench", Audience.PUBLIC, sink)]
+        await stack.enter_async_context(
+            delivering(named, journal, store, SYSTEM, lambda *_: NoAlarm(), tables=[TABLE])
+        )
+        due = time.monotonic() + 0.1
+        for n in range(number):
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            began = time.monotonic_ns()
+            result = await journal.commit(event(n))
+            body = result.events[0].body
+            committed[body] = at_commit[0]
+            took.append(at_commit[0] - began)
+            due += pace_ms / 1000
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            published[body] = time.monotonic_ns()
+            await js.publish(RAW, body)
+            due += pace_ms / 1000
+        heard = await asyncio.to_thread(listens.recv)
+        child.join()
+    ours = subject_of(TABLE, Audience.PUBLIC)
+    by_sink = [at - committed[body] for name, body, at in heard if name == ours][WARMED_BY:]
+    by_raw = [at - published[body] for name, body, at in heard if name == RAW][WARMED_BY:]
+    return Figures(
+        pace_ms,
+        sink_p50=of(by_sink, 0.5),
+        sink_p99=of(by_sink, 0.99),
+        raw_p50=of(by_raw, 0.5),
+        raw_p99=of(by_raw, 0.99),
+        commit_p50=of(took[WARMED_BY:], 0.5),
+    )
+
+
+def main() -> int:
+    """Exits 1 where a promised ratio is not held."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--events", type=int, default=1000, help="events of each pace and kind")
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+    options = parser.parse_args()
+    found = []
+    for pace_ms in PACES_MS:
+        with tempfile.TemporaryDirectory() as name, nats_server(Path(name)) as server:
+            found.append(asyncio.run(measure(server.address, Path(name), pace_ms, options.events)))
+    if options.json:
+        rows = [{**asdict(row), "held": row.held} for row in found]
+        print(json.dumps({"python": platform.python_version(), "paces": rows}))
+    else:
+        print_figures(found, options.events)
+    return 0 if all(row.held for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

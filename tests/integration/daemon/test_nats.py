@@ -1,0 +1,308 @@
+"""A daemon with NATS: both streams arrive once, whatever is killed, and the public sees its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from shoe_ctl.sinks import nats_connection
+from shoe_ctl.sinks import pump as pump_module
+from shoe_testing.brokers import Authority
+from shoe_testing.config import TABLE, make_config, table_section, this_user
+from shoe_testing.daemon import PATIENCE_S, SocketTable, ToldEvents, serving, shoe_on_a_pty
+from shoe_testing.nats_server import (
+    PASSWORDS,
+    NatsServer,
+    guide_cluster,
+    nats_client,
+    nats_server,
+    stored_messages,
+    with_users,
+)
+from shoe_testing.socket_client import Caller, calling
+from simulators.rig import Rig
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr(pump_module, "LONGEST_RETRY_S", 0.1)
+
+
+def write(folder: Path, *sinks: Mapping[str, Any], **table: Any) -> Path:
+    path = folder / "table.toml"
+    section = table_section(port=str(folder / "shoe"), announcements="explicit", **table)
+    user = this_user("gaming_shift_manager")
+    path.write_text(make_config(section, sink=list(sinks), socket={"user": [user]}))
+    return path
+
+
+def both(address: str, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"kind": "nats", "address": address, **more},
+        {"kind": "nats", "address": address, "audience": "restricted", **more},
+    ]
+
+
+async def play(
+    config: Path, told: ToldEvents, rig: Rig, rounds: int, *, delivers: bool = False
+) -> None:
+    """A daemon from its start to its end, with so many rounds more.
+
+    ``delivers``: it ends when no sink is away, so that all it has stored goes out.
+    """
+    async with (
+        serving(config, told) as daemon,
+        calling(config.parent / "shoectl.sock") as caller,
+    ):
+        caller._commands = len(told.events)  # no id of a command comes twice at a table
+        table = SocketTable(daemon, rig, told, caller)
+        wanted = len(told.data("round.settled")) + rounds
+        await table.deal(
+            lambda held: held["state"] == "idle" and len(told.data("round.settled")) >= wanted
+        )
+        async with asyncio.timeout(PATIENCE_S):
+            while delivers and not await all_at_work(caller):
+                pass
+
+
+async def all_at_work(caller: Caller) -> bool:
+    answer = await caller.asks(request="status")
+    return all(sink["state"] == "at_work" for sink in answer["sinks"])
+
+
+async def holds_both_streams(address: str, told: ToldEvents, **options: Any) -> None:
+    """Each stream holds each of its events once, in order."""
+    public = await stored_messages(address, "SHOE", **options)
+    assert [json.loads(message.body) for message in public] == told.events
+    assert {message.subject for message in public} == {f"shoe.v1.{TABLE}.public"}
+    restricted = await stored_messages(address, "SHOE_RESTRICTED", **options)
+    assert [message.id for message in restricted] == [
+        f"{TABLE}/r{n}" for n in range(1, len(restricted) + 1)
+    ]
+    assert len(restricted) > len(public)
+    assert {message.subject for message in restricted} == {f"shoe.v1.{TABLE}.restricted"}
+
+
+async def test_both_streams_arrive_once_over_kills_and_restarts_and_the_window_is_no_part_of_it(
+    tmp_path: Path,
+) -> None:
+    told = ToldEvents()
+    with nats_server(tmp_path) as server, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        # An outage of any length is longer than what this server remembers.
+        async with nats_client(server.address) as (_, js):
+            for stream, audience in (("SHOE", "public"), ("SHOE_RESTRICTED", "restricted")):
+                subjects = [f"shoe.v1.*.{audience}"]
+                await js.add_stream(name=stream, subjects=subjects, duplicate_window=0.1)
+        config = write(tmp_path, *both(server.address))
+        await play(config, told, rig, 1)
+        playing = asyncio.create_task(play(config, told, rig, 2))
+        before = len(told.events)
+        await told.until(lambda: len(told.events) > before + 5)
+        server.kill()
+        await told.until(lambda: len(told.events) > before + 15)  # the table plays on
+        server.start()
+        await playing
+        server.kill()
+        await play(config, told, rig, 1)  # all the while nobody is there
+        server.start()
+        await play(config, told, rig, 1, delivers=True)
+        await holds_both_streams(server.address, told)
+
+
+async def test_the_status_shows_why_a_sink_is_away_and_the_table_plays_on(tmp_path: Path) -> None:
+    told = ToldEvents()
+    with nats_server(tmp_path, jetstream=None) as server, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        sink = {"kind": "nats", "address": server.address, "name": "floor"}
+        async with (
+            serving(write(tmp_path, sink), told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            answer = await caller.asks(request="status")
+    (state,) = [each for each in answer["sinks"] if each["sink"] == "floor"]
+    assert state["state"] == "away"
+    why = f"{server.address}: no JetStream here: enable it in the server"
+    assert why in state["message"]["text"]
+
+
+async def test_a_server_that_hangs_is_left_and_gets_everything_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 0.2)
+    monkeypatch.setattr(nats_connection, "CONNECTED_WITHIN_S", 0.2)
+    told = ToldEvents()
+    with nats_server(tmp_path) as server, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, *both(server.address))
+        playing = asyncio.create_task(play(config, told, rig, 2))
+        await told.until(lambda: len(told.data("round.opened")) >= 1)
+        server.pause()
+        await told.until(lambda: len(told.data("round.opened")) >= 2)
+        server.resume()
+        await playing
+        await play(config, told, rig, 1, delivers=True)
+        await holds_both_streams(server.address, told)
+
+
+# Who sees what.
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[NatsServer]:
+    """A server with the users of the guide."""
+    server = with_users(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+def login(folder: Path, user: str = "shoe-main") -> dict[str, str]:
+    path = folder / f"{user}.password"
+    path.touch(0o600)
+    path.write_text(PASSWORDS[user.upper().replace("-", "_") + "_PASSWORD"])
+    return {"user": user, "password_file": str(path)}
+
+
+class Spy:
+    """Whatever a user of the server can get hold of."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.got: list[Msg] = []
+
+    async def take(self, message: Msg) -> None:
+        self.got.append(message)
+
+    async def tries(self, *subjects: str) -> None:
+        for subject in subjects:
+            await self._client.subscribe(subject, cb=self.take)
+
+    async def until(self, so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not so():
+                await self._client.flush()
+
+
+async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dict[str, Any]]:
+    """Everything that the public's user got of a round until the first card is shown."""
+    folder.mkdir()
+    told = ToldEvents()
+    refused: list[str] = []
+
+    async def note(error: Exception) -> None:
+        refused.append(str(error))
+
+    public = {"user": "floor", "password": PASSWORDS["FLOOR_PASSWORD"]}
+    options: dict[str, Any] = {**public, "inbox_prefix": "_INBOX_floor", "error_cb": note}
+    with shoe_on_a_pty(folder, seed=seed) as rig:
+        async with nats_client(server.address, **options) as (client, js):
+            spy = Spy(client)
+            await spy.tries("shoe.v1.*.public", "_INBOX_floor.>")
+            denied = (
+                ">", "shoe.v1.>", "shoe.v1.*.restricted", f"shoe.v1.{TABLE}.*", "_INBOX.>",
+                "_INBOX_shoe-main.>", "_INBOX_table-system.>", "$JS.>", "$SYS.>",
+            )  # fmt: skip
+            await spy.tries(*denied)
+            await spy.until(lambda: len(refused) == len(denied))
+            sinks = both(server.address, **login(folder.parent))
+            config = write(folder, *sinks, method_b={"faces": "turned_by_dealer"})
+            async with (
+                serving(config, told) as daemon,
+                calling(folder / "shoectl.sock") as caller,
+            ):
+                table = SocketTable(daemon, rig, told, caller)
+                await table.deal(lambda held: held["next"]["command"] == "expose")
+                last = told.events[-1]["id"]
+                await spy.until(lambda: any(last.encode() in each.data for each in spy.got))
+            asked = len(refused)
+            for subject in (
+                "$JS.API.STREAM.INFO.SHOE_RESTRICTED",
+                "$JS.API.STREAM.MSG.GET.SHOE_RESTRICTED",
+                "$JS.API.STREAM.MSG.GET.SHOE",
+                "$JS.API.DIRECT.GET.SHOE_RESTRICTED",
+                "$JS.API.CONSUMER.CREATE.SHOE_RESTRICTED",
+                "$JS.API.STREAM.NAMES",
+                "$JS.API.STREAM.DELETE.SHOE",
+                f"shoe.v1.{TABLE}.public",
+            ):
+                await client.publish(subject, b'{"seq": 1}', reply="_INBOX_floor.x")
+            async with asyncio.timeout(PATIENCE_S):
+                while len(refused) < asked + 8:
+                    await client.flush()
+            info = await js.stream_info("SHOE")
+            told_public = [each for each in spy.got if each.subject.startswith("shoe.")]
+            # Nothing tells of other messages: neither a number nor a gap.
+            assert info.state.messages == info.state.last_seq == len(told_public)
+            assert {each.subject for each in told_public} == {f"shoe.v1.{TABLE}.public"}
+    return [json.loads(message.data) for message in told_public]
+
+
+async def test_public_credentials_get_nothing_that_depends_on_a_card_lying_face_down(
+    tmp_path: Path, guarded: NatsServer
+) -> None:
+    rounds = []
+    for seed in (7, 8):
+        got = await spied_evening(tmp_path / str(seed), guarded, seed)
+        assert {event["id"].partition("/")[2][0] for event in got} == {"p"}
+        rounds.append([(event["type"], without_names(event["data"])) for event in got])
+        guarded.kill()  # the next evening begins with empty streams
+        guarded.forget()
+        guarded.start()
+    assert rounds[0] == rounds[1]
+    assert "round.card_revealed" not in {kind for kind, _ in rounds[0]}
+
+
+def without_names(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data without the name of the set of cards, which is the shoe's own."""
+    return {key: value for key, value in data.items() if key != "set_id"}
+
+
+async def test_a_system_that_may_know_every_card_reads_both_streams(
+    tmp_path: Path, guarded: NatsServer
+) -> None:
+    told = ToldEvents()
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        await play(write(tmp_path, *both(guarded.address, **login(tmp_path))), told, rig, 1)
+    options = {
+        "user": "table-system",
+        "password": PASSWORDS["TABLE_SYSTEM_PASSWORD"],
+        "inbox_prefix": "_INBOX_table-system",
+    }
+    await holds_both_streams(guarded.address, told, **options)
+    async with nats_client(guarded.address, **options) as (_, js):
+        subject = "shoe.v1.*.public"
+        for number in range(2):  # it goes on where it was
+            consumer = await js.pull_subscribe(subject, durable="scores", stream="SHOE")
+            (message,) = await consumer.fetch(1, timeout=PATIENCE_S)
+            assert json.loads(message.data) == told.events[number]
+            await message.ack_sync()
+
+
+async def test_the_three_servers_of_the_guide_keep_both_streams_over_tls(tmp_path: Path) -> None:
+    told = ToldEvents()
+    authority = Authority(tmp_path)
+    with guide_cluster(tmp_path, authority) as cluster, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        address = cluster.address.replace("nats://", "tls://")
+        secure = {"tls": {"ca": str(authority.file)}, "replicas": 3, **login(tmp_path)}
+        await play(write(tmp_path, *both(address, **secure)), told, rig, 1)
+        cluster.servers["hall-2"].kill()
+        await play(write(tmp_path, *both(address, **secure)), told, rig, 1)
+        cluster.servers["hall-2"].start()
+        await play(write(tmp_path, *both(address, **secure)), told, rig, 1, delivers=True)
+        reader: dict[str, Any] = {
+            "user": "table-system",
+            "password": PASSWORDS["TABLE_SYSTEM_PASSWORD"],
+            "inbox_prefix": "_INBOX_table-system",
+            "tls": ssl.create_default_context(cafile=authority.file),
+        }
+        await holds_both_streams(cluster.servers["hall-1"].address, told, **reader)
