@@ -69,9 +69,11 @@ check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: w
 	@echo "check: words" && $(BIN)/codespell && $(BIN)/python tools/prose.py
 	@echo "check: passed"
 
-docs: $(OURS) $(TEST)  ## generate the reference pages that follow from the code
+docs: $(OURS) $(TEST)  ## generate what follows from the code: reference pages, the recording, the examples in guides
 	@$(BIN)/python tools/reference_pages.py
 	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
+	@$(BIN)/python tools/recordings.py
+	@$(BIN)/python tools/guide_examples.py
 
 same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
 	@$(BIN)/python -m tests.corpus $(ARGS)

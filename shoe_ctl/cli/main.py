@@ -30,6 +30,7 @@ COMMANDS = {
     "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",
     "odds": "Compute exact odds and house edge per wager.",
+    "publish": "Publish recorded events, to test a table system.",
     "replay": "Replay a journal and compare, or report its rounds.",
     "rounds": "List the shoes and rounds of a journal.",
     "run": "Run the daemon: shoes, rounds, journal, outcomes.",

@@ -1,0 +1,28 @@
+"""Follow tables in a stream of NATS JetStream."""
+
+import asyncio
+import sqlite3
+import sys
+
+from shoe_events import Change, Consumer, Due
+from shoe_events.follow import follow
+from shoe_events.nats import nats_stream
+from shoe_events.sqlite import SqliteStore
+
+
+def book(_db: sqlite3.Connection, due: Due, change: Change | None) -> None:
+    """Print what changes a round."""
+    if change is not None:
+        winner = due.event.data.get("winner")
+        print(change.now.round.round_id, change.now.result, winner, flush=True)
+
+
+async def main(servers: str, *tables: str) -> None:
+    """Read until the program is stopped."""
+    store = SqliteStore(sqlite3.connect("nats.db"), book)
+    consumer = Consumer(store.positions(), begin="first")
+    connect = nats_stream(servers, consumer, tables, from_first=True)
+    await follow(connect, consumer, store.apply)
+
+
+asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,227 @@
+"""Read a transport for good: apply what is due, ask for what is missing, connect again.
+
+In: a way to connect, a consumer, a function that applies an event in a transaction. Out: nothing;
+it ends when it is cancelled or when that function raises.
+Must not know: which transport it is, what an event means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import NamedTuple, Protocol
+
+from shoe_events.consumer import Consumer, Due, Resend
+from shoe_events.event import InvalidEvent, read_event
+
+FIRST_RETRY_S = 0.5
+LONGEST_RETRY_S = 30.0
+ASK_AGAIN_S = 5.0
+
+Apply = Callable[[Due], Awaitable[None] | None]
+"""Applies an event and stores its position, in one transaction."""
+
+log = logging.getLogger(__name__)
+
+
+class ConnectionLost(Exception):
+    """The transport is away. Its text says why; it is tried again."""
+
+
+class NotFound(Exception):
+    """There is no event behind which to send again; ``last`` is the last number, if known."""
+
+    def __init__(self, text: str, last: int | None = None) -> None:
+        super().__init__(text)
+        self.last = last
+
+
+class NotKept(Exception):
+    """What was asked for is not kept any more. Its text says what is."""
+
+
+class NotAnswered(Exception):
+    """Nobody answered. It is asked again."""
+
+
+class Received(NamedTuple):
+    """What came: an envelope as JSON. ``seamless`` as for ``Consumer.offer``."""
+
+    body: bytes | str
+    seamless: bool = False
+
+
+class Shown(NamedTuple):
+    """What a table shows: there is an event with this id. As for ``Consumer.expect``."""
+
+    event_id: str
+
+
+class Connection(Protocol):
+    """A transport that is connected."""
+
+    def events(self) -> AsyncIterator[Received | Shown]:
+        """Return what comes, also what is sent again.
+
+        Raises:
+            ConnectionLost: nothing more comes.
+        """
+
+    async def resend(self, asked: Resend) -> None:
+        """Ask for events; they come as others do.
+
+        Raises:
+            ConnectionLost: the transport is away.
+            NotFound: there is no event ``asked.after``.
+            NotKept: what follows it is not kept any more.
+            NotAnswered: nobody answered in time.
+        """
+
+
+Connect = Callable[[], AbstractAsyncContextManager[Connection]]
+
+
+def never_give_up(asked: Resend) -> bool:
+    """Wait until a person has seen to it: what is missing is applied, or given up by hand."""
+    log.error("events behind %s are not kept any more: the table waits for them", asked.after)
+    return False
+
+
+async def follow(  # noqa: PLR0913 - how patient it is, each by name
+    connect: Connect,
+    consumer: Consumer,
+    apply: Apply,
+    *,
+    may_give_up: Callable[[Resend], bool] = never_give_up,
+    ask_again_s: float = ASK_AGAIN_S,
+    first_retry_s: float = FIRST_RETRY_S,
+) -> None:
+    """Apply all that comes, without end.
+
+    ``may_give_up`` is called for what is not kept any more; True goes on without it.
+    """
+    retry_s = first_retry_s
+    loop = asyncio.get_running_loop()
+    while True:
+        began = loop.time()
+        try:
+            async with connect() as connection:
+                reading = _Reading(connection, consumer, apply, may_give_up, ask_again_s)
+                await reading.run()
+        except ConnectionLost as lost:
+            log.warning("connection lost: %s", lost)
+        if loop.time() - began > LONGEST_RETRY_S:
+            retry_s = first_retry_s
+        await asyncio.sleep(retry_s)
+        retry_s = min(2 * retry_s, LONGEST_RETRY_S)
+
+
+class _Reading:
+    """One connection, from its beginning to its end."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        consumer: Consumer,
+        apply: Apply,
+        may_give_up: Callable[[Resend], bool],
+        ask_again_s: float,
+    ) -> None:
+        self._connection = connection
+        self._consumer = consumer
+        self._apply = apply
+        self._may_give_up = may_give_up
+        self._ask_again_s = ask_again_s
+        self._waits = asyncio.Event()
+        self._applying = asyncio.Lock()
+        self._asked: dict[tuple[str, str], str] = {}
+
+    async def run(self) -> None:
+        tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        for task in ended:
+            task.result()
+
+    async def _receive(self) -> None:
+        async for received in self._connection.events():
+            was_waiting = self._consumer.is_waiting
+            try:
+                async with self._applying:
+                    self._take(received)
+                    await self._apply_due()
+            except InvalidEvent as error:
+                log.error("not an event: %s: %.200r", error, received)  # noqa: TRY400
+            if self._consumer.is_waiting and not was_waiting:
+                self._waits.set()
+        raise ConnectionLost("the other end closed it")
+
+    def _take(self, received: Received | Shown) -> None:
+        if isinstance(received, Shown):
+            self._consumer.expect(received.event_id)
+        else:
+            self._consumer.offer(read_event(received.body), seamless=received.seamless)
+
+    async def _apply_due(self) -> None:
+        while (due := self._consumer.due()) is not None:
+            if (pending := self._apply(due)) is not None and inspect.isawaitable(pending):
+                await pending
+            self._consumer.applied(due)
+
+    async def _ask(self) -> None:
+        """Ask for what is missing, at once and every few seconds while nothing of it comes."""
+        resume = self._consumer.resume()
+        while True:
+            resume = [asked for asked in resume if not await self._resend(asked)]
+            for asked in self._due_again(self._consumer.wanted()):
+                log.warning(
+                    "events are missing: after=%s upto=%s. Asking for them.",
+                    asked.after, asked.upto,
+                )  # fmt: skip
+                await self._resend(asked)
+            is_done = not (resume or self._consumer.is_waiting)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if is_done else self._ask_again_s):
+                    await self._waits.wait()
+            self._waits.clear()
+
+    def _due_again(self, wanted: Sequence[Resend]) -> list[Resend]:
+        """Return what was not asked for yet, and that of which nothing came since."""
+        due = [each for each in wanted if self._asked.get(_key(each), each.after) == each.after]
+        self._asked = {_key(each): each.after for each in wanted}
+        return due
+
+    async def _resend(self, asked: Resend) -> bool:
+        """Ask for events; where there are none, go back as far as there are.
+
+        Return False if nobody answered.
+        """
+        wanted: Resend | None = asked
+        while wanted is not None:
+            try:
+                await self._connection.resend(wanted)
+            except NotAnswered:
+                return False
+            except NotFound as error:
+                wanted = self._consumer.step_back(wanted, error.last)
+            except NotKept as error:
+                log.warning("not sent again: %s", error)
+                if asked.upto is not None and self._may_give_up(asked):
+                    async with self._applying:
+                        self._consumer.give_up(asked)
+                        await self._apply_due()
+                return True
+            else:
+                return True
+        return True
+
+
+def _key(asked: Resend) -> tuple[str, str]:
+    return asked.missing_in, asked.audience

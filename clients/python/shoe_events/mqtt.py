@@ -1,0 +1,182 @@
+"""Events from an MQTT 5 broker, and requests to the daemon for those that the broker lost.
+
+In: the broker's address, who we are there, the name of the daemon's sink. Out: the events as they
+come. It needs aiomqtt: ``pip install shoe-events[mqtt]``.
+Must not know: what an event means, stores.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import ssl
+import uuid
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from shoe_events.consumer import Resend
+from shoe_events.event import Audience
+from shoe_events.follow import (
+    Connect,
+    ConnectionLost,
+    NotAnswered,
+    NotFound,
+    NotKept,
+    Received,
+    Shown,
+)
+
+ROOT = "shoe/v1"
+ANSWER_S = 2.0
+"""A daemon that was just started, or that the broker has no connection to, does not answer."""
+
+SESSION_S = 7 * 24 * 3600
+"""So long the broker keeps events for a consumer that is away, if it keeps any."""
+
+_LAST = re.compile(r"(?:the last of its table is|the journal has \S+ to) \S+/[pr](\d+)")
+
+
+def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
+    host: str,
+    *,
+    port: int = 1883,
+    client_id: str,
+    user: str | None = None,
+    password: str | None = None,
+    tls: ssl.SSLContext | None = None,
+    tables: Collection[str] = ("+",),
+    audience: Audience = "public",
+    sink: str | None = None,
+) -> Connect:
+    """Return how ``follow`` connects to a broker.
+
+    ``client_id`` is this consumer's own: with the same one the broker goes on where it was.
+    ``sink`` is the name of the daemon's sink for this broker. ``user`` must be one of its senders,
+    so that the daemon sends again what is missing. Without a ``sink`` nothing is asked for.
+
+    Raises:
+        ValueError: there is a ``sink`` and no ``user``.
+    """
+    if sink is not None and user is None:
+        raise ValueError("sink needs a user: the daemon answers only users that it knows")
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[_Broker]:
+        properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+        properties.SessionExpiryInterval = SESSION_S
+        client = aiomqtt.Client(
+            host,
+            port,
+            identifier=client_id,
+            username=user,
+            password=password,
+            tls_context=tls,
+            protocol=aiomqtt.ProtocolVersion.V5,
+            clean_start=False,
+            properties=properties,
+        )
+        try:
+            async with client:
+                broker = _Broker(client, user, sink, audience, f"{user}/{uuid.uuid4().hex}")
+                for table in tables:
+                    await client.subscribe(f"{ROOT}/{table}/{audience}", qos=1)
+                    await client.subscribe(f"{ROOT}/{table}/state")
+                    if sink is not None:
+                        await client.subscribe(f"{ROOT}/{table}/answers/{broker.answers}", qos=1)
+                yield broker
+        except aiomqtt.MqttError as error:
+            raise ConnectionLost(f"{host}:{port}: {error}") from None
+
+    return connected
+
+
+class _Broker:
+    """A connection to the broker. ``answers`` ends the topics of answers to us."""
+
+    def __init__(
+        self,
+        client: aiomqtt.Client,
+        user: str | None,
+        sink: str | None,
+        audience: Audience,
+        answers: str,
+    ) -> None:
+        self.answers = answers
+        self._client = client
+        self._user = user
+        self._sink = sink
+        self._audience = audience
+        self._asked: dict[bytes, asyncio.Future[Mapping[str, Any]]] = {}
+
+    async def events(self) -> AsyncIterator[Received | Shown]:
+        async for message in self._client.messages:
+            body = message.payload
+            if message.topic.value.endswith(f"/answers/{self.answers}"):
+                self._answered(message, body)
+            elif message.topic.value.endswith("/state"):
+                if (last := _last_event(body)) is not None:
+                    yield Shown(last)
+            else:
+                yield Received(body)
+
+    def _answered(self, message: aiomqtt.Message, body: bytes | str) -> None:
+        correlation = getattr(message.properties, "CorrelationData", b"")
+        waiting = self._asked.pop(correlation, None)
+        answer = _object(body)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
+
+    async def resend(self, asked: Resend) -> None:
+        if self._sink is None or asked.audience != self._audience:
+            return
+        correlation = uuid.uuid4().bytes
+        answer = self._asked[correlation] = asyncio.get_running_loop().create_future()
+        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+        properties.ResponseTopic = f"{ROOT}/{asked.table}/answers/{self.answers}"
+        properties.CorrelationData = correlation
+        properties.MessageExpiryInterval = round(ANSWER_S)
+        request = {"request": "resend", "sink": self._sink, "after": asked.after}
+        topic = f"{ROOT}/{asked.table}/commands/{self._user}"
+        try:
+            await self._client.publish(topic, json.dumps(request), qos=1, properties=properties)
+            async with asyncio.timeout(ANSWER_S):
+                _check(await answer)
+        except TimeoutError:
+            raise NotAnswered from None
+        finally:
+            self._asked.pop(correlation, None)
+
+
+def _object(body: bytes | str) -> dict[str, Any]:
+    """Return a JSON object; an empty one for anything else."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _last_event(state: bytes | str) -> str | None:
+    """Return the id of the last event that a table's state names."""
+    found = _object(state).get("last_event")
+    return found if isinstance(found, str) else None
+
+
+def _check(answer: Mapping[str, Any]) -> None:
+    """Raise what the daemon's refusal means; nothing for one that is to be tried again."""
+    if answer.get("accepted") is not False:
+        return
+    error = answer["error"]
+    text = str(error.get("text", error["code"]))
+    if "is not in the journal" in text or error["code"] == "events_not_kept":
+        raise NotKept(text)
+    if "there is no event" in text:
+        last = _LAST.search(text)
+        raise NotFound(text, None if last is None else int(last[1]))
+    raise ConnectionLost(text)

@@ -1,0 +1,14 @@
+/** Follow all tables of an MQTT broker, and ask the daemon for what the broker loses. */
+
+import { Consumer, follow, Rounds } from "shoe-events";
+import { mqtt } from "shoe-events/mqtt";
+
+const [address = "", sink = ""] = process.argv.slice(2);
+const rounds = new Rounds();
+const consumer = new Consumer([], { begin: "first" });
+const connect = mqtt(address, { clientId: "results", username: "results", sink });
+await follow(connect, consumer, async (due) => {
+  const change = await rounds.apply(due);
+  if (change === null) return;
+  console.log(change.now.round.roundId, change.now.result, due.event.data["winner"]);
+});

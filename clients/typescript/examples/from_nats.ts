@@ -1,0 +1,14 @@
+/** Follow tables in a stream of NATS JetStream. */
+
+import { Consumer, follow, Rounds } from "shoe-events";
+import { natsStream } from "shoe-events/nats";
+
+const [servers = "", ...tables] = process.argv.slice(2);
+const rounds = new Rounds();
+const consumer = new Consumer([], { begin: "first" });
+const connect = natsStream({ servers }, consumer, tables, { fromFirst: true });
+await follow(connect, consumer, async (due) => {
+  const change = await rounds.apply(due);
+  if (change === null) return;
+  console.log(change.now.round.roundId, change.now.result, due.event.data["winner"]);
+});

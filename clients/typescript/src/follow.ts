@@ -1,0 +1,203 @@
+/**
+ * Read a transport for good: apply what is due, ask for what is missing, connect again.
+ *
+ * In: a way to connect, a consumer, a function that applies an event in a transaction. Out: nothing;
+ * it ends when its signal is aborted or when that function throws.
+ * Must not know: which transport it is, what an event means.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Consumer, Due, Resend } from "./consumer.js";
+import { InvalidEvent, readEvent, readId } from "./event.js";
+
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+
+/** The transport is away. The message says why; it is tried again. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/** There is no event behind which to send again; `last` is the last number, if known. */
+export class NotFound extends Error {
+  override readonly name = "NotFound";
+
+  constructor(
+    message: string,
+    readonly last: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** Nobody answered. It is asked again. */
+export class NotAnswered extends Error {
+  override readonly name = "NotAnswered";
+}
+
+/** What was asked for is not kept any more. */
+export class NotKept extends Error {
+  override readonly name = "NotKept";
+}
+
+/**
+ * What came: an envelope as JSON, `seamless` as for `Consumer.offer`. Or what a table shows: there is
+ * an event with this id, as for `Consumer.expect`.
+ */
+export type Received =
+  | { readonly body: string | Uint8Array; readonly seamless: boolean }
+  | { readonly shown: string };
+
+/** A transport that is connected. */
+export interface Connection {
+  /** What comes, also what is sent again; it throws ConnectionLost when nothing more comes. */
+  events(): AsyncIterable<Received>;
+  /** Ask for events; they come as others do. It throws an error of this module. */
+  resend(asked: Resend): Promise<void>;
+  close(): Promise<void> | void;
+}
+
+export type Connect = () => Promise<Connection>;
+
+export interface FollowOptions {
+  readonly signal?: AbortSignal;
+  /** Called for what is not kept any more; true goes on without it. Without it, the table waits. */
+  readonly mayGiveUp?: (asked: Resend) => boolean;
+  readonly askAgainMs?: number;
+  readonly firstRetryMs?: number;
+  /** Where warnings go. */
+  readonly warn?: (line: string) => void;
+}
+
+/** Apply all that comes. `apply` makes your effect and stores the position in one transaction. */
+export async function follow(
+  connect: Connect,
+  consumer: Consumer,
+  apply: (due: Due) => Promise<void> | void,
+  options: FollowOptions = {},
+): Promise<void> {
+  const { signal = new AbortController().signal, warn = console.warn } = options;
+  const { firstRetryMs = FIRST_RETRY_MS } = options;
+  let retryMs = firstRetryMs;
+  while (!signal.aborted) {
+    const began = Date.now();
+    try {
+      await serve(await connect(), consumer, apply, { ...options, signal, warn });
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+      warn(`connection lost: ${error.message}`);
+    }
+    if (Date.now() - began > LONGEST_RETRY_MS) retryMs = firstRetryMs;
+    await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+  }
+}
+
+async function serve(
+  connection: Connection,
+  consumer: Consumer,
+  apply: (due: Due) => Promise<void> | void,
+  options: FollowOptions & { readonly signal: AbortSignal; readonly warn: (line: string) => void },
+): Promise<void> {
+  const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let asking: Promise<void> = Promise.resolve();
+  let failure: unknown = null;
+  const ended = new AbortController();
+  const stop = () => void connection.close();
+  signal.addEventListener("abort", stop);
+
+  let applying: Promise<void> = Promise.resolve();
+  const applyDue = (change: () => void): Promise<void> => {
+    applying = applying.then(async () => {
+      change();
+      for (let due = consumer.due(); due !== null; due = consumer.due()) {
+        await apply(due);
+        consumer.applied(due);
+      }
+    });
+    return applying;
+  };
+  /** Ask for events; where there are none, go back as far as there are. False: nobody answered. */
+  const resend = async (asked: Resend): Promise<boolean> => {
+    for (let wanted: Resend | null = asked; wanted !== null; ) {
+      try {
+        await connection.resend(wanted);
+        return true;
+      } catch (error) {
+        if (error instanceof NotAnswered) return false;
+        if (error instanceof NotFound) {
+          wanted = consumer.stepBack(wanted, error.last);
+        } else if (error instanceof NotKept) {
+          warn(`not sent again: ${error.message}`);
+          if (asked.upto !== null && mayGiveUp(asked)) {
+            await applyDue(() => consumer.giveUp(asked));
+          }
+          return true;
+        } else {
+          throw error;
+        }
+      }
+    }
+    return true;
+  };
+
+  let resume = consumer.resume();
+  let askedBefore = new Map<string, string>();
+  const ask = async () => {
+    const unanswered: Resend[] = [];
+    for (const asked of resume) if (!(await resend(asked))) unanswered.push(asked);
+    resume = unanswered;
+    const wanted = consumer.wanted();
+    const key = (asked: Resend) => `${asked.audience} ${asked.missingIn}`;
+    // what was not asked for yet, and that of which nothing came since
+    const due = wanted.filter((asked) => (askedBefore.get(key(asked)) ?? asked.after) === asked.after);
+    askedBefore = new Map(wanted.map((asked) => [key(asked), asked.after]));
+    for (const asked of due) {
+      warn(`events are missing: after=${asked.after} upto=${asked.upto}. Asking for them.`);
+      await resend(asked);
+    }
+  };
+  const askAgain = () => {
+    if (timer !== undefined || ended.signal.aborted) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (consumer.isWaiting || resume.length > 0) askAgain();
+    }, askAgainMs);
+    asking = asking.then(ask).catch(async (error: unknown) => {
+      if (!(error instanceof ConnectionLost)) failure ??= error;
+      await connection.close();
+    });
+  };
+
+  try {
+    askAgain();
+    for await (const received of connection.events()) {
+      let take: () => void;
+      try {
+        if ("shown" in received) {
+          readId(received.shown);
+          take = () => consumer.expect(received.shown);
+        } else {
+          const event = readEvent(received.body);
+          take = () => consumer.offer(event, received);
+        }
+      } catch (error) {
+        if (!(error instanceof InvalidEvent)) throw error;
+        warn(`not an event: ${error.message}`);
+        continue;
+      }
+      await applyDue(take);
+      if (consumer.isWaiting) askAgain();
+    }
+    if (failure !== null) throw failure;
+    if (!signal.aborted) throw new ConnectionLost("the other end closed it");
+  } finally {
+    ended.abort();
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    await connection.close();
+    await asking;
+  }
+}

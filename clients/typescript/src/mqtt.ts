@@ -1,0 +1,170 @@
+/**
+ * Events from an MQTT 5 broker, and requests to the daemon for those that the broker lost.
+ *
+ * In: the options of the package mqtt, the name of the daemon's sink. Out: the events as they come.
+ * Must not know: what an event means, stores.
+ */
+
+import { randomBytes, randomUUID } from "node:crypto";
+
+import { connectAsync, type IClientOptions, type IPublishPacket, type MqttClient } from "mqtt";
+
+import type { Resend } from "./consumer.js";
+import type { Audience } from "./event.js";
+import {
+  ConnectionLost,
+  NotAnswered,
+  NotFound,
+  NotKept,
+  type Connect,
+  type Connection,
+  type Received,
+} from "./follow.js";
+import { Queue } from "./queue.js";
+
+const ROOT = "shoe/v1";
+/** A daemon that was just started, or that the broker has no connection to, does not answer. */
+const ANSWER_MS = 2_000;
+
+/** So long, in seconds, the broker keeps events for a consumer that is away, if it keeps any. */
+const SESSION_S = 7 * 24 * 3600;
+
+export interface MqttOptions {
+  /** This consumer's own: with the same one the broker goes on where it was. */
+  readonly clientId: string;
+  /** Who we are at the broker, and for the daemon: one of the sink's senders. */
+  readonly username?: string;
+  /** More options of the package mqtt: `password`, `ca`, `cert`, `key`. */
+  readonly options?: IClientOptions;
+  readonly tables?: readonly string[];
+  readonly audience?: Audience;
+  /** The name of the daemon's sink for this broker. Without it nothing is asked for. */
+  readonly sink?: string;
+}
+
+/** Return how `follow` connects to a broker at `mqtt://HOST:PORT` or `mqtts://HOST:PORT`. */
+export function mqtt(address: string, given: MqttOptions): Connect {
+  if (given.sink !== undefined && given.username === undefined) {
+    throw new Error("sink needs a username: the daemon answers only users that it knows");
+  }
+  return async () => {
+    const { username, tables = ["+"], audience = "public" } = given;
+    const options: IClientOptions = {
+      ...given.options,
+      protocolVersion: 5,
+      clientId: given.clientId,
+      clean: false,
+      reconnectPeriod: 0,
+      properties: { sessionExpiryInterval: SESSION_S },
+      ...(username === undefined ? {} : { username }),
+    };
+    try {
+      const client = await connectAsync(address, options);
+      const broker = new Broker(client, given, `${username ?? ""}/${randomUUID()}`, audience);
+      for (const table of tables) {
+        await client.subscribeAsync(`${ROOT}/${table}/${audience}`, { qos: 1 });
+        await client.subscribeAsync(`${ROOT}/${table}/state`);
+        if (given.sink !== undefined) {
+          await client.subscribeAsync(`${ROOT}/${table}/answers/${broker.answers}`, { qos: 1 });
+        }
+      }
+      return broker;
+    } catch (error) {
+      throw new ConnectionLost(`${address}: ${String(error)}`);
+    }
+  };
+}
+
+interface Answer {
+  readonly accepted?: boolean;
+  readonly error?: { readonly code: string; readonly text?: string };
+}
+
+class Broker implements Connection {
+  readonly #queue = new Queue();
+  readonly #asked = new Map<string, (answer: Answer) => void>();
+
+  constructor(
+    readonly client: MqttClient,
+    readonly given: MqttOptions,
+    readonly answers: string,
+    readonly audience: Audience,
+  ) {
+    client.on("message", (topic, payload, packet) => this.#take(topic, payload, packet));
+    client.on("error", (error) => this.#queue.fail(error.message));
+    client.on("close", () => this.#queue.fail("the broker closed it"));
+  }
+
+  events(): AsyncIterable<Received> {
+    return this.#queue;
+  }
+
+  #take(topic: string, payload: Buffer, packet: IPublishPacket): void {
+    if (topic.endsWith(`/answers/${this.answers}`)) {
+      const answered = this.#asked.get(String(packet.properties?.correlationData));
+      answered?.(asObject(payload) as Answer);
+    } else if (topic.endsWith("/state")) {
+      const last = asObject(payload)["last_event"];
+      if (typeof last === "string") this.#queue.push({ shown: last });
+    } else {
+      this.#queue.push({ body: payload, seamless: false });
+    }
+  }
+
+  async resend(asked: Resend): Promise<void> {
+    const { sink, username } = this.given;
+    if (sink === undefined || asked.audience !== this.audience) return;
+    const correlationData = Buffer.from(randomBytes(12).toString("hex"));
+    const key = String(correlationData);
+    let timer: NodeJS.Timeout | undefined;
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this.#asked.set(key, resolve);
+      timer = setTimeout(() => reject(new NotAnswered()), ANSWER_MS);
+    });
+    answer.catch(() => undefined); // it may come to that while the request is still being sent
+    try {
+      const request = JSON.stringify({ request: "resend", sink, after: asked.after });
+      await this.client.publishAsync(`${ROOT}/${asked.table}/commands/${username}`, request, {
+        qos: 1,
+        properties: {
+          responseTopic: `${ROOT}/${asked.table}/answers/${this.answers}`,
+          correlationData,
+          messageExpiryInterval: ANSWER_MS / 1000,
+        },
+      });
+      check(await answer);
+    } finally {
+      clearTimeout(timer);
+      this.#asked.delete(key);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#queue.end();
+    await this.client.endAsync(true);
+  }
+}
+
+/** Return a JSON object; an empty one for anything else. */
+function asObject(payload: Buffer): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(payload.toString());
+    return typeof found === "object" && found !== null ? (found as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Throw what the daemon's refusal means. */
+function check({ accepted, error }: Answer): void {
+  if (accepted !== false || error === undefined) return;
+  const text = error.text ?? error.code;
+  if (error.code === "events_not_kept" || text.includes("is not in the journal")) {
+    throw new NotKept(text);
+  }
+  const last = /(?:the last of its table is|the journal has \S+ to) \S+\/[pr](\d+)/u.exec(text);
+  if (text.includes("there is no event")) {
+    throw new NotFound(text, last?.[1] === undefined ? null : Number(last[1]));
+  }
+  throw new ConnectionLost(text);
+}

@@ -1,0 +1,141 @@
+/**
+ * Events from a stream of NATS JetStream: each table's subject from where it was left.
+ *
+ * In: the options of the package nats, tables, a consumer's positions. Out: the events, in the
+ * stream's order. What is missing is read from the stream again.
+ * Must not know: what an event means, stores.
+ */
+
+import {
+  connect as open,
+  DeliverPolicy,
+  type ConnectionOptions,
+  type ConsumerMessages,
+  type JetStreamManager,
+  type NatsConnection,
+} from "nats";
+
+import type { Consumer, Resend } from "./consumer.js";
+import { InvalidEvent, numberOf, readEvent, type Audience } from "./event.js";
+import { ConnectionLost, type Connect, type Connection, type Received } from "./follow.js";
+import { Queue } from "./queue.js";
+
+export interface NatsOptions {
+  readonly stream?: string;
+  readonly audience?: Audience;
+  /** A table without a position begins with the stream's first event, not with what comes. */
+  readonly fromFirst?: boolean;
+}
+
+/** Return how `follow` connects to a stream. `options` are those of the package nats. */
+export function natsStream(
+  options: ConnectionOptions,
+  consumer: Consumer,
+  tables: readonly string[],
+  { stream = "SHOE", audience = "public", fromFirst = false }: NatsOptions = {},
+): Connect {
+  return async () => {
+    try {
+      const client = await open({ ...options, reconnect: false });
+      const opened = new Stream(client, await client.jetstreamManager(), stream, tables, audience);
+      const known = consumer.resume().filter((asked) => asked.audience === audience);
+      for (const table of tables) {
+        if (!known.some((asked) => asked.table === table)) {
+          await opened.read(table, fromFirst ? 1 : null);
+        }
+      }
+      return opened;
+    } catch (error) {
+      throw new ConnectionLost(String(error));
+    }
+  };
+}
+
+/** Each table's subject, read in order from one of its messages on. */
+class Stream implements Connection {
+  readonly #queue = new Queue();
+  readonly #reading = new Map<string, ConsumerMessages>();
+
+  constructor(
+    readonly client: NatsConnection,
+    readonly manager: JetStreamManager,
+    readonly stream: string,
+    readonly tables: readonly string[],
+    readonly audience: Audience,
+  ) {
+    void client.closed().then((error) => this.#queue.fail(error?.message ?? "the server closed it"));
+  }
+
+  events(): AsyncIterable<Received> {
+    return this.#queue;
+  }
+
+  async resend(asked: Resend): Promise<void> {
+    if (!this.tables.includes(asked.table) || asked.audience !== this.audience) return;
+    try {
+      await this.read(asked.table, await this.#find(asked));
+    } catch (error) {
+      throw new ConnectionLost(String(error));
+    }
+  }
+
+  /** Return a message's sequence from which on all that is asked for comes, or 1. */
+  async #find(asked: Resend): Promise<number> {
+    const number = numberOf(asked.after);
+    const subject = this.#subject(asked.table);
+    let sequence: number;
+    try {
+      const last = await this.manager.streams.getMessage(this.stream, { last_by_subj: subject });
+      sequence = last.seq;
+    } catch {
+      return 1; // there is none
+    }
+    for (let step = 1; sequence > 1; step *= 2) {
+      const query = { seq: sequence, next_by_subj: subject };
+      const found = await this.manager.streams.getMessage(this.stream, query);
+      if (isAtOrBefore(found.data, number, asked.source)) break;
+      sequence = Math.max(1, sequence - step);
+    }
+    return sequence;
+  }
+
+  #subject(table: string): string {
+    return `shoe.v1.${table.replaceAll(".", "%2E")}.${this.audience}`;
+  }
+
+  /** Read a table's subject from this message of the stream on; null: what comes. */
+  async read(table: string, sequence: number | null): Promise<void> {
+    this.#reading.get(table)?.stop();
+    const consumer = await this.client.jetstream().consumers.get(this.stream, {
+      filterSubjects: this.#subject(table),
+      ...(sequence === null
+        ? { deliver_policy: DeliverPolicy.New }
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: sequence }),
+    });
+    const messages = await consumer.consume();
+    this.#reading.set(table, messages);
+    void this.#take(table, messages);
+  }
+
+  async #take(table: string, messages: ConsumerMessages): Promise<void> {
+    for await (const message of messages) {
+      if (this.#reading.get(table) !== messages) return;
+      this.#queue.push({ body: message.data, seamless: true });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#queue.end();
+    await this.client.close();
+  }
+}
+
+function isAtOrBefore(body: Uint8Array, number: number, source: string | null): boolean {
+  try {
+    const event = readEvent(body);
+    return event.number <= number && (source === null || source === event.source);
+  } catch (error) {
+    if (error instanceof InvalidEvent) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+"""Following a daemon at its socket: what is asked for after a cut, and what a refusal means."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe_events import Consumer, Due
+from shoe_events.follow import follow
+from shoe_events.unix_socket import socket
+from shoe_testing.consumer_vectors import make_event
+
+OLD, NEW = "aaaaaaaa", "bbbbbbbb"
+
+
+def line(epoch: str, number: int) -> bytes:
+    envelope = make_event(epoch, f"t1/p{number}", "table.resumed", {}).envelope
+    return json.dumps(envelope).encode() + b"\n"
+
+
+def refusal(code: str, **args: str) -> bytes:
+    error = {"code": code, "args": args, "text": f"no: {code}"}
+    return json.dumps({"accepted": False, "error": error, "needs": {}}).encode() + b"\n"
+
+
+class Daemon:
+    """A socket at which each connection gets the next of these answers, and is then cut or kept."""
+
+    def __init__(self, answers: Sequence[tuple[bytes, bool]]) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._answers = iter(answers)
+
+    @asynccontextmanager
+    async def at(self, path: Path) -> AsyncIterator[None]:
+        server = await asyncio.start_unix_server(self._connected, path)
+        try:
+            yield
+        finally:
+            server.close()
+            await server.wait_closed()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            request = await reader.readline()
+            if not request:
+                return
+            self.requests.append(json.loads(request))
+            answer, stays = next(self._answers, (b"", True))
+            writer.write(answer)
+            await writer.drain()
+            if stays:
+                await reader.read()
+        finally:
+            writer.close()
+
+
+async def followed(
+    daemon: Daemon, path: Path, until: int, consumer: Consumer, *, gives_up: bool = False
+) -> list[tuple[str, int]]:
+    """What is applied, until there are so many."""
+    applied: list[tuple[str, int]] = []
+    enough = asyncio.Event()
+
+    def apply(due: Due) -> None:
+        applied.append((due.event.source.split("/")[2], due.event.number))
+        if len(applied) == until:
+            enough.set()
+
+    async with daemon.at(path):
+        following = asyncio.create_task(
+            follow(
+                socket(path, consumer, ["t1"], from_first=True), consumer, apply,
+                may_give_up=lambda _: gives_up, ask_again_s=0.01, first_retry_s=0.01,
+            )
+        )  # fmt: skip
+        await asyncio.wait(
+            {following, seen := asyncio.create_task(enough.wait())},
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        for task in (following, seen):
+            task.cancel()
+        await asyncio.gather(following, seen, return_exceptions=True)
+        if following.done() and not following.cancelled() and (error := following.exception()):
+            raise error
+    return applied
+
+
+async def test_after_a_cut_it_goes_on_with_the_last_event_and_its_source(tmp_path: Path) -> None:
+    daemon = Daemon(
+        [
+            (line(OLD, 1) + line(OLD, 2) + b'{"id": "t1/p3", "torn', False),
+            (line(OLD, 2) + line(OLD, 3) + line(OLD, 4), True),
+        ]
+    )
+    applied = await followed(daemon, tmp_path / "s", 4, Consumer(begin="first"))
+    assert applied == [(OLD, n) for n in (1, 2, 3, 4)]
+    first, second = daemon.requests
+    stream = {"request": "events", "table": "t1", "audience": "public"}
+    assert first == stream | {"after": "t1/p0"}
+    assert second == stream | {"after": "t1/p1", "source": f"/journal/{OLD}/table/t1"}
+
+
+async def test_a_new_source_follows_without_being_looked_for(tmp_path: Path) -> None:
+    daemon = Daemon([(line(OLD, 1) + line(OLD, 2) + line(NEW, 2) + line(NEW, 3), True)])
+    applied = await followed(daemon, tmp_path / "s", 4, Consumer(begin="first"))
+    assert applied == [(OLD, 1), (OLD, 2), (NEW, 2), (NEW, 3)]
+    assert len(daemon.requests) == 1
+
+
+@pytest.mark.parametrize("code", ["events_unknown", "events_none", "events_source_unknown"])
+async def test_another_journal_is_read_from_its_first_event(code: str, tmp_path: Path) -> None:
+    daemon = Daemon(
+        [(line(OLD, 1) + line(OLD, 2), False), (refusal(code), False), (line(NEW, 1), True)]
+    )
+    applied = await followed(daemon, tmp_path / "s", 3, Consumer(begin="first"))
+    assert applied == [(OLD, 1), (OLD, 2), (NEW, 1)]
+    assert [each["after"] for each in daemon.requests] == ["t1/p0", "t1/p1", "t1/p0"]
+
+
+async def test_what_is_not_kept_any_more_waits_for_a_person(tmp_path: Path) -> None:
+    daemon = Daemon(
+        [
+            (line(OLD, 1), False),
+            (refusal("events_not_kept", first="t1/p4", last="t1/p5"), False),
+            (line(OLD, 4) + line(OLD, 5), True),
+            (refusal("events_not_kept", first="t1/p4", last="t1/p5"), False),
+            (line(OLD, 4) + line(OLD, 5), True),
+        ]
+    )
+    consumer = Consumer(begin="first")
+    applied = await followed(daemon, tmp_path / "s", 3, consumer, gives_up=True)
+    assert applied == [(OLD, 1), (OLD, 4), (OLD, 5)]
+    assert consumer.positions[0].given_up == ((2, 3),)

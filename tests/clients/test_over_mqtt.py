@@ -1,0 +1,140 @@
+"""The kit at a real broker, with a real daemon: what the broker loses is seen and fetched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiomqtt
+import pytest
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from shoe_ctl.cli.recording import SHIPPED
+from shoe_events.mqtt import mqtt
+from shoe_testing.brokers import HOST, Mosquitto, broker, subscribed
+from shoe_testing.cli import run_shoectl_async
+from shoe_testing.config import TABLE, make_config, table_section, this_user
+from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
+from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
+from shoe_testing.socket_client import calling
+from shoe_testing.table_system import TableSystem
+
+pytestmark = pytest.mark.slow
+
+USER = "results"
+SINK = "floor"
+PUBLIC = f"shoe/v1/{TABLE}/public"
+LOST = 300
+PUBLISH = ("publish", "--from", "irregular_shoe", "--pace-ms", "0")
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[Mosquitto]:
+    """A broker that keeps nothing on a disk, and queues what it must."""
+    with broker(tmp_path, "allow_anonymous true", "max_queued_messages 0") as served:
+        yield served
+
+
+def table_system(port: int, sink: str | None = None) -> TableSystem:
+    return TableSystem(
+        lambda _: mqtt(HOST, port=port, client_id=USER, user=USER, sink=sink), begin="first"
+    )
+
+
+def configuration(folder: Path, at: Mosquitto) -> Path:
+    path = folder / "table.toml"
+    sender = {"user": USER, "position": "dealer"}
+    sink = {"kind": "mqtt", "address": at.address, "name": SINK, "sender": [sender]}
+    table = table_section(port=str(folder / "shoe"), announcements="explicit")
+    user = this_user("gaming_shift_manager")
+    path.write_text(make_config(table, sink=[sink], socket={"user": [user]}))
+    return path
+
+
+async def waiting_messages(port: int) -> int:
+    """How many messages the broker has for the program that is away; they are taken from it."""
+    properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+    properties.SessionExpiryInterval = 3600
+    client = aiomqtt.Client(
+        HOST, port, identifier=USER, username=USER, protocol=aiomqtt.ProtocolVersion.V5,
+        clean_start=False, properties=properties,
+    )  # fmt: skip
+    async with client:
+        await client.subscribe("shoe/end")
+        await client.publish("shoe/end", qos=1)
+        count = 0
+        async for message in client.messages:
+            if message.topic.value == "shoe/end":
+                return count
+            count += message.topic.value.endswith("/public")
+    raise AssertionError
+
+
+async def test_300_acknowledged_events_that_the_broker_lost_are_noticed_and_fetched(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told, system = ToldEvents(), table_system(at.port, SINK)
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        async with (
+            serving(configuration(tmp_path, at), told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+        ):
+            table = SocketTable(daemon, rig, told, caller)
+            async with system.running():
+                await table.rounds(1)
+                await system.until(len(told.events))
+            before = len(system.applied)
+            rounds = 1
+            async with subscribed(at.port, PUBLIC) as witness:
+                while len(told.events) < before + LOST:
+                    rounds += 1
+                    await table.rounds(rounds)
+                more = len(told.events) - before
+                await witness.until(lambda: len(witness.payloads(PUBLIC)) == more)
+            at.restart()
+            assert await waiting_messages(at.port) == 0
+            async with system.running():
+                await table.rounds(rounds + 1)
+                await system.until(len(told.events))
+        assert len(system.applied) > before + LOST
+        for path in tmp_path.glob("journal.db*"):
+            path.unlink()
+        now = len(told.events)
+        async with system.running(), serving(configuration(tmp_path, at), told):
+            await told.until(lambda: len(told.events) > now)
+            await system.until(len(told.events))
+    assert system.applied == [(event["source"], event["id"]) for event in told.events]
+    assert len({source for source, _ in system.applied}) == 2
+
+
+@pytest.mark.usefixtures("commands")
+async def test_a_recording_that_is_published_is_applied_once_however_often_it_comes(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    lines = (SHIPPED / "irregular_shoe.jsonl").read_bytes().splitlines()
+    public = [event for event in map(json.loads, lines) if "/p" in event["id"]]
+    system = table_system(at.port)
+    words = (*PUBLISH, "--to", at.address)
+    async with system.running():
+        for more in (("--leave-out", "t1/p9"), (), ()):
+            done = await run_shoectl_async(*words, *more)
+            assert done.code == 0, done.err
+        await system.until(len(public))
+    assert system.applied == [(event["source"], event["id"]) for event in public]
+
+
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_guides_program_prints_how_rounds_stand(
+    language: str, tmp_path: Path, at: Mosquitto
+) -> None:
+    async def publish() -> None:
+        done = await run_shoectl_async(*PUBLISH, "--to", at.address)
+        assert done.code == 0, done.err
+
+    where = [HOST, str(at.port)] if language == "python" else [at.address]
+    words = [*guide_program(language, "from_mqtt"), *where, SINK]
+    lines = await lines_of(words, tmp_path, len(SHOWN), publish)
+    assert are_as_shown(lines), lines
