@@ -134,7 +134,7 @@ class _Nobody:
 async def _nats(target: Target, audience: Audience) -> AsyncIterator[Deliver]:
     from shoe_ctl.config.sinks import nats_servers
     from shoe_ctl.sinks.nats import NatsSink
-    from shoe_ctl.sinks.nats_connection import DEFAULT_STREAM, NatsTarget
+    from shoe_ctl.sinks.nats_connection import STREAMS, NatsTarget
 
     try:
         servers = nats_servers(target.address)
@@ -142,13 +142,14 @@ async def _nats(target: Target, audience: Audience) -> AsyncIterator[Deliver]:
         raise UsageError(f"--to: {error}") from None
     at = NatsTarget(
         addresses=servers,
-        stream=target.stream or DEFAULT_STREAM,
+        stream=target.stream or STREAMS[audience],
+        audience=audience,
         user=target.user,
         password_file=target.password,
         certificates=_certificates(target, tls=target.scheme == "tls"),
     )
     at.options()
-    sink = NatsSink(NAME, audience, at)
+    sink = NatsSink(NAME, at)
     try:
         yield sink.deliver_again  # also what the stream has already: that is what is tested
     finally:
