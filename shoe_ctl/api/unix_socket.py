@@ -31,9 +31,10 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.api.answers import failure, refusal
 from shoe_ctl.api.requests import BadRequest, Caller, EventsRequest, Request, read_request
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
-from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
 
 MODE = 0o660
@@ -317,7 +318,7 @@ class _Talk:
         caller = self._users.get(uid)
         refusal = self._not_welcome(uid, caller)
         if caller is None or refusal is not None:
-            await self._say(writer, _refused(refusal or ""))
+            await self._say(writer, failure(refusal or ""))
             return
         more = True
         while more and not self._stopping:
@@ -327,7 +328,7 @@ class _Talk:
             more = wrong is None
             self._handling.add(task)
             try:
-                answer = _refused(wrong) if wrong is not None else await self._answer(caller, line)
+                answer = failure(wrong) if wrong is not None else await self._answer(caller, line)
             finally:
                 self._handling.discard(task)
             if isinstance(answer, Mapping):
@@ -357,7 +358,7 @@ class _Talk:
                     await asyncio.wait({upcoming})
                 if heard.done():
                     if heard.result():
-                        await self._say(writer, _refusal(message("events_connection_in_use")))
+                        await self._say(writer, refusal(message("events_connection_in_use")))
                     return
                 lines, refused = upcoming.result()
                 self._sending.add(task)
@@ -401,13 +402,13 @@ class _Talk:
     def _failed(self, caller: Caller, error: Exception) -> Mapping[str, Any]:
         """Return the answer where there is none: why."""
         if isinstance(error, RequestRefused):
-            return _refusal(error.why)
+            return refusal(error.why)
         if isinstance(error, BadRequest):
-            return _refused(str(error), error.command_id)
+            return failure(str(error), error.command_id)
         if isinstance(error, ShoeCtlError):
-            return _refused(str(error))
+            return failure(str(error))
         log.error("socket: request failed: user=%s", caller.user, exc_info=error)
-        return _refused("this could not be answered; the daemon's log says why")
+        return failure("this could not be answered; the daemon's log says why")
 
     async def _say(self, writer: asyncio.StreamWriter, answer: Mapping[str, Any]) -> None:
         """Raises TimeoutError when the caller does not read, OSError when it is gone."""
@@ -436,12 +437,3 @@ def _uid(writer: asyncio.StreamWriter) -> int:
     raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, uid, _ = _CREDENTIALS.unpack(raw)
     return int(uid)
-
-
-def _refused(error: str, command_id: str | None = None) -> dict[str, Any]:
-    named = {} if command_id is None else {"command_id": command_id}
-    return {**named, **_refusal(message("daemon_failed", detail=error))}
-
-
-def _refusal(why: Message) -> dict[str, Any]:
-    return {"accepted": False, "error": with_texts(why.as_data()), "needs": {}}

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.api.answers import failure, refusal
 from shoe_ctl.api.requests import (
     BadRequest,
     Caller,
@@ -29,7 +30,6 @@ from shoe_ctl.api.unix_socket import MOST_BYTES, Handler, RequestRefused
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
-from shoe_ctl.texts.catalogue import with_texts
 from shoe_ctl.texts.message import Message, message
 
 NOT_IN_THE_STATE = ("parked", "doubt")
@@ -90,49 +90,52 @@ class BrokerDesk:
             if asked.user not in self._unknown and len(self._unknown) < MOST_BYTES:
                 self._unknown.add(asked.user)
                 log.warning("broker: user refused: user=%s reason=not_configured", asked.user)
-            return _refused(f"user {asked.user} has no position at this daemon's tables")
+            return failure(f"user {asked.user} has no position at this daemon's tables")
         if len(asked.body) >= MOST_BYTES:
-            return _refused(f"a request may hold {MOST_BYTES - 1} bytes")
+            return failure(f"a request may hold {MOST_BYTES - 1} bytes")
         try:
             request = read_request(asked.body)
         except BadRequest as error:
-            return _refused(str(error), error.command_id)
+            return failure(str(error), error.command_id)
         command_id = request.command_id if isinstance(request, Command) else None
-        if asked.refused is not None:
-            return _refusal(_REFUSALS[asked.refused], command_id)
-        if (elsewhere := _other_table(request, asked.table)) is not None:
-            return _refusal(
-                message("daemon_no_such_table", table=elsewhere, tables=[asked.table]), command_id
-            )
+        if (why := _why_refused(request, asked)) is not None:
+            return refusal(why, command_id)
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came
-            if (
-                asked.expires_at is not None
-                and asyncio.get_running_loop().time() >= asked.expires_at
-            ):
-                return _refusal(message("daemon_command_expired"), command_id)
+            now = asyncio.get_running_loop().time()
+            if asked.expires_at is not None and now >= asked.expires_at:
+                return refusal(message("daemon_command_expired"), command_id)
             return await self._handle(caller, request, command_id)
 
     async def _handle(
         self, caller: Caller, request: Request, command_id: str | None
     ) -> Mapping[str, Any]:
         if self._handler is None:
-            return _refused("the daemon is starting: ask again", command_id)
+            return failure("the daemon is starting: ask again", command_id)
         task = asyncio.current_task()
         assert task is not None
         self._answering.add(task)
         try:
             return await self._handler(caller, request)
         except RequestRefused as error:
-            return _refusal(error.why, command_id)
+            return refusal(error.why, command_id)
         except ShoeCtlError as error:
-            return _refused(str(error))
+            return failure(str(error))
         except Exception:
             log.exception("broker: request failed: user=%s", caller.user)
-            return _refused("this could not be answered; the daemon's log says why")
+            return failure("this could not be answered; the daemon's log says why")
         finally:
             self._answering.discard(task)
+
+
+def _why_refused(request: Request, asked: Asked) -> Message | None:
+    """Return why this is not handed on, whoever asks; None if it is."""
+    if asked.refused is not None:
+        return _REFUSALS[asked.refused]
+    if (elsewhere := _other_table(request, asked.table)) is not None:
+        return message("daemon_no_such_table", table=elsewhere, tables=[asked.table])
+    return None
 
 
 def _other_table(request: Request, table: str) -> str | None:
@@ -153,12 +156,3 @@ def _narrowed(request: Request, table: str) -> Request:
     if isinstance(request, StatusRequest | RedeliverRequest):
         return msgspec.structs.replace(request, table=table)
     return request
-
-
-def _refused(error: str, command_id: str | None = None) -> dict[str, Any]:
-    return _refusal(message("daemon_failed", detail=error), command_id)
-
-
-def _refusal(why: Message, command_id: str | None) -> dict[str, Any]:
-    named = {} if command_id is None else {"command_id": command_id}
-    return {**named, "accepted": False, "error": with_texts(why.as_data()), "needs": {}}

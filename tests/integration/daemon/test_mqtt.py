@@ -298,6 +298,7 @@ async def test_a_user_of_the_broker_is_answered_as_at_the_socket(
             assert await user.says(line) == await caller.says(line + b"\n")
         long = json.dumps(envelope("long", "x" * 70_000)).encode()
         assert (await user.says(long))["error"]["text"] == "a request may hold 65535 bytes"
+        assert (await user.asks(request="events"))["error"]["code"] == "events_at_the_socket"
         # A question.
         over, local = await user.asks(request="status"), await caller.asks(request="status")
         assert over["user"] == "table-system"

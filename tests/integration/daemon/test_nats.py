@@ -7,11 +7,13 @@ import json
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import nats.errors as nats_errors
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.js.errors import APIError
 
 from shoe_ctl.sinks import nats_connection
 from shoe_ctl.sinks import pump as pump_module
@@ -27,7 +29,7 @@ from shoe_testing.nats_server import (
     stored_messages,
     with_users,
 )
-from shoe_testing.socket_client import Caller, calling
+from shoe_testing.socket_client import calling
 from simulators.rig import Rig
 
 pytestmark = pytest.mark.slow
@@ -37,6 +39,13 @@ pytestmark = pytest.mark.slow
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.01)
     monkeypatch.setattr(pump_module, "LONGEST_RETRY_S", 0.1)
+
+
+class Reader(NamedTuple):
+    """Somebody who may read the streams."""
+
+    address: str
+    options: Mapping[str, Any] = {}
 
 
 def write(folder: Path, *sinks: Mapping[str, Any], **table: Any) -> Path:
@@ -55,11 +64,11 @@ def both(address: str, **more: Any) -> list[dict[str, Any]]:
 
 
 async def play(
-    config: Path, told: ToldEvents, rig: Rig, rounds: int, *, delivers: bool = False
+    config: Path, told: ToldEvents, rig: Rig, rounds: int, *, until: Reader | None = None
 ) -> None:
     """A daemon from its start to its end, with so many rounds more.
 
-    ``delivers``: it ends when no sink is away, so that all it has stored goes out.
+    ``until``: it ends when both streams hold its last event; it is told how to read them.
     """
     async with (
         serving(config, told) as daemon,
@@ -72,13 +81,22 @@ async def play(
             lambda held: held["state"] == "idle" and len(told.data("round.settled")) >= wanted
         )
         async with asyncio.timeout(PATIENCE_S):
-            while delivers and not await all_at_work(caller):
+            while until is not None and not await hold_last_event(until, told):
                 pass
 
 
-async def all_at_work(caller: Caller) -> bool:
-    answer = await caller.asks(request="status")
-    return all(sink["state"] == "at_work" for sink in answer["sinks"])
+async def hold_last_event(reader: Reader, told: ToldEvents) -> bool:
+    last = told.events[-1]
+    async with nats_client(reader.address, **reader.options) as (_, js):
+        for stream in ("SHOE", "SHOE_RESTRICTED"):
+            try:
+                end = (await js.stream_info(stream)).state.last_seq
+                found = json.loads((await js.get_msg(stream, end)).data or b"{}")
+            except (APIError, nats_errors.TimeoutError):
+                return False
+            if (found.get("type"), found.get("time")) != (last["type"], last["time"]):
+                return False
+    return True
 
 
 async def holds_both_streams(address: str, told: ToldEvents, **options: Any) -> None:
@@ -116,7 +134,7 @@ async def test_both_streams_arrive_once_over_kills_and_restarts_and_the_window_i
         server.kill()
         await play(config, told, rig, 1)  # all the while nobody is there
         server.start()
-        await play(config, told, rig, 1, delivers=True)
+        await play(config, told, rig, 1, until=Reader(server.address))
         await holds_both_streams(server.address, told)
 
 
@@ -150,7 +168,7 @@ async def test_a_server_that_hangs_is_left_and_gets_everything_once(
         await told.until(lambda: len(told.data("round.opened")) >= 2)
         server.resume()
         await playing
-        await play(config, told, rig, 1, delivers=True)
+        await play(config, told, rig, 1, until=Reader(server.address))
         await holds_both_streams(server.address, told)
 
 
@@ -288,7 +306,10 @@ async def test_a_system_that_may_know_every_card_reads_both_streams(
             await message.ack_sync()
 
 
-async def test_the_three_servers_of_the_guide_keep_both_streams_over_tls(tmp_path: Path) -> None:
+async def test_the_three_servers_of_the_guide_keep_both_streams_over_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 1.0)
     told = ToldEvents()
     authority = Authority(tmp_path)
     with guide_cluster(tmp_path, authority) as cluster, shoe_on_a_pty(tmp_path, seed=7) as rig:
@@ -298,11 +319,16 @@ async def test_the_three_servers_of_the_guide_keep_both_streams_over_tls(tmp_pat
         cluster.servers["hall-2"].kill()
         await play(write(tmp_path, *both(address, **secure)), told, rig, 1)
         cluster.servers["hall-2"].start()
-        await play(write(tmp_path, *both(address, **secure)), told, rig, 1, delivers=True)
+        trusting = ssl.create_default_context(cafile=authority.file)
+        at = cluster.servers["hall-1"].address
+        daemon = {"user": "shoe-main", "password": PASSWORDS["SHOE_MAIN_PASSWORD"]}
+        inbox = {"inbox_prefix": "_INBOX_shoe-main", "tls": trusting}
+        config = write(tmp_path, *both(address, **secure))
+        await play(config, told, rig, 1, until=Reader(at, {**daemon, **inbox}))
         reader: dict[str, Any] = {
             "user": "table-system",
             "password": PASSWORDS["TABLE_SYSTEM_PASSWORD"],
             "inbox_prefix": "_INBOX_table-system",
-            "tls": ssl.create_default_context(cafile=authority.file),
+            "tls": trusting,
         }
         await holds_both_streams(cluster.servers["hall-1"].address, told, **reader)

@@ -112,6 +112,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def kill_often(server: NatsServer, kills: int, seed: str) -> None:
     tables = Tables(seed)
+    async with nats_client(server.address) as (_, js):  # its memory for ids is no help
+        await js.add_stream(name="SHOE", subjects=["shoe.v1.*.public"], duplicate_window=0.1)
     async with TcpProxy(server.port) as proxy:
         pump = RestartedPump(tables.feed, proxy.address)
         await pump.start()
