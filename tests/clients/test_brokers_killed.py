@@ -216,7 +216,7 @@ class AtNats:
             TABLES,
             audience="public" if audience is Audience.PUBLIC else "restricted",
             from_first=True,
-            heartbeat_s=0.2,
+            heartbeat_s=0.4,
             connect_timeout=1,
         )
 

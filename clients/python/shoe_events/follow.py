@@ -106,12 +106,14 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
     retry_s = first_retry_s
     loop = asyncio.get_running_loop()
     while True:
-        began = loop.time()
+        began, reading = loop.time(), None
         try:
             async with connect() as connection:
                 reading = _Reading(connection, consumer, apply, may_give_up, ask_again_s)
                 await reading.run()
         except ConnectionLost as lost:
+            if reading is not None and reading.failure is not None:
+                raise reading.failure from None  # and closing the connection failed as well
             log.warning("connection lost: %s", lost)
         if loop.time() - began > LONGEST_RETRY_S:
             retry_s = first_retry_s
@@ -135,6 +137,8 @@ class _Reading:
         self._apply = apply
         self._may_give_up = may_give_up
         self._ask_again_s = ask_again_s
+        self.failure: Exception | None = None
+        """What applying an event failed with."""
         self._waits = asyncio.Event()
         self._applying = asyncio.Lock()
         self._asked: dict[tuple[str, str], str] = {}
@@ -148,8 +152,7 @@ class _Reading:
                 task.cancel()
             await asyncio.wait(tasks)
             failures = [task.exception() for task in tasks if not task.cancelled()]
-        # what the application failed with before what the transport did
-        for failure in sorted(failures, key=lambda each: isinstance(each, ConnectionLost)):
+        for failure in (self.failure, *failures):
             if failure is not None:
                 raise failure
 
@@ -174,8 +177,12 @@ class _Reading:
 
     async def _apply_due(self) -> None:
         while (due := self._consumer.due()) is not None:
-            if (pending := self._apply(due)) is not None and inspect.isawaitable(pending):
-                await pending
+            try:
+                if (pending := self._apply(due)) is not None and inspect.isawaitable(pending):
+                    await pending
+            except Exception as error:
+                self.failure = error
+                raise
             self._consumer.applied(due)
 
     async def _ask(self) -> None:

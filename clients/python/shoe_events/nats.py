@@ -34,8 +34,11 @@ MOST_SILENT = 3
 
 CLOSED_WITHIN_S = 2.0
 
-FORGOTTEN_S = 30.0
-"""So long the stream remembers a reader that has gone."""
+FORGOTTEN_S = 5.0
+"""So long the stream remembers a reader that has gone: it takes a thousand of them at most."""
+
+LOOK_FORGOTTEN_S = 0.1
+"""So long it remembers one that has read the one message that it was made for."""
 
 MOST_WAITING = 1000
 """Events that were read and not applied yet."""
@@ -174,8 +177,12 @@ class _Stream:
         await subscription.unsubscribe(limit=1)
         policy = DeliverPolicy.LAST if sequence is None else DeliverPolicy.BY_START_SEQUENCE
         config = self._consumer(table, inbox, policy, sequence)
+        config = config.evolve(inactive_threshold=LOOK_FORGOTTEN_S)
         made = await self._context.add_consumer(self._stream, config)
-        return await subscription.next_msg(ANSWERED_WITHIN_S) if made.num_pending else None
+        if made.num_pending:
+            return await subscription.next_msg(ANSWERED_WITHIN_S)
+        await subscription.unsubscribe()
+        return None
 
     def _consumer(
         self, table: str, inbox: str, policy: DeliverPolicy, sequence: int | None

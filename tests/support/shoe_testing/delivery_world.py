@@ -11,7 +11,7 @@ import json
 import random
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
@@ -378,6 +378,7 @@ class World:
         self.systems = [System(self, audience) for audience in AUDIENCES]
         self._left = {table: iter(evening(table)) for table in TABLES}
         self._counts: Counter[Audience] = Counter()
+        self._running: list[asyncio.Task[None]] = []
 
     async def play(self, most: int | None = None) -> int:
         """Store events of any table, in groups; return how many copies. None: all that are left."""
@@ -459,7 +460,10 @@ class World:
 
     async def _until_so(self, so: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S):
-            while not so():  # noqa: ASYNC110 - whoever it is tells nobody
+            while not so():
+                for task in self._running:
+                    if task.done():
+                        task.result()
                 await asyncio.sleep(0.001)
 
     async def run(self, kills: int, half_open: int) -> Figures:
@@ -468,12 +472,15 @@ class World:
         self.random.shuffle(plan)
         forgets = [bool(n % 2) for n in range(kills)]
         self.random.shuffle(forgets)
-        burst = sum(1 for _ in self.expected_steps()) // (len(plan) + 1)
+        copies = sum(1 + (step.public is not None) for t in TABLES for step in evening(t))
         await self.daemon.start()
         systems = [asyncio.create_task(system.run()) for system in self.systems]
+        self._running = systems
         try:
             await self.play(1)  # a stream is there from its first event on
-            for each in plan:
+            for done, each in enumerate(plan):
+                left = copies - self._counts.total()
+                burst = max(1, left // (len(plan) - done + 1))
                 if each == "kill":
                     await self.kill_broker(burst, forgets=forgets.pop())
                 else:
@@ -506,13 +513,6 @@ class World:
         except TimeoutError:
             self._hold()
             raise
-
-    def expected_steps(self) -> Iterator[Step]:
-        for table in TABLES:
-            for step in evening(table):
-                yield step
-                if step.public is not None:
-                    yield step
 
     def _hold(self) -> None:
         """Each event of the journal was applied once and in its order; each round stands so."""
