@@ -273,7 +273,10 @@ class NatsConnection:
                 2 * CONNECTED_WITHIN_S,
             )
         except Exception as error:  # noqa: BLE001 - whatever it is, the server is away
-            raise self._explained(error) from None
+            explained = self._explained(error)
+            if str(explained).endswith(LOST):
+                explained = OSError(f"{self.address}: {CLOSED_AT_LOGIN}")
+            raise explained from None
         version = client.said.get("version", "")
         if _version(version) < LEAST_VERSION:
             raise OSError(
@@ -612,6 +615,7 @@ _SAID = {
 
 NO_ANSWER = "no answer: is the address right, and is it a NATS server?"
 LOST = "connection lost"
+CLOSED_AT_LOGIN = "it closed the connection at the login: does it want a certificate (tls.cert)?"
 
 
 def _reason(error: Exception) -> str:
@@ -625,7 +629,7 @@ def _reason(error: Exception) -> str:
         return NO_ANSWER.removeprefix("no answer: ")
     match error:
         case ssl.SSLCertVerificationError():
-            return f"its certificate is not accepted ({error.verify_message}): check tls.ca"
+            return f"its certificate is not accepted ({error.verify_message}): check tls.ca and address"
         case ssl.SSLError():
             return f"TLS fails ({error.reason or text}): check tls.cert, and the address"
         case ConnectionRefusedError():
