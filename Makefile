@@ -111,6 +111,7 @@ lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer v
 
 clean:  ## remove what was made here
 	@rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	@rm -rf clients/typescript/node_modules clients/typescript/dist clients/typescript/.building
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(MADE):

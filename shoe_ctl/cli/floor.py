@@ -71,7 +71,7 @@ def floor(  # noqa: PLR0913 - the options of the command line
     Examples:
       shoectl floor --address nats://127.0.0.1:4222
       shoectl floor --config table.toml --once
-      shoectl floor --address tls://hall:4222 --user floor --password-file floor.password --json
+      shoectl floor --address nats://127.0.0.1:4222 --once --json
     """  # noqa: D301 - click wants the very character
     if (config_file is None) == (address is None):
         raise UsageError("give --config FILE or --address ADDRESS")

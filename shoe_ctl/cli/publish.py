@@ -59,7 +59,7 @@ _UPDATED_EVERY_S = 0.1
 )
 @click.option("--cert", metavar="FILE", help="The certificate to show to the broker.")
 @click.option("--key", metavar="FILE", help="The key of that certificate.")
-@click.option("--stream", metavar="NAME", help="The stream of JetStream.  [SHOE]")
+@click.option("--stream", metavar="NAME", help="The stream of JetStream.  [SHOE, SHOE_RESTRICTED]")
 @click.option(
     "--audience",
     type=click.Choice(["public", "restricted"]),

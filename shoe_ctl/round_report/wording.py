@@ -317,7 +317,7 @@ def _started(data: Data) -> Words:
     limits, currency = data.pop("limits", {}), data.pop("currency", None) or {}
     more = [f"limits: {values_text({**limits, **currency})}"]
     game, software = data.pop("game", "?"), data.pop("software", "?")
-    return f"the table is started: {game}, shoe-ctl {software}", more
+    return f"the table is started: {readable_name(game)}, shoe-ctl {software}", more
 
 
 def _raised(data: Data) -> Words:

@@ -11,7 +11,7 @@ from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.nats import nats_stream
 from shoe_testing.cli import run_shoectl_async
 from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
-from shoe_testing.nats_server import nats_server
+from shoe_testing.nats_server import PASSWORDS, nats_server, with_users
 from shoe_testing.table_system import TableSystem
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
@@ -51,13 +51,28 @@ async def test_a_gap_is_closed_and_a_program_goes_on_where_it_was(tmp_path: Path
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_the_guides_program_prints_how_rounds_stand(language: str, tmp_path: Path) -> None:
-    with nats_server(tmp_path) as server:
-        await published(server.address)
+async def test_the_guides_program_reads_as_the_guides_user(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NATS_USER", "table-system")
+    monkeypatch.setenv("NATS_PASSWORD", PASSWORDS["TABLE_SYSTEM_PASSWORD"])
+    server = with_users(tmp_path)
+    server.start()
+    try:
+        await published(server.address, "--leave-out", "t1/p30", *daemons_login(tmp_path))
 
-        async def nothing() -> None:
-            """All is in the stream already."""
+        async def publish() -> None:
+            await published(server.address, *daemons_login(tmp_path))
 
         words = [*guide_program(language, "from_nats"), server.address, "t1"]
-        lines = await lines_of(words, tmp_path, len(SHOWN), nothing)
+        lines = await lines_of(words, tmp_path, len(SHOWN), publish)
+    finally:
+        server.kill()
     assert are_as_shown(lines), lines
+
+
+def daemons_login(folder: Path) -> list[str]:
+    secret = folder / "password"
+    secret.touch(0o600)
+    secret.write_text(PASSWORDS["SHOE_MAIN_PASSWORD"])
+    return ["--user", "shoe-main", "--password-file", str(secret)]

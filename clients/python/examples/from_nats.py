@@ -1,8 +1,10 @@
-"""Follow tables in a stream of NATS JetStream."""
+"""Follow tables in a stream of NATS JetStream. NATS_USER and NATS_PASSWORD log in."""
 
 import asyncio
+import os
 import sqlite3
 import sys
+from typing import Any
 
 from shoe_events import Change, Consumer, Due
 from shoe_events.follow import follow
@@ -21,7 +23,11 @@ async def main(servers: str, *tables: str) -> None:
     """Read until the program is stopped."""
     store = SqliteStore(sqlite3.connect("nats.db"), book)
     consumer = Consumer(store.positions(), begin="first")
-    connect = nats_stream(servers, consumer, tables, from_first=True)
+    login: dict[str, Any] = {}
+    if user := os.environ.get("NATS_USER"):
+        password = os.environ["NATS_PASSWORD"]
+        login = {"user": user, "password": password, "inbox_prefix": f"_INBOX_{user}"}
+    connect = nats_stream(servers, consumer, tables, from_first=True, **login)
     await follow(connect, consumer, store.apply)
 
 

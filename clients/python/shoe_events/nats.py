@@ -8,7 +8,7 @@ Must not know: what an event means, stores.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -17,13 +17,14 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
-from nats.js.errors import NotFoundError
 
 from shoe_events.consumer import Consumer, Resend
 from shoe_events.event import Audience, InvalidEvent, number_of, read_event
 from shoe_events.follow import Connect, ConnectionLost, Received
 
-STREAM = "SHOE"
+STREAMS: Mapping[Audience, str] = {"public": "SHOE", "restricted": "SHOE_RESTRICTED"}
+
+ANSWERED_WITHIN_S = 5.0
 
 HEARTBEAT_S = 5.0
 """Seconds between two signs of life of the stream."""
@@ -40,12 +41,15 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
     consumer: Consumer,
     tables: Collection[str],
     *,
-    stream: str = STREAM,
     audience: Audience = "public",
+    stream: str | None = None,
     from_first: bool = False,
     **options: Any,
 ) -> Connect:
     """Return how ``follow`` connects to a stream. ``options`` go to the client of nats-py.
+
+    Without ``stream`` it is the daemon's for this audience. A server with users wants ``user``,
+    ``password`` and the user's own ``inbox_prefix``.
 
     A table without a position begins with what comes from now on, or ``from_first`` with the first
     event that the stream has.
@@ -55,7 +59,7 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
     async def connected() -> AsyncIterator[_Stream]:
         client = Client()
         try:
-            opened = _Stream(client, stream, tables, audience)
+            opened = _Stream(client, stream or STREAMS[audience], tables, audience)
             await client.connect(
                 servers, allow_reconnect=False, closed_cb=opened.end, error_cb=_ignored, **options
             )
@@ -109,19 +113,42 @@ class _Stream:
 
     async def _find(self, asked: Resend) -> int:
         """Return a message's sequence from which on all that is asked for comes, or 1."""
-        number = number_of(asked.after)
-        subject = self._subject(asked.table)
-        try:
-            last = await self._context.get_last_msg(self._stream, subject)
-        except NotFoundError:
-            return 1
-        step, sequence = 1, last.seq or 1
-        while sequence > 1:
-            found = await self._context.get_msg(self._stream, sequence, subject=subject, next=True)
-            if _is_at_or_before(found.data or b"", number, asked.source):
-                break
-            sequence, step = max(1, sequence - step), 2 * step
-        return sequence
+        number, step = number_of(asked.after), 1
+        found = await self._look(asked.table, None)
+        while found is not None and found.metadata.sequence.stream > 1:
+            sequence = found.metadata.sequence.stream
+            if _is_at_or_before(found.data, number, asked.source):
+                return sequence
+            found, step = await self._look(asked.table, max(1, sequence - step)), 2 * step
+        return 1
+
+    async def _look(self, table: str, sequence: int | None) -> Msg | None:
+        """Return a table's first message from a sequence on, or its last one; None: there is none.
+
+        A consumer is made for it: readers may not ask the stream for single messages, as these may
+        be of other subjects.
+        """
+        inbox = self._client.new_inbox()
+        subscription = await self._client.subscribe(inbox)
+        await subscription.unsubscribe(limit=1)
+        policy = DeliverPolicy.LAST if sequence is None else DeliverPolicy.BY_START_SEQUENCE
+        config = self._consumer(table, inbox, policy, sequence)
+        made = await self._context.add_consumer(self._stream, config)
+        return await subscription.next_msg(ANSWERED_WITHIN_S) if made.num_pending else None
+
+    def _consumer(
+        self, table: str, inbox: str, policy: DeliverPolicy, sequence: int | None
+    ) -> ConsumerConfig:
+        return ConsumerConfig(
+            name=inbox.rpartition(".")[2],
+            deliver_subject=inbox,
+            filter_subject=self._subject(table),
+            deliver_policy=policy,
+            opt_start_seq=sequence,
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=FORGOTTEN_S,
+            mem_storage=True,
+        )
 
     def _subject(self, table: str) -> str:
         return f"shoe.v1.{table.replace('.', '%2E')}.{self._audience}"
@@ -144,20 +171,9 @@ class _Stream:
 
         inbox = self._client.new_inbox()
         self._subscriptions[table] = await self._client.subscribe(inbox, cb=take)
-        config = ConsumerConfig(
-            name=inbox.rpartition(".")[2],
-            deliver_subject=inbox,
-            filter_subject=self._subject(table),
-            deliver_policy=DeliverPolicy.NEW,
-            ack_policy=AckPolicy.NONE,
-            idle_heartbeat=HEARTBEAT_S,
-            inactive_threshold=FORGOTTEN_S,
-            mem_storage=True,
-        )
-        if sequence is not None:
-            config.deliver_policy = DeliverPolicy.BY_START_SEQUENCE
-            config.opt_start_seq = sequence
-        await self._context.add_consumer(self._stream, config)
+        policy = DeliverPolicy.NEW if sequence is None else DeliverPolicy.BY_START_SEQUENCE
+        config = self._consumer(table, inbox, policy, sequence)
+        await self._context.add_consumer(self._stream, config.evolve(idle_heartbeat=HEARTBEAT_S))
 
 
 def _is_at_or_before(body: bytes, number: int, source: str | None) -> bool:

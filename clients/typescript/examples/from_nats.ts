@@ -1,4 +1,4 @@
-/** Follow tables in a stream of NATS JetStream. */
+/** Follow tables in a stream of NATS JetStream. NATS_USER and NATS_PASSWORD log in. */
 
 import { Consumer, follow, Rounds } from "shoe-events";
 import { natsStream } from "shoe-events/nats";
@@ -6,7 +6,9 @@ import { natsStream } from "shoe-events/nats";
 const [servers = "", ...tables] = process.argv.slice(2);
 const rounds = new Rounds();
 const consumer = new Consumer([], { begin: "first" });
-const connect = natsStream({ servers }, consumer, tables, { fromFirst: true });
+const { NATS_USER: user, NATS_PASSWORD: pass = "" } = process.env;
+const login = user === undefined ? {} : { user, pass, inboxPrefix: `_INBOX_${user}` };
+const connect = natsStream({ servers, ...login }, consumer, tables, { fromFirst: true });
 await follow(connect, consumer, async (due) => {
   const change = await rounds.apply(due);
   if (change === null) return;

@@ -10,9 +10,11 @@ import {
   connect as open,
   DeliverPolicy,
   type ConnectionOptions,
+  type Consumer as StreamConsumer,
   type ConsumerMessages,
-  type JetStreamManager,
+  type JsMsg,
   type NatsConnection,
+  type OrderedConsumerOptions,
 } from "nats";
 
 import type { Consumer, Resend } from "./consumer.js";
@@ -20,24 +22,32 @@ import { InvalidEvent, numberOf, readEvent, type Audience } from "./event.js";
 import { ConnectionLost, type Connect, type Connection, type Received } from "./follow.js";
 import { Queue } from "./queue.js";
 
+const STREAMS = { public: "SHOE", restricted: "SHOE_RESTRICTED" } as const;
+const ANSWERED_WITHIN_MS = 5_000;
+
 export interface NatsOptions {
+  /** Without it the daemon's stream for this audience: SHOE or SHOE_RESTRICTED. */
   readonly stream?: string;
   readonly audience?: Audience;
   /** A table without a position begins with the stream's first event, not with what comes. */
   readonly fromFirst?: boolean;
 }
 
-/** Return how `follow` connects to a stream. `options` are those of the package nats. */
+/**
+ * Return how `follow` connects to a stream. `options` are those of the package nats: a server with
+ * users wants `user`, `pass` and the user's own `inboxPrefix`.
+ */
 export function natsStream(
   options: ConnectionOptions,
   consumer: Consumer,
   tables: readonly string[],
-  { stream = "SHOE", audience = "public", fromFirst = false }: NatsOptions = {},
+  { stream, audience = "public", fromFirst = false }: NatsOptions = {},
 ): Connect {
   return async () => {
     try {
       const client = await open({ ...options, reconnect: false });
-      const opened = new Stream(client, await client.jetstreamManager(), stream, tables, audience);
+      const name = stream ?? STREAMS[audience];
+      const opened = new Stream(client, name, tables, audience);
       const known = consumer.resume().filter((asked) => asked.audience === audience);
       for (const table of tables) {
         if (!known.some((asked) => asked.table === table)) {
@@ -58,7 +68,6 @@ class Stream implements Connection {
 
   constructor(
     readonly client: NatsConnection,
-    readonly manager: JetStreamManager,
     readonly stream: string,
     readonly tables: readonly string[],
     readonly audience: Audience,
@@ -82,21 +91,28 @@ class Stream implements Connection {
   /** Return a message's sequence from which on all that is asked for comes, or 1. */
   async #find(asked: Resend): Promise<number> {
     const number = numberOf(asked.after);
-    const subject = this.#subject(asked.table);
-    let sequence: number;
-    try {
-      const last = await this.manager.streams.getMessage(this.stream, { last_by_subj: subject });
-      sequence = last.seq;
-    } catch {
-      return 1; // there is none
+    let found = await this.#look(asked.table, null);
+    for (let step = 1; found !== null && found.seq > 1; step *= 2) {
+      if (isAtOrBefore(found.data, number, asked.source)) return found.seq;
+      found = await this.#look(asked.table, Math.max(1, found.seq - step));
     }
-    for (let step = 1; sequence > 1; step *= 2) {
-      const query = { seq: sequence, next_by_subj: subject };
-      const found = await this.manager.streams.getMessage(this.stream, query);
-      if (isAtOrBefore(found.data, number, asked.source)) break;
-      sequence = Math.max(1, sequence - step);
-    }
-    return sequence;
+    return 1;
+  }
+
+  /** Return a table's first message from a sequence on, or its last one; null: there is none. */
+  async #look(table: string, sequence: number | null): Promise<JsMsg | null> {
+    const consumer = await this.#consumer(
+      table,
+      sequence === null
+        ? { deliver_policy: DeliverPolicy.Last }
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: sequence },
+    );
+    return await consumer.next({ expires: ANSWERED_WITHIN_MS });
+  }
+
+  #consumer(table: string, begin: Partial<OrderedConsumerOptions>): Promise<StreamConsumer> {
+    const filterSubjects = this.#subject(table);
+    return this.client.jetstream().consumers.get(this.stream, { filterSubjects, ...begin });
   }
 
   #subject(table: string): string {
@@ -106,12 +122,12 @@ class Stream implements Connection {
   /** Read a table's subject from this message of the stream on; null: what comes. */
   async read(table: string, sequence: number | null): Promise<void> {
     this.#reading.get(table)?.stop();
-    const consumer = await this.client.jetstream().consumers.get(this.stream, {
-      filterSubjects: this.#subject(table),
-      ...(sequence === null
+    const consumer = await this.#consumer(
+      table,
+      sequence === null
         ? { deliver_policy: DeliverPolicy.New }
-        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: sequence }),
-    });
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: sequence },
+    );
     const messages = await consumer.consume();
     this.#reading.set(table, messages);
     void this.#take(table, messages);

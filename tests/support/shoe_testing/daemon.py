@@ -38,6 +38,7 @@ from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
 from shoe_testing.config import SOCKET, TABLE, write_socket_config
+from shoe_testing.event_check import OwnData
 from shoe_testing.rounds import Dealt, all_agree, lines_of, of_type, once_each, read_rounds
 from shoe_testing.socket_client import Caller, calling
 from simulators.faults import CleanLine, Line
@@ -71,7 +72,7 @@ class ToldEvents:
 
     def data(self, kind: str) -> list[dict[str, Any]]:
         """The data of the events of this type."""
-        return [event["data"] for event in self.events if event["type"] == kind]
+        return [OwnData(event["data"]) for event in self.events if event["type"] == kind]
 
     async def times(self, number: int, kind: str) -> None:
         """Waits until so many events of this type were told."""

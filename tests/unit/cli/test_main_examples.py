@@ -21,6 +21,7 @@ from shoe_ctl.games import catalog
 from shoe_testing.cli import all_commands, help_examples
 from shoe_testing.command_server import run_command
 from shoe_testing.config import FACE_UP, make_config, table_section, this_user
+from shoe_testing.nats_server import nats_server
 from shoe_testing.socket_client import answering_daemon
 
 ROUNDS = 12
@@ -36,6 +37,7 @@ def configuration(port: str, **sections: Any) -> str:
 UNTIL = {
     "shoectl run": "ready: ",
     "shoectl capture --profile": "recording from ",
+    "shoectl floor --address": "round",
     "shoe-sim serve": "stop with Ctrl-C",
     "shoe-sim play": "stop with Ctrl-C",
 }
@@ -102,6 +104,23 @@ def deal(folder: Path) -> None:
     assert (settled, daemon.returncode) == (ROUNDS, 0)
 
 
+PLACE = "nats://127.0.0.1:4222"
+"""Where the examples have a broker; the tests' own listens at another port."""
+
+
+def nats_sink(address: str) -> dict[str, str]:
+    return {"kind": "nats", "address": address}
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iterator[str]:
+    """A server that has the events of a shoe."""
+    folder = tmp_path_factory.mktemp("broker")
+    with nats_server(folder) as server:
+        run(f"shoectl publish --to {server.address} --from irregular_shoe --pace-ms 0", folder)
+        yield server.address
+
+
 OTHERS = {
     example: words
     for words in all_commands()
@@ -115,7 +134,11 @@ OTHERS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("example", "words"), OTHERS.items(), ids=lambda one: str(one)[:60])
 def test_an_example_does_what_it_says(
-    example: str, words: tuple[str, ...], workshop: Path, tmp_path: Path
+    example: str,
+    words: tuple[str, ...],
+    workshop: Path,
+    broker: str,
+    tmp_path: Path,
 ) -> None:
     folder = tmp_path / "folder"
     shutil.copytree(workshop, folder, symlinks=True)
@@ -123,7 +146,12 @@ def test_an_example_does_what_it_says(
         (folder / "shoe.capture").unlink()  # what is written must not be there
     if words[0] == "shoe-sim":
         (folder / "shoe").unlink()
+    if words[1:] == ("floor",):
+        example = example.replace(PLACE, broker)
+        (folder / "table.toml").write_text(configuration("shoe", sink=[nats_sink(broker)]))
     until = next((text for start, text in UNTIL.items() if example.startswith(start)), None)
+    if "--once" in example:
+        until = None
     if until is None:
         run(example, folder)
         return

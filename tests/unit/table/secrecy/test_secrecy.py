@@ -14,6 +14,7 @@ from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import LinkUp
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
+from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import public_bytes
 from shoe_testing.tables import TableHarness
@@ -89,7 +90,7 @@ def test_a_card_that_is_not_the_shoes_is_an_inspection_and_no_more(code: str) ->
     before = len(table.public)
     table.draw(code)
     (halted,) = table.public[before:]
-    assert (halted.type, halted.data) == ("table.halted", {"reason": "inspection"})
+    assert (halted.type, OwnData(halted.data)) == ("table.halted", {"reason": "inspection"})
     raised = table.told("irregularity.raised", Audience.RESTRICTED)[-1]
     assert raised["key"] == {"4f": "foreign_card", "9C": "extra_card"}[code]
     table.rules("void")
@@ -106,7 +107,7 @@ def test_a_shoes_fault_is_told_without_its_code() -> None:
     assert table.told("shoe.cleared") == [{}]
     assert not any(b"cannot_read" in data for _, _, data in public_bytes(table))
     fault = next(e for e in table.events if e.type == "shoe.fault")
-    assert fault.restricted_data == {"code": "cannot_read", "in_error_mode": True}
+    assert OwnData(fault.restricted_data or {}) == {"code": "cannot_read", "in_error_mode": True}
 
 
 def test_the_hands_that_a_shoe_names_out_of_turn_are_not_public() -> None:
