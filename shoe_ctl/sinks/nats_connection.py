@@ -629,7 +629,8 @@ def _reason(error: Exception) -> str:
         return NO_ANSWER.removeprefix("no answer: ")
     match error:
         case ssl.SSLCertVerificationError():
-            return f"its certificate is not accepted ({error.verify_message}): check tls.ca and address"
+            what = f"its certificate is not accepted ({error.verify_message})"
+            return f"{what}: check tls.ca and address"
         case ssl.SSLError():
             return f"TLS fails ({error.reason or text}): check tls.cert, and the address"
         case ConnectionRefusedError():
