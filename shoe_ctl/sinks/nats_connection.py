@@ -299,14 +299,17 @@ class NatsConnection:
             return
         if not self._broken.done():
             self._broken.set_result("closed")
-        tasks = client.tasks()
-        closing = asyncio.create_task(client.close(), name="nats closing")
-        # not wait_for: the client swallows a cancellation
-        await asyncio.wait({closing}, timeout=CLOSED_WITHIN_S)
+        ending = set(client.tasks())
+        if client.is_connected:
+            closing = asyncio.create_task(client.close(), name="nats closing")
+            # not wait_for: the client swallows a cancellation
+            await asyncio.wait({closing}, timeout=CLOSED_WITHIN_S)
+            ending.add(closing)
         client.cut()
-        for task in (closing, *tasks):
+        for task in ending:
             task.cancel()
-        await asyncio.wait({closing, *tasks}, timeout=CLOSED_WITHIN_S)
+        if ending:
+            await asyncio.wait(ending, timeout=CLOSED_WITHIN_S)
 
     async def find_or_create_stream(self) -> StreamInfo:
         """Return the stream; it is created if it is not there.
