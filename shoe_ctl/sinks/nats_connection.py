@@ -180,7 +180,8 @@ class _Client(Client):
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Return what it has at work."""
         own = (self._reading_task, self._ping_interval_task, self._flusher_task)
-        return [task for task in own if task is not None]
+        listening = (each._wait_for_msgs_task for each in self._subs.values())  # noqa: SLF001
+        return [task for task in (*own, *listening) if task is not None]
 
 
 _IN_THE_CLEAR = "it does not encrypt: use nats:// for it, or give it a certificate"
@@ -253,6 +254,7 @@ class NatsConnection:
         self._client = client = _Client(encrypted=address.startswith("tls://"))
         self._broken = asyncio.get_running_loop().create_future()
         self._last_error = None
+        self._js = None
         try:
             options = await asyncio.to_thread(target.options)
             await self._wait(
@@ -300,7 +302,7 @@ class NatsConnection:
         if not self._broken.done():
             self._broken.set_result("closed")
         ending = set(client.tasks())
-        if client.is_connected:
+        if self._js is not None:  # else it was never let in, and there is nothing to close
             closing = asyncio.create_task(client.close(), name="nats closing")
             # not wait_for: the client swallows a cancellation
             await asyncio.wait({closing}, timeout=CLOSED_WITHIN_S)
