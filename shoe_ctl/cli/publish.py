@@ -117,7 +117,7 @@ def publish(  # noqa: PLR0913 - the options of the command line
     \b
     Examples:
       shoectl publish --from irregular_shoe --pace-ms 0
-      shoectl publish --from irregular_shoe --new-source --leave-out t1/p16
+      shoectl publish --from irregular_shoe --pace-ms 0 --leave-out t1/p16
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.recording import Recording
 
