@@ -363,12 +363,14 @@ class _TableLink:
             keep = self._keep_state(connection)
             tasks.add(asyncio.create_task(keep, name=f"mqtt {self._table} state"))
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        for task in done:
+        for task in tasks:  # also one that failed while another one was ending
+            if task.cancelled():
+                continue
             if isinstance(lost := task.exception(), ConnectionLost):
                 self._down(connection, str(lost))
             elif lost is not None:

@@ -72,7 +72,8 @@ class Resend:
     """What to ask for again: all of this table and audience behind the event ``after``.
 
     ``source`` is that event's own, None where it is not known. ``upto`` is the last number that is
-    known to be missing in the source ``missing_in``, None where nothing is.
+    known to be missing in the source ``missing_in``, None where nothing is. ``missing_in`` is empty
+    where no event of the table came yet.
     """
 
     table: str
@@ -126,6 +127,7 @@ class Consumer:
         self._most_held = most_held
         self._streams: dict[_Key, _Stream] = {}
         self._newest: dict[_Table, _Stream] = {}
+        self._expected: dict[_Table, int] = {}
         for position in positions:
             self._add(
                 _Stream(
@@ -163,7 +165,7 @@ class Consumer:
     @property
     def is_waiting(self) -> bool:
         """True while an event is missing that is asked for."""
-        return any(
+        return bool(self._expected) or any(
             stream.seen > stream.position.number
             or stream.position.missing
             or not stream.position.begun
@@ -189,11 +191,16 @@ class Consumer:
         """There is an event with this id: if it did not come, it is missing.
 
         For a transport that shows how far a table has got; without it the loss of a table's last
-        event is seen when the next one comes. A table of which no event came is left alone.
+        event is seen when the next one comes. A table of which no event came is left alone, unless
+        tables begin with their first event.
         """
         table, audience, number = read_id(event_id)
         stream = self._newest.get((table, audience))
-        if stream is not None and not self._waits_for_beginning(stream):
+        if stream is None:
+            if self._begin == "first":
+                known = self._expected.get((table, audience), 0)
+                self._expected[table, audience] = max(known, number)
+        elif not self._waits_for_beginning(stream):
             stream.seen = max(stream.seen, number)
 
     def _sources_behind(self, stream: _Stream) -> Iterator[_Stream]:
@@ -241,6 +248,7 @@ class Consumer:
 
     def _open(self, event: Event, *, is_first: bool) -> _Stream:
         """Begin a stream with the first event of it that comes."""
+        self._expected.pop((event.table, event.audience), None)
         before = event.number - 1
         position = Position(
             source=event.source,
@@ -368,6 +376,8 @@ class Consumer:
         return list(self._wanted())
 
     def _wanted(self) -> Iterator[Resend]:
+        for (table, audience), number in self._expected.items():
+            yield Resend(table, audience, make_id(table, audience, 0), None, number, "")
         for stream in self._streams.values():
             if not stream.position.begun:
                 after = max(0, stream.lowest - 1 - stream.reach)
@@ -410,6 +420,9 @@ class Consumer:
         An application that can get it in no way calls this, with the resend that ``wanted`` named.
         What comes of it later is applied all the same.
         """
+        if not asked.missing_in:
+            self._expected.pop((asked.table, asked.audience), None)
+            return
         stream = self._streams[asked.missing_in, asked.audience]
         if not stream.position.begun:
             self._found_beginning(stream, stream.lowest)

@@ -142,13 +142,16 @@ class _Reading:
     async def run(self) -> None:
         tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
         try:
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        for task in ended:
-            task.result()
+            failures = [task.exception() for task in tasks if not task.cancelled()]
+        # what the application failed with before what the transport did
+        for failure in sorted(failures, key=lambda each: isinstance(each, ConnectionLost)):
+            if failure is not None:
+                raise failure
 
     async def _receive(self) -> None:
         async for received in self._connection.events():

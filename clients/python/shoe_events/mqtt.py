@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import ssl
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import aiomqtt
@@ -21,7 +22,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_events.consumer import Resend
-from shoe_events.event import Audience
+from shoe_events.event import Audience, make_id
 from shoe_events.follow import (
     Connect,
     ConnectionLost,
@@ -35,6 +36,13 @@ from shoe_events.follow import (
 ROOT = "shoe/v1"
 ANSWER_S = 2.0
 """A daemon that was just started, or that the broker has no connection to, does not answer."""
+
+KEEPALIVE_S = 10
+"""After so long without traffic the broker is asked for a sign of life; after as long again without
+an answer the connection is dead."""
+
+TIMEOUT_S = 10.0
+"""So long each answer of the broker may take: to a connection, a subscription, a request."""
 
 SESSION_S = 7 * 24 * 3600
 """So long the broker keeps events for a consumer that is away, if it keeps any."""
@@ -53,10 +61,15 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
     tables: Collection[str] = ("+",),
     audience: Audience = "public",
     sink: str | None = None,
+    keepalive_s: int = KEEPALIVE_S,
+    timeout_s: float = TIMEOUT_S,
 ) -> Connect:
     """Return how ``follow`` connects to a broker.
 
     ``client_id`` is this consumer's own: with the same one the broker goes on where it was.
+    A link that carries nothing is found within about twice ``keepalive_s``, and each answer of the
+    broker is waited for ``timeout_s``.
+
     ``sink`` is the name of the daemon's sink for this broker. ``user`` must be one of its senders,
     so that the daemon sends again what is missing. Without a ``sink`` nothing is asked for.
 
@@ -65,12 +78,14 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
     """
     if sink is not None and user is None:
         raise ValueError("sink needs a user: the daemon answers only users that it knows")
+    # Always the same: the broker keeps our subscriptions.
+    answers = f"{user}/{re.sub('[+#]', '-', client_id)}"
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[_Broker]:
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.SessionExpiryInterval = SESSION_S
-        client = aiomqtt.Client(
+        client = _Client(
             host,
             port,
             identifier=client_id,
@@ -80,10 +95,12 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
             protocol=aiomqtt.ProtocolVersion.V5,
             clean_start=False,
             properties=properties,
+            keepalive=keepalive_s,
+            timeout=timeout_s,
         )
         try:
             async with client:
-                broker = _Broker(client, user, sink, audience, f"{user}/{uuid.uuid4().hex}")
+                broker = _Broker(client, user, sink, audience, answers)
                 for table in tables:
                     await client.subscribe(f"{ROOT}/{table}/{audience}", qos=1)
                     await client.subscribe(f"{ROOT}/{table}/state")
@@ -92,8 +109,23 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
                 yield broker
         except aiomqtt.MqttError as error:
             raise ConnectionLost(f"{host}:{port}: {error}") from None
+        finally:
+            client.end()
 
     return connected
+
+
+class _Client(aiomqtt.Client):
+    """aiomqtt's client, which also ends where the broker does not answer."""
+
+    def end(self) -> None:
+        """Close what aiomqtt leaves open."""
+        while isinstance(sock := self._client.socket(), socket.socket):
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            self._client.loop_read()
+        if self._disconnected.done():
+            self._disconnected.exception()  # else asyncio reports it
 
 
 class _Broker:
@@ -117,11 +149,12 @@ class _Broker:
     async def events(self) -> AsyncIterator[Received | Shown]:
         async for message in self._client.messages:
             body = message.payload
-            if message.topic.value.endswith(f"/answers/{self.answers}"):
+            table, kind = message.topic.value.removeprefix(f"{ROOT}/").split("/")[:2]
+            if kind == "answers":
                 self._answered(message, body)
-            elif message.topic.value.endswith("/state"):
-                if (last := _last_event(body)) is not None:
-                    yield Shown(last)
+            elif kind == "state":
+                if (shown := _shown(table, body, self._audience)) is not None:
+                    yield Shown(shown)
             else:
                 yield Received(body)
 
@@ -140,7 +173,7 @@ class _Broker:
         properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
         properties.ResponseTopic = f"{ROOT}/{asked.table}/answers/{self.answers}"
         properties.CorrelationData = correlation
-        properties.MessageExpiryInterval = round(ANSWER_S)
+        properties.MessageExpiryInterval = max(1, round(ANSWER_S))
         request = {"request": "resend", "sink": self._sink, "after": asked.after}
         topic = f"{ROOT}/{asked.table}/commands/{self._user}"
         try:
@@ -162,10 +195,17 @@ def _object(body: bytes | str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _last_event(state: bytes | str) -> str | None:
-    """Return the id of the last event that a table's state names."""
-    found = _object(state).get("last_event")
-    return found if isinstance(found, str) else None
+def _shown(table: str, state: bytes | str, audience: Audience) -> str | None:
+    """Return the id of an event of this audience that a table's state shows to be there.
+
+    The state names the last public event since the daemon's start. A table at work has told of its
+    start, to both audiences.
+    """
+    shown = _object(state)
+    last = shown.get("last_event")
+    if isinstance(last, str) and last.rpartition("/")[2].startswith(audience[0]):
+        return last
+    return make_id(table, audience, 1) if shown else None
 
 
 def _check(answer: Mapping[str, Any]) -> None:

@@ -29,6 +29,11 @@ ANSWERED_WITHIN_S = 5.0
 HEARTBEAT_S = 5.0
 """Seconds between two signs of life of the stream."""
 
+MOST_SILENT = 3
+"""After so many missing signs of life the connection is dead, or the server that read for us."""
+
+CLOSED_WITHIN_S = 2.0
+
 FORGOTTEN_S = 30.0
 """So long the stream remembers a reader that has gone."""
 
@@ -44,12 +49,15 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
     audience: Audience = "public",
     stream: str | None = None,
     from_first: bool = False,
+    heartbeat_s: float = HEARTBEAT_S,
     **options: Any,
 ) -> Connect:
     """Return how ``follow`` connects to a stream. ``options`` go to the client of nats-py.
 
     Without ``stream`` it is the daemon's for this audience. A server with users wants ``user``,
     ``password`` and the user's own ``inbox_prefix``.
+
+    The stream gives a sign of life each ``heartbeat_s``; without it the connection is opened again.
 
     A table without a position begins with what comes from now on, or ``from_first`` with the first
     event that the stream has.
@@ -59,7 +67,7 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
     async def connected() -> AsyncIterator[_Stream]:
         client = Client()
         try:
-            opened = _Stream(client, stream or STREAMS[audience], tables, audience)
+            opened = _Stream(client, stream or STREAMS[audience], tables, audience, heartbeat_s)
             await client.connect(
                 servers, allow_reconnect=False, closed_cb=opened.end, error_cb=_ignored, **options
             )
@@ -67,27 +75,46 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
             for table in tables:
                 if table not in known:
                     await opened.read(table, 1 if from_first else None)
-            yield opened
+            watching = asyncio.create_task(opened.watch())
+            try:
+                yield opened
+            finally:
+                watching.cancel()
+                await asyncio.wait({watching})
         except (OSError, nats.errors.Error) as error:
             raise ConnectionLost(str(error) or type(error).__name__) from None
         finally:
-            if not client.is_closed:
-                await client.close()
+            await _close(client)
 
     return connected
+
+
+async def _close(client: Client) -> None:
+    """Close a connection, whether or not anybody is at its other end."""
+    if not client.is_closed:
+        closing = asyncio.create_task(client.close())
+        await asyncio.wait({closing}, timeout=CLOSED_WITHIN_S)
+        closing.cancel()
 
 
 class _Stream:
     """Each table's subject, read in order from one of its messages on."""
 
     def __init__(
-        self, client: Client, stream: str, tables: Collection[str], audience: Audience
+        self,
+        client: Client,
+        stream: str,
+        tables: Collection[str],
+        audience: Audience,
+        heartbeat_s: float,
     ) -> None:
         self._client = client
         self._context = client.jetstream()
         self._stream = stream
         self._tables = tables
         self._audience = audience
+        self._heartbeat_s = heartbeat_s
+        self._heard_at: dict[str, float] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._has_ended = False
         self._messages: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
@@ -102,6 +129,20 @@ class _Stream:
         self._has_ended = True
         with suppress(asyncio.QueueFull):
             self._messages.put_nowait(None)
+
+    async def watch(self) -> None:
+        """Return once a table's reader gave no sign of life for too long: it, or the link, is gone.
+
+        A reader lives on one server of several: if that one is lost, the connection may still work.
+        """
+        loop = asyncio.get_running_loop()
+        while not self._has_ended:
+            await asyncio.sleep(self._heartbeat_s)
+            latest = loop.time() - MOST_SILENT * self._heartbeat_s
+            if self._messages.full():  # what comes waits for the application
+                self._heard_at = dict.fromkeys(self._heard_at, loop.time())
+            elif any(heard_at < latest for heard_at in self._heard_at.values()):
+                await self.end()
 
     async def resend(self, asked: Resend) -> None:
         if asked.table not in self._tables or asked.audience != self._audience:
@@ -157,14 +198,18 @@ class _Stream:
         """Read a table's subject from this message of the stream on; None: what comes."""
         if (former := self._subscriptions.pop(table, None)) is not None:
             await former.unsubscribe()
-        expected = 1
+        self._heard_at.pop(table, None)
+        expected, loop = 1, asyncio.get_running_loop()
 
         async def take(message: Msg) -> None:
             nonlocal expected
+            self._heard_at[table] = loop.time()
             if message.headers is not None and "Status" in message.headers:  # a sign of life
+                if message.headers.get("Nats-Last-Consumer", "") not in ("", str(expected - 1)):
+                    await self.end()  # the last ones were missed on the way
                 return
             if message.metadata.sequence.consumer != expected:
-                await self._client.close()  # some were missed on the way: begin anew
+                await self.end()  # some were missed on the way: begin anew
                 return
             expected += 1
             await self._messages.put(message.data)
@@ -173,7 +218,10 @@ class _Stream:
         self._subscriptions[table] = await self._client.subscribe(inbox, cb=take)
         policy = DeliverPolicy.NEW if sequence is None else DeliverPolicy.BY_START_SEQUENCE
         config = self._consumer(table, inbox, policy, sequence)
-        await self._context.add_consumer(self._stream, config.evolve(idle_heartbeat=HEARTBEAT_S))
+        await self._context.add_consumer(
+            self._stream, config.evolve(idle_heartbeat=self._heartbeat_s)
+        )
+        self._heard_at.setdefault(table, loop.time())
 
 
 def _is_at_or_before(body: bytes, number: int, source: str | None) -> bool:

@@ -114,6 +114,7 @@ export class Consumer {
   readonly #mostHeld: number;
   readonly #streams = new Map<string, Stream>();
   readonly #newest = new Map<string, Stream>();
+  readonly #expected = new Map<string, { table: string; audience: Audience; number: number }>();
 
   constructor(positions: Iterable<Position> = [], options: Options = {}) {
     this.#hold = options.hold ?? true;
@@ -140,6 +141,7 @@ export class Consumer {
 
   /** True while an event is missing that is asked for. */
   get isWaiting(): boolean {
+    if (this.#expected.size > 0) return true;
     return [...this.#streams.values()].some(
       ({ seen, position }) =>
         seen > position.number || position.missing.length > 0 || !position.begun,
@@ -163,12 +165,19 @@ export class Consumer {
    * There is an event with this id: if it did not come, it is missing.
    *
    * For a transport that shows how far a table has got; without it the loss of a table's last event
-   * is seen when the next one comes. A table of which no event came is left alone.
+   * is seen when the next one comes. A table of which no event came is left alone, unless tables
+   * begin with their first event.
    */
   expect(eventId: string): void {
     const { table, audience, number } = readId(eventId);
-    const stream = this.#newest.get(`${audience} ${table}`);
-    if (stream !== undefined && !this.#waitsForBeginning(stream)) {
+    const key = `${audience} ${table}`;
+    const stream = this.#newest.get(key);
+    if (stream === undefined) {
+      if (this.#begin === "first") {
+        const known = this.#expected.get(key)?.number ?? 0;
+        this.#expected.set(key, { table, audience, number: Math.max(known, number) });
+      }
+    } else if (!this.#waitsForBeginning(stream)) {
       stream.seen = Math.max(stream.seen, number);
     }
   }
@@ -196,6 +205,10 @@ export class Consumer {
   /** Return what is missing now. Ask for it, and again after a while if it does not come. */
   wanted(): Resend[] {
     const found: Resend[] = [];
+    for (const { table, audience, number } of this.#expected.values()) {
+      const after = makeId(table, audience, 0);
+      found.push({ table, audience, after, source: null, upto: number, missingIn: "" });
+    }
     for (const stream of this.#streams.values()) {
       if (!stream.position.begun) {
         const after = Math.max(0, stream.lowest - 1 - stream.reach);
@@ -247,6 +260,10 @@ export class Consumer {
    * comes of it later is applied all the same.
    */
   giveUp(asked: Resend): void {
+    if (asked.missingIn === "") {
+      this.#expected.delete(`${asked.audience} ${asked.table}`);
+      return;
+    }
     const stream = this.#streamOf({ source: asked.missingIn, audience: asked.audience });
     if (!stream.position.begun) this.#foundBeginning(stream, stream.lowest);
     const upto = asked.upto ?? stream.seen;
@@ -319,6 +336,7 @@ export class Consumer {
 
   /** Begin a stream with the first event of it that comes. */
   #open(event: TableEvent, isFirst: boolean): Stream {
+    this.#expected.delete(`${event.audience} ${event.table}`);
     const before = event.number - 1;
     const stream = new Stream({
       source: event.source,

@@ -5,12 +5,12 @@
  * Must not know: what an event means, stores.
  */
 
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 import { connectAsync, type IClientOptions, type IPublishPacket, type MqttClient } from "mqtt";
 
 import type { Resend } from "./consumer.js";
-import type { Audience } from "./event.js";
+import { makeId, type Audience } from "./event.js";
 import {
   ConnectionLost,
   NotAnswered,
@@ -28,6 +28,9 @@ const ANSWER_MS = 2_000;
 
 /** So long, in seconds, the broker keeps events for a consumer that is away, if it keeps any. */
 const SESSION_S = 7 * 24 * 3600;
+
+/** After so many seconds without traffic the broker is asked for a sign of life. */
+const KEEPALIVE_S = 10;
 
 export interface MqttOptions {
   /** This consumer's own: with the same one the broker goes on where it was. */
@@ -50,6 +53,7 @@ export function mqtt(address: string, given: MqttOptions): Connect {
   return async () => {
     const { username, tables = ["+"], audience = "public" } = given;
     const options: IClientOptions = {
+      keepalive: KEEPALIVE_S,
       ...given.options,
       protocolVersion: 5,
       clientId: given.clientId,
@@ -60,7 +64,9 @@ export function mqtt(address: string, given: MqttOptions): Connect {
     };
     try {
       const client = await connectAsync(address, options);
-      const broker = new Broker(client, given, `${username ?? ""}/${randomUUID()}`, audience);
+      // Always the same: the broker keeps our subscriptions.
+      const answers = `${username ?? ""}/${given.clientId.replaceAll(/[+#]/gu, "-")}`;
+      const broker = new Broker(client, given, answers, audience);
       for (const table of tables) {
         await client.subscribeAsync(`${ROOT}/${table}/${audience}`, { qos: 1 });
         await client.subscribeAsync(`${ROOT}/${table}/state`);
@@ -100,12 +106,13 @@ class Broker implements Connection {
   }
 
   #take(topic: string, payload: Buffer, packet: IPublishPacket): void {
-    if (topic.endsWith(`/answers/${this.answers}`)) {
+    const [table = "", kind] = topic.slice(ROOT.length + 1).split("/");
+    if (kind === "answers") {
       const answered = this.#asked.get(String(packet.properties?.correlationData));
       answered?.(asObject(payload) as Answer);
-    } else if (topic.endsWith("/state")) {
-      const last = asObject(payload)["last_event"];
-      if (typeof last === "string") this.#queue.push({ shown: last });
+    } else if (kind === "state") {
+      const shown = shownBy(table, asObject(payload), this.audience);
+      if (shown !== null) this.#queue.push({ shown });
     } else {
       this.#queue.push({ body: payload, seamless: false });
     }
@@ -143,6 +150,22 @@ class Broker implements Connection {
     this.#queue.end();
     await this.client.endAsync(true);
   }
+}
+
+/**
+ * Return the id of an event of this audience that a table's state shows to be there.
+ *
+ * The state names the last public event since the daemon's start. A table at work has told of its
+ * start, to both audiences.
+ */
+function shownBy(
+  table: string,
+  state: Record<string, unknown>,
+  audience: Audience,
+): string | null {
+  const last = state["last_event"];
+  if (typeof last === "string" && last[last.lastIndexOf("/") + 1] === audience[0]) return last;
+  return Object.keys(state).length > 0 ? makeId(table, audience, 1) : null;
 }
 
 /** Return a JSON object; an empty one for anything else. */

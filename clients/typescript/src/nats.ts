@@ -25,6 +25,9 @@ import { Queue } from "./queue.js";
 const STREAMS = { public: "SHOE", restricted: "SHOE_RESTRICTED" } as const;
 const ANSWERED_WITHIN_MS = 5_000;
 
+/** The server is asked for a sign of life so often; a link without two of them is dead. */
+const PING_MS = 10_000;
+
 export interface NatsOptions {
   /** Without it the daemon's stream for this audience: SHOE or SHOE_RESTRICTED. */
   readonly stream?: string;
@@ -45,7 +48,8 @@ export function natsStream(
 ): Connect {
   return async () => {
     try {
-      const client = await open({ ...options, reconnect: false });
+      const sooner = { pingInterval: PING_MS, ...options };
+      const client = await open({ ...sooner, reconnect: false });
       const name = stream ?? STREAMS[audience];
       const opened = new Stream(client, name, tables, audience);
       const known = consumer.resume().filter((asked) => asked.audience === audience);

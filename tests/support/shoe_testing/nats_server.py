@@ -6,6 +6,7 @@ started again as a test likes, and has ended when the test has.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import shutil
@@ -39,6 +40,7 @@ ANSWERED_WITHIN_S = 3
 """How long an answer may take: a question to a leader that is gone gets none."""
 
 MOST_TRIES = 10
+PATIENCE_S = 60.0
 
 SYNC_ALWAYS = "sync_interval: always"
 
@@ -310,6 +312,17 @@ async def _read_stream(address: str, stream: str, **options: Any) -> list[Stored
                 StoredMessage(message.subject, seq, message.data, dict(message.headers or {}))
             )
         return found
+
+
+async def stream_leader(cluster: NatsCluster) -> str:
+    """The server that leads the stream: asked again while one is being elected."""
+    async with asyncio.timeout(PATIENCE_S), nats_client(cluster.address) as (_, js):
+        while True:
+            with suppress(APIError, nats_errors.TimeoutError):
+                info = await js.stream_info("SHOE")
+                assert info.cluster is not None and info.config.num_replicas == 3
+                if info.cluster.leader:
+                    return info.cluster.leader
 
 
 def ids_of(messages: Sequence[StoredMessage]) -> list[str]:

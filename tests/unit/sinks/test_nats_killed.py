@@ -8,9 +8,7 @@ import random
 from contextlib import suppress
 from pathlib import Path
 
-import nats.errors as nats_errors
 import pytest
-from nats.js import errors as js_errors
 
 from shoe_ctl.sinks import nats_connection
 from shoe_ctl.sinks import pump as pump_module
@@ -25,6 +23,7 @@ from shoe_testing.nats_server import (
     nats_cluster,
     nats_server,
     stored_messages,
+    stream_leader,
     target_of,
 )
 from shoe_testing.sinks import Ledger
@@ -182,17 +181,6 @@ async def kill_leaders(cluster: NatsCluster, kills: int, seed: str) -> None:
     await pump.drain()
     await stream_leader(cluster)  # it answers
     tables.hold(await stored_messages(cluster.address))
-
-
-async def stream_leader(cluster: NatsCluster) -> str:
-    """The server that leads the stream: asked again while one is being elected."""
-    async with asyncio.timeout(PATIENCE_S), nats_client(cluster.address) as (_, js):
-        while True:
-            with suppress(js_errors.APIError, nats_errors.TimeoutError):
-                info = await js.stream_info("SHOE")
-                assert info.cluster is not None and info.config.num_replicas == 3
-                if info.cluster.leader:
-                    return info.cluster.leader
 
 
 async def test_the_leader_of_three_nodes_is_killed_under_load_and_no_event_is_lost(
