@@ -42,26 +42,27 @@ wheel deb man: export SOURCE_DATE_EPOCH ?= \
 .PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
 .DEFAULT_GOAL := help
 
-help:  ## say what can be made
+help:  ## list what can be made
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/make \1\t\2/p' Makefile | expand -t 19
+	@echo 'ARGS="..." passes options on to what runs.'
 
-demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5" hands options on
+demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 5"
 	@$(BIN)/shoectl demo $(ARGS)
 
-test: $(OURS) $(TEST)  ## run the tests of every behaviour; ARGS="-k overdraw" hands options on, WORKERS=0 takes one process
+test: $(OURS) $(TEST)  ## test every behavior; ARGS="-k overdraw" for a part
 	@$(PYTEST) $(ARGS)
 
-test-all: $(OURS) $(TEST)  ## run those and every exhaustive search and extra seed; ARGS="-m exhaustive" runs the latter alone
+test-all: $(OURS) $(TEST)  ## all tests, long searches too; ARGS="-m exhaustive"
 	@$(PYTEST) -m "not soak and not deb" --hypothesis-profile thorough $(ARGS)
 
-test-pythons:  ## run the quick tests on each supported Python that is found here; ARGS="tests/unit/table" hands options on
+test-pythons:  ## make quick on each supported Python that is found
 	@for python in $$(bash requirements/pythons.sh); do \
 		echo "== $$python"; $(MAKE) --no-print-directory quick PYTHON="$$python" || exit 1; done
 
-quick: $(OURS) $(TEST)  ## run the tests that take no process and no long search; ARGS="tests/unit/table" hands options on
+quick: $(OURS) $(TEST)  ## test without processes; ARGS="tests/unit/table" for a part
 	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
 
-check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: what needs no test to see
+check: $(OURS) $(TEST)  ## format, lint, types, imports and words; before each commit
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .
 	@echo "check: lint" && $(BIN)/ruff check --quiet --output-format concise .
 	@echo "check: types" && $(BIN)/mypy
@@ -69,44 +70,44 @@ check: $(OURS) $(TEST)  ## format, lint, types, the import contract and words: w
 	@echo "check: words" && $(BIN)/codespell && $(BIN)/python tools/prose.py
 	@echo "check: passed"
 
-docs: $(OURS) $(TEST)  ## generate what follows from the code: reference pages, the recording, the examples in guides
+docs: $(OURS) $(TEST)  ## write the reference pages, the recording, guides' examples
 	@$(BIN)/python tools/reference_pages.py
 	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 	@$(BIN)/python tools/recordings.py
 	@$(BIN)/python tools/guide_examples.py
 
-same: $(OURS) $(TEST)  ## compare every recorded run with what the controller does now; ARGS=record records them anew
+same: $(OURS) $(TEST)  ## play recorded runs again and compare; ARGS=record renews
 	@$(BIN)/python -m tests.corpus $(ARGS)
 
-layouts: $(OURS) $(RUN)  ## derive compiled_layouts.py and the tables of each SPEC.md from layouts.py; ARGS=--check only compares
+layouts: $(OURS) $(RUN)  ## derive code and tables from layouts.py; ARGS=--check
 	@$(BIN)/python -m firmware_proto.kit.compile_layouts $(ARGS)
 
-soak: $(OURS) $(TEST)  ## many seeds, for SOAK_S=600 seconds; the seed of a failure is printed
+soak: $(OURS) $(TEST)  ## test with fresh seeds for SOAK_S=600 seconds
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
 
 bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
 	@failed=0; for script in bench/[!_]*.py; do \
 		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
 
-wheel: $(RELEASE) $(PARTS)  ## build the wheel, the source archive and the bill of materials into dist/
+wheel: $(RELEASE) $(PARTS)  ## build wheel, source archive and bill of materials: dist/
 	@$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		-o dist/shoe_ctl-$$($(BIN)/python -m hatchling version).cdx.json build/parts
 
-staff-pages: $(OURS) $(TEST)  ## make the staff pages ready to print in build/staff; ARGS=--pdf prints them with Chromium
+staff-pages: $(OURS) $(TEST)  ## write staff pages for printing: build/staff; ARGS=--pdf
 	@$(BIN)/python tools/staff_pages.py $(ARGS)
 
-man: $(OURS) $(RUN)  ## make the man pages and the shell completion in build/
+man: $(OURS) $(RUN)  ## write man pages and shell completion: build/
 	@rm -rf build/man build/completion
 	@$(BIN)/python tools/manual.py build
 
-deb: wheel man  ## build the Debian package into dist/; it installs daemon, unit, udev rules, man pages and documentation
+deb: wheel man  ## build the Debian package: dist/
 	@$(BIN)/python debian/build.py $(ARGS)
 
-test-deb: $(OURS) $(TEST) deb  ## install, upgrade and purge the package in a Debian root of its own; wants root and debootstrap
+test-deb: $(OURS) $(TEST) deb  ## install, upgrade, purge the package; needs root, debootstrap
 	@$(BIN)/python -m pytest -q -n 0 -m deb tests/packaging $(ARGS)
 
-lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade" takes newer versions
+lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade"
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)
 
 clean:  ## remove what was made here

@@ -254,7 +254,7 @@ def _check_paths(config: Config, found: Findings) -> None:
                 raise ConfigError(f"{key}: {path}: {error.strerror}") from None
     for folder, keys in missing.items():
         found.notes.append(
-            f"{', '.join(keys)}: there is no directory {folder} yet; "
+            f"{', '.join(keys)}: there is no folder {folder} yet; "
             "the unit's are made at its start, make any other"
         )
 

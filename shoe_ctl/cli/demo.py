@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import random
+import select
 import shlex
 import shutil
 import signal
@@ -44,6 +45,7 @@ _TABLE = "demo"
 _JOURNAL = "journal.db"
 _INTERRUPTED = 130
 _MOST_ROUNDS = 1_000_000
+SHOE_ENDED = "the simulated shoe ended before all cards were dealt"
 _ROUNDS_A_DECK = 7
 """Fewer rounds than any deck gives, so that enough shoes are provided for a number of rounds."""
 
@@ -422,7 +424,7 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
 
         def shoe_ended() -> None:
             loop.remove_reader(shoe.alive)
-            sink.fail(EnvironmentFault("the simulated shoe ended before all cards were dealt"))
+            sink.fail(EnvironmentFault(SHOE_ENDED))
 
         def storage_failed(what: str) -> None:
             sink.fail(JournalError(what))
@@ -440,7 +442,13 @@ async def _deal(config: Config, view: View, shoe: _Shoe, *, stop_at_change: bool
                 with contextlib.suppress(asyncio.CancelledError):
                     await serving
 
-        await until_terminated(until_seen())
+        try:
+            await until_terminated(until_seen())
+        except EnvironmentFault:
+            # Without its shoe the daemon finds no port.
+            if not select.select([shoe.alive], [], [], 0)[0]:
+                raise
+            raise EnvironmentFault(SHOE_ENDED) from None
     if sink.failure is not None:
         raise sink.failure
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.cli.common import Number, WholeNumber
+from shoe_ctl.cli.common import Number, WholeNumber, is_terminal
 from shoe_ctl.cli.publish_target import Deliver, Target, opened
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 from shoe_ctl.records import Audience, epoch_in, source_of
@@ -117,7 +117,7 @@ def publish(  # noqa: PLR0913 - the options of the command line
     \b
     Examples:
       shoectl publish --from irregular_shoe --pace-ms 0
-      shoectl publish --from irregular_shoe --new-source --leave-out t1/p16
+      shoectl publish --from irregular_shoe --pace-ms 0 --leave-out t1/p16
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.recording import Recording
 
@@ -197,7 +197,7 @@ def _run(  # noqa: PLR0913 - what is published, where and how
 ) -> None:
     from shoe_ctl.cli.run import until_terminated
 
-    counting = _Counting(contents.events)
+    counting = _Counting(contents.events, on_stdout=target.address == "-")
 
     async def publishing() -> None:
         async with opened(target, audience, contents.tables) as deliver:
@@ -258,13 +258,14 @@ async def _deliver(deliver: Deliver, events: list[bytes], counting: _Counting) -
 
 
 class _Counting:
-    """How many events were published; a bar of it where stderr is a terminal and stdout is not."""
+    """How many events were published; a bar of it on a terminal that does not show the events."""
 
-    def __init__(self, events: int) -> None:
+    def __init__(self, events: int, *, on_stdout: bool) -> None:
         self.published = 0
         self.left_out = 0
         self._events = events
-        self._shows = sys.stderr is not None and sys.stderr.isatty() and not _shows_events()
+        shows_events = on_stdout and is_terminal()
+        self._shows = sys.stderr is not None and sys.stderr.isatty() and not shows_events
         self._updated_at = 0.0
         self._bar: ProgressBar[Any] | None = None
 
@@ -282,6 +283,7 @@ class _Counting:
     def __exit__(self, *_: object) -> None:
         if self._bar is not None and self._updated_at:
             self._bar.render_finish()
+            click.echo("\x1b[1A\r\x1b[K", err=True, nl=False)  # the line that the bar was on
 
     def add(self, events: int) -> None:
         """Count these as published."""
@@ -290,7 +292,3 @@ class _Counting:
         if self._bar is not None and now - self._updated_at >= _UPDATED_EVERY_S:
             self._updated_at = now
             self._bar.update(self.published - self._bar.pos)
-
-
-def _shows_events() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()

@@ -585,7 +585,7 @@ def refusal(answer: dict[str, Any]) -> str:
     if "consent" in needs:  # the error says whose
         return f"{error} (add --consented-by NAME)"
     told = "; ".join(f"{what}: {needed}" for what, needed in needs.items())
-    return f"{error} (it needs {told})" if told else error
+    return f"{error}; it needs {told}" if told else error
 
 
 def _path(config_file: str | None, socket_path: str | None) -> Path:

@@ -375,7 +375,7 @@ def _condition(fields: Fields, known: Mapping[str, tuple[Value, ...]]) -> Condit
     terms: list[tuple[str, frozenset[Value]]] = []
     for name in fields.names():
         if name not in known:
-            raise fields.error(name, f"a known condition ({', '.join(known)})")
+            raise fields.unknown(name, "a known condition", known)
         terms.append((name, fields.values_of(name, known[name])))
     return Condition(tuple(terms))
 

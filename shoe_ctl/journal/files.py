@@ -191,7 +191,10 @@ class WriterLock:
         except BlockingIOError:
             holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._fd)
-            raise JournalError(f"journal {journal} is in use by process {holder}") from None
+            raise JournalError(
+                f"journal {journal} is in use by process {holder} (stop that one, or give each "
+                "daemon a journal of its own)"
+            ) from None
         except OSError as error:
             os.close(self._fd)
             raise JournalError(f"journal {journal} cannot be locked: {error.strerror}") from None

@@ -338,8 +338,8 @@ def _why_missing(path: Path) -> str:
     if present:
         return f"there are: {', '.join(present)}"
     if not path.parent.is_dir():
-        return f"{path.parent} does not exist either: {_CHECK}"
-    return f"no serial adapter is plugged in: {_CHECK}"
+        return f"{path.parent} does not exist either: {_CHECK}, and the port's name"
+    return f"no serial adapter is plugged in: {_CHECK}, and the port's name"
 
 
 def _find_similar(path: Path) -> list[str]:

@@ -347,6 +347,9 @@ def _opened(path: Path, mode: int) -> tuple[int, int]:
     while True:
         try:
             fd = os.open(path, flags, mode)
+        except FileNotFoundError as error:
+            why = f"{error.strerror} (make the folder {path.parent})"
+            raise OSError(f"sink file {path}: {why}") from None
         except OSError as error:
             raise OSError(f"sink file {path}: {error.strerror}") from None
         try:

@@ -180,7 +180,8 @@ class _Client(Client):
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Return what it has at work."""
         own = (self._reading_task, self._ping_interval_task, self._flusher_task)
-        return [task for task in own if task is not None]
+        listening = (each._wait_for_msgs_task for each in self._subs.values())  # noqa: SLF001
+        return [task for task in (*own, *listening) if task is not None]
 
 
 _IN_THE_CLEAR = "it does not encrypt: use nats:// for it, or give it a certificate"
@@ -253,6 +254,7 @@ class NatsConnection:
         self._client = client = _Client(encrypted=address.startswith("tls://"))
         self._broken = asyncio.get_running_loop().create_future()
         self._last_error = None
+        self._js = None
         try:
             options = await asyncio.to_thread(target.options)
             await self._wait(
@@ -273,7 +275,10 @@ class NatsConnection:
                 2 * CONNECTED_WITHIN_S,
             )
         except Exception as error:  # noqa: BLE001 - whatever it is, the server is away
-            raise self._explained(error) from None
+            explained = self._explained(error)
+            if str(explained).endswith(LOST):
+                explained = OSError(f"{self.address}: {CLOSED_AT_LOGIN}")
+            raise explained from None
         version = client.said.get("version", "")
         if _version(version) < LEAST_VERSION:
             raise OSError(
@@ -296,14 +301,17 @@ class NatsConnection:
             return
         if not self._broken.done():
             self._broken.set_result("closed")
-        tasks = client.tasks()
-        closing = asyncio.create_task(client.close(), name="nats closing")
-        # not wait_for: the client swallows a cancellation
-        await asyncio.wait({closing}, timeout=CLOSED_WITHIN_S)
+        ending = set(client.tasks())
+        if self._js is not None:  # else it was never let in, and there is nothing to close
+            closing = asyncio.create_task(client.close(), name="nats closing")
+            # not wait_for: the client swallows a cancellation
+            await asyncio.wait({closing}, timeout=CLOSED_WITHIN_S)
+            ending.add(closing)
         client.cut()
-        for task in (closing, *tasks):
+        for task in ending:
             task.cancel()
-        await asyncio.wait({closing, *tasks}, timeout=CLOSED_WITHIN_S)
+        if ending:
+            await asyncio.wait(ending, timeout=CLOSED_WITHIN_S)
 
     async def find_or_create_stream(self) -> StreamInfo:
         """Return the stream; it is created if it is not there.
@@ -612,6 +620,7 @@ _SAID = {
 
 NO_ANSWER = "no answer: is the address right, and is it a NATS server?"
 LOST = "connection lost"
+CLOSED_AT_LOGIN = "it closed the connection at the login: does it want a certificate (tls.cert)?"
 
 
 def _reason(error: Exception) -> str:
@@ -625,7 +634,8 @@ def _reason(error: Exception) -> str:
         return NO_ANSWER.removeprefix("no answer: ")
     match error:
         case ssl.SSLCertVerificationError():
-            return f"its certificate is not accepted ({error.verify_message}): check tls.ca"
+            what = f"its certificate is not accepted ({error.verify_message})"
+            return f"{what}: check tls.ca and address"
         case ssl.SSLError():
             return f"TLS fails ({error.reason or text}): check tls.cert, and the address"
         case ConnectionRefusedError():

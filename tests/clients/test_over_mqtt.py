@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from paho.mqtt.properties import Properties
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.mqtt import mqtt
 from shoe_testing.brokers import HOST, Mosquitto, broker, subscribed
-from shoe_testing.cli import run_shoectl_async
+from shoe_testing.cli import on_terminal, run_shoectl_async
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
@@ -138,3 +140,13 @@ async def test_the_guides_program_prints_how_rounds_stand(
     words = [*guide_program(language, "from_mqtt"), *where, SINK]
     lines = await lines_of(words, tmp_path, len(SHOWN), publish)
     assert are_as_shown(lines), lines
+
+
+@pytest.mark.usefixtures("commands")
+async def test_a_terminal_shows_how_far_a_publication_is(at: Mosquitto) -> None:
+    words = ("publish", "--from", "irregular_shoe", "--pace-ms", "10", "--to", at.address)
+    shown = await asyncio.to_thread(on_terminal, *words)
+    assert shown.code == 0
+    steps = {int(done) for done in re.findall(r"published +\[[#-]*\] +(\d+)/\d+", shown.text)}
+    assert len(steps) > 1
+    assert re.search(r"published (\d+) of \1 events", shown.text)

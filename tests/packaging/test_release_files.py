@@ -6,6 +6,7 @@ In: the changelog, SECURITY.md, CONTRIBUTING.md, .editorconfig and the hooks. Ou
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from datetime import date
 
@@ -66,6 +67,15 @@ def test_contributing_names_targets_that_make_has() -> None:
     named = {word for words in re.findall(r"`make ([a-z -]+)", text) for word in words.split()}
     assert {"check", "quick", "same", "test", "lock"} <= named
     assert named <= targets
+
+
+def test_what_make_lists_fits_eighty_columns() -> None:
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "-C", str(ROOT)],
+        capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    assert len(listed) > 15
+    assert [line for line in listed if len(line) > 80] == []
 
 
 def test_hooks_download_nothing_and_run_the_locked_tools() -> None:

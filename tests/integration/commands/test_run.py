@@ -82,7 +82,7 @@ async def test_a_daemon_serves_its_socket_until_it_is_terminated(tmp_path: Path)
             ran = await run_shoectl_async("table", "place_your_bets", *words)
             assert (ran.code, ran.out) == (
                 0,
-                "done: round bac-07-s1-r1 is open; next: no more bets\nevents      bac-07/p3\n",
+                "done: round bac-07-s1-r1 is open; next: no more bets\nevents      bac-07/p4\n",
             )
             daemon.send_signal(signal.SIGTERM)
             async with asyncio.timeout(PATIENCE_S):

@@ -62,7 +62,10 @@ def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it
         last = said.decode().splitlines()[-1]
         assert b"Traceback" not in said
         if shared == "journal":
-            assert last == f"shoectl: journal {at / 'journal.db'} is in use by process {first.pid}"
+            assert last == (
+                f"shoectl: journal {at / 'journal.db'} is in use by process {first.pid} "
+                "(stop that one, or give each daemon a journal of its own)"
+            )
         else:
             by = f"shoectl run (process {first.pid})"
             assert last == f"shoectl: port taken: {port} by {by}"

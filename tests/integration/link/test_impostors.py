@@ -174,6 +174,7 @@ async def test_doctor_asks_the_daemon_that_has_the_port_and_says_what_is_wrong(
         assert daemon.stdout is not None
         try:
             async with asyncio.timeout(PATIENCE_S):
+                assert b"table.started" in await daemon.stdout.readline()
                 assert b"shoe.refused" in await daemon.stdout.readline()
             assert (tmp_path / SOCKET).exists()
             by_config = await run_shoectl_async("doctor", "--config", str(file))

@@ -56,7 +56,8 @@ def running_daemon(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         started_program("run", "--json", "--config", str(write_config(folder, port))) as process,
     ):
         assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["type"] == "shoe.connected"
+        first = [json.loads(process.stdout.readline())["type"] for _ in range(2)]
+        assert first == ["table.started", "shoe.connected"]
         yield process
 
 

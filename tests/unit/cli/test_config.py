@@ -153,7 +153,7 @@ def test_what_may_come_later_is_a_note(folder: Path) -> None:
     assert result.exit_code == 0
     shown = " ".join(result.stdout.split())
     assert f"port {folder / 'shoe'} is not there now" in shown
-    assert f"there is no directory {folder / 'later'} yet" in shown
+    assert f"there is no folder {folder / 'later'} yet" in shown
     assert "note no [socket]: nobody can decide about a table that halts" in shown
 
 

@@ -49,10 +49,14 @@ def test_the_page_for_integrators_shows_this_very_file() -> None:
 
 @pytest.mark.parametrize(
     ("written", "wrong"),
-    [('pays = "9:1"', 'pays = "9 to 1"'), ('"banker", "tie", "lucky', '"banker", "tei", "lucky')],
+    [
+        ('pays = "9:1"', 'pays = "9 to 1"'),
+        ('"banker", "tie", "lucky', '"banker", "tei", "lucky'),
+        ('title = "Tie"', 'titles = "Tie"'),
+    ],
 )
 def test_the_page_shows_the_messages_as_they_are(written: str, wrong: str) -> None:
     source = FILE.read_text().replace(written, wrong, 1)
     with pytest.raises(GameFileError) as refused:
         parse(source.encode(), "lucky-eight.toml")
-    assert str(refused.value) in PAGE.read_text().splitlines()
+    assert f"shoectl: {refused.value}" in PAGE.read_text().splitlines()

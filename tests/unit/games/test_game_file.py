@@ -81,6 +81,8 @@ def refusal(source: str | bytes) -> str:
         ('pays = "9:1"', 'pays = "9:1", result = "push"', "wagers.tie.lines[0].pays: expected eit"),
         ('result = "push"', 'result = "win"', "wagers.player.lines[1].result: expected push"),
         # conditions
+        ('title = "Tie"', 'titles = "Tie"', "the key is missing (is `titles` a typing error?)"),
+        ("player_suited", "player_suit_ed", "banker_suit): is it `player_suited`?"),
         ("player_suited", "player_colour", "wagers.perfect_pair.lines[0].when.player_colour: "),
         (
             'player_total = 8 }, pays = "25',

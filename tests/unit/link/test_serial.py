@@ -212,7 +212,8 @@ async def test_without_any_adapter_the_cable_is_named(
     monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
     line = await refusal("/dev/ttyUSB99", executor)
     assert line == (
-        "no such port: /dev/ttyUSB99 (no serial adapter is plugged in: check power and cable)"
+        "no such port: /dev/ttyUSB99 (no serial adapter is plugged in: check power and cable, "
+        "and the port's name)"
     )
 
 

@@ -353,7 +353,7 @@ def notes(path: Path) -> Callable[[], None]:
 
 
 TROUBLES: dict[Callable[[Path], Callable[[], None]], str] = {
-    gone: "No such file or directory",
+    gone: "No such file or directory (make the folder ",
     a_device: "not a regular file",
     a_folder: "Is a directory",
     a_pipe: "not a regular file",

@@ -17,8 +17,10 @@ from nats.js.api import RetentionPolicy, StorageType
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import nats as nats_module
 from shoe_ctl.sinks import nats_connection
+from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.nats import NatsSink, subject_of
 from shoe_ctl.sinks.pump import EventRefused, Pump, Resend
+from shoe_testing.brokers import Authority
 from shoe_testing.for_each import for_each
 from shoe_testing.nats_server import (
     NatsServer,
@@ -416,6 +418,37 @@ async def test_a_server_that_cannot_be_used_gets_one_line_that_says_what_to_do(
     await refused(at, "nothing listens there: start the server, or correct the address")
     async with sink_at(f"{at},nats://127.0.0.1:1") as sink:
         with pytest.raises(OSError, match=f"^{at}: nothing .*; nats://127.0.0.1:1: nothing"):
+            await sink.deliver(events(1))
+
+
+async def test_a_certificate_that_is_not_accepted_gets_one_line_and_one_that_is_an_event(
+    tmp_path: Path,
+) -> None:
+    ours, other = Authority(tmp_path), Authority(tmp_path, "other")
+    cert, key = ours.issue("server", host="127.0.0.1")
+    elsewhere, its_key = ours.issue("elsewhere", host="192.0.2.1")
+    client = Certificates(ours.file, *ours.issue("client"))
+    tls = "tls {{ cert_file: {}, key_file: {}, ca_file: {}, verify: {} }}\n"
+    with nats_server(tmp_path / "1", more=tls.format(cert, key, ours.file, "false")) as server:
+        at = server.address.replace("nats://", "tls://")
+        said = r"its certificate is not accepted \(.+\): check tls.ca"
+        await refused(at, said, certificates=Certificates(other.file))
+        await refused(at, said, certificates=Certificates())
+        async with sink_at(at, certificates=Certificates(ours.file)) as sink:
+            await sink.deliver(events(1))
+    with nats_server(
+        tmp_path / "2", more=tls.format(elsewhere, its_key, ours.file, "false")
+    ) as server:
+        at = server.address.replace("nats://", "tls://")
+        said = (
+            r"its certificate is not accepted \(IP address mismatch, .*: check tls.ca and address"
+        )
+        await refused(at, said, certificates=Certificates(ours.file))
+    with nats_server(tmp_path / "3", more=tls.format(cert, key, ours.file, "true")) as server:
+        at = server.address.replace("nats://", "tls://")
+        said = r"(closed the connection|TLS fails) .*tls\.cert"
+        await refused(at, said, certificates=Certificates(ours.file))
+        async with sink_at(at, certificates=client) as sink:
             await sink.deliver(events(1))
 
 

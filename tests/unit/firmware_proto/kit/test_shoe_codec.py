@@ -266,8 +266,13 @@ def damaged(frame: bytes) -> Iterator[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keyed", [False, True], ids=["open", "keyed"])
-def test_damage_costs_c_that_frame_alone_as_it_does_here(kit: Kit, keyed: bool) -> None:
-    for example in EXAMPLES:
+@pytest.mark.parametrize(
+    "one_in", [4, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=3))], ids=["some", "all"]
+)
+def test_damage_costs_c_that_frame_alone_as_it_does_here(
+    kit: Kit, one_in: int, keyed: bool
+) -> None:
+    for example in EXAMPLES[::one_in]:
         body = unwrap(example.frame[1:-1])[:-4]
         by_host = body[1] >= FIRST_OF_HOST
         lock = bytes((1, Kind.LOCK if by_host else Kind.CUTTING_CARD)) + (
