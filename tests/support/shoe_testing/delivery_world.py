@@ -218,10 +218,9 @@ class Daemon:
         self._world.figures.asked += answer.get("resent", {}).get("events", 0)
         return answer
 
-    @property
-    def is_cut_off(self) -> bool:
-        """No sink takes anything."""
-        return all(sink.trouble is not None for sink in self._deliveries.sinks.values())
+    def is_cut_off(self, audience: Audience) -> bool:
+        """Return whether the sink of this audience takes nothing, and has noticed."""
+        return self._deliveries.sinks[name_of(audience)].trouble is not None
 
     async def kill(self) -> None:
         """End it in the middle of whatever it does."""
@@ -447,10 +446,13 @@ class World:
         try:
             await self.play(burst)
             await self.moments.done()
+            before = self._counts.copy()
             await self.play(2)
+            # A sink that has nothing to publish may not look whether anybody is there.
+            publishing = [sees for sees in AUDIENCES if self._counts[sees] > before[sees]]
             await self._until_so(
                 lambda: (
-                    self.daemon.is_cut_off
+                    all(self.daemon.is_cut_off(sees) for sees in publishing)
                     and not any(system.is_connected for system in self.systems)
                 )
             )
