@@ -127,6 +127,8 @@ def stage_environment(root: Path, stage: Path, wheel: Path) -> None:
         if path.name in COMMANDS:
             first, _, rest = path.read_text("utf-8").partition("\n")
             assert first.startswith("#!")
+            if rest.startswith("'''exec'"):  # a path too long for one line: two more name it
+                rest = rest.split("\n", 2)[2]
             path.write_text(f"#!/{HOME}/bin/python\n{rest}", "utf-8")
         else:
             path.unlink()
