@@ -33,8 +33,8 @@ from shoe_testing.nats_server import (
 )
 
 pytestmark = pytest.mark.soak
-"""Some of these worlds do not end within their patience, over JetStream and on a busy machine. Until
-the reason is known they are no part of `make test-all`."""
+"""Some of these worlds do not end within their patience: over JetStream, and on a busy machine.
+Until the reason is known they are no part of `make test-all`."""
 
 WORLDS = 20
 KILLS = 10
