@@ -16,7 +16,6 @@ import platform
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from multiprocessing.connection import Connection
@@ -25,22 +24,8 @@ from pathlib import Path
 from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig
 
-from bench.mqtt import (
-    PACES_MS,
-    TABLE,
-    WARMED_BY,
-    Figures,
-    NoAlarm,
-    event,
-    of,
-    print_figures,
-)
-from shoe_ctl.daemon.delivery import NamedSink, delivering
-from shoe_ctl.daemon.host import SYSTEM
-from shoe_ctl.journal.journal import Journal
-from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience
-from shoe_ctl.sinks.nats import NatsSink, subject_of
+from bench._delivery import PACES_MS, WARMED_BY, Ends, Figures, print_figures, take_turns
+from shoe_ctl.sinks.nats import NatsSink
 from shoe_testing.nats_server import nats_client, nats_server, target_of
 
 RAW = "raw"
@@ -74,59 +59,23 @@ async def _hear(address: str, number: int, out: Connection) -> None:
 
 async def measure(address: str, folder: Path, pace_ms: int, events: int) -> Figures:
     """Commits and raw publishes in turn, one each ``pace_ms``."""
-    number = events + WARMED_BY
     listens, sends = multiprocessing.Pipe(duplex=False)
-    committed: dict[bytes, int] = {}
-    published: dict[bytes, int] = {}
-    took: list[int] = []
     async with AsyncExitStack() as stack:
         _, js = await stack.enter_async_context(nats_client(address))
         for name, subject in STREAMS.items():
             await js.add_stream(name=name, subjects=[subject])
             await js.purge_stream(name)
         child = multiprocessing.get_context("spawn").Process(
-            target=hear, args=(address, 2 * number, sends)
+            target=hear, args=(address, 2 * (events + WARMED_BY), sends)
         )
         child.start()
         await asyncio.to_thread(listens.recv)
-        store = Store.open(folder / f"{pace_ms}.db")
-        writer = stack.enter_context(ThreadPoolExecutor(1))
-        journal = Journal(store, writer)
-        stack.push_async_callback(journal.close)
-        at_commit = [0]
-        journal.on_commit(lambda: at_commit.__setitem__(0, time.monotonic_ns()))
         sink = NatsSink("bench", target_of(address))
         stack.push_async_callback(sink.close)
-        named = [NamedSink("bench", Audience.PUBLIC, sink)]
-        await stack.enter_async_context(
-            delivering(named, journal, store, SYSTEM, lambda *_: NoAlarm(), tables=[TABLE])
-        )
-        due = time.monotonic() + 0.1
-        for n in range(number):
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            began = time.monotonic_ns()
-            result = await journal.commit(event(n))
-            body = result.events[0].body
-            committed[body] = at_commit[0]
-            took.append(at_commit[0] - began)
-            due += pace_ms / 1000
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            published[body] = time.monotonic_ns()
-            await js.publish(RAW, body)
-            due += pace_ms / 1000
-        heard = await asyncio.to_thread(listens.recv)
+        ends = Ends(sink, lambda body: js.publish(RAW, body), RAW, listens)
+        found = await take_turns(folder / f"{pace_ms}.db", pace_ms, events, ends)
         child.join()
-    ours = subject_of(TABLE, Audience.PUBLIC)
-    by_sink = [at - committed[body] for name, body, at in heard if name == ours][WARMED_BY:]
-    by_raw = [at - published[body] for name, body, at in heard if name == RAW][WARMED_BY:]
-    return Figures(
-        pace_ms,
-        sink_p50=of(by_sink, 0.5),
-        sink_p99=of(by_sink, 0.99),
-        raw_p50=of(by_raw, 0.5),
-        raw_p99=of(by_raw, 0.99),
-        commit_p50=of(took[WARMED_BY:], 0.5),
-    )
+    return found
 
 
 def main() -> int:

@@ -32,54 +32,31 @@ import aiomqtt
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from bench._delivery import (
+    PACES_MS,
+    TABLE,
+    WARMED_BY,
+    Ends,
+    Figures,
+    of,
+    print_figures,
+    take_turns,
+)
 from bench._shoe import simulated_shoe
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.daemon.delivery import NamedSink, delivering
-from shoe_ctl.daemon.host import SYSTEM
-from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.journal import Journal
-from shoe_ctl.journal.store import Store
+from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks.mqtt import Asked, MqttSink, topic
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.pump import Sink
 from shoe_testing.brokers import HOST, Mosquitto, broker
 
-TABLE, RAW = "bench", "bench/raw"
-PACES_MS = (3, 30)
-P50_LIMIT, P99_LIMIT = 1.5, 2.0
+RAW = "bench/raw"
 CARD = "round.card_dealt"
 CARD_EVERY_MS = 30
-WARMED_BY = 50
-"""Events that are not counted: the first ones load code."""
-
 NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Times of one pace, in µs, and how they compare."""
-
-    pace_ms: int
-    sink_p50: float
-    sink_p99: float
-    raw_p50: float
-    raw_p99: float
-    commit_p50: float
-
-    @property
-    def p50_ratio(self) -> float:
-        return self.sink_p50 / self.raw_p50
-
-    @property
-    def p99_ratio(self) -> float:
-        return self.sink_p99 / self.raw_p99
-
-    @property
-    def held(self) -> bool:
-        return self.p50_ratio <= P50_LIMIT and self.p99_ratio <= P99_LIMIT
 
 
 class NoDesk:
@@ -90,16 +67,6 @@ class NoDesk:
 
     async def state(self, table: str) -> Mapping[str, Any]:
         return {"table": table}
-
-
-class NoAlarm:
-    """Nothing is refused here."""
-
-    async def parked(self, n: int, event: bytes, why: str) -> None:
-        raise SystemExit(f"event {n} was refused: {why}: {event!r}")
-
-    async def taken(self, n: int, event: bytes) -> None:
-        raise SystemExit(f"event {n} was offered again: {event!r}")
 
 
 def hear(port: int, number: int | None, out: Connection) -> None:
@@ -126,16 +93,6 @@ def hear(port: int, number: int | None, out: Connection) -> None:
     client.subscribe([(topic(TABLE, "public"), 1), (RAW, 1)])
     client.loop_forever()
     out.send(heard)
-
-
-def event(number: int) -> Batch:
-    """A card that is revealed."""
-    group, t_us = Batch(), 1_700_000_000_000_000 + number
-    data = {"card": "2D", "hand": "player", "index": 1, "round_id": "bench-s1-r1"}
-    group.append_event(
-        TABLE, Audience.PUBLIC, "round.card_revealed", t_us=t_us, subject="bench-s1-r1", data=data
-    )
-    return group
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,82 +175,25 @@ async def deal(at: Mosquitto, folder: Path) -> Way:
 
 async def measure(at: Mosquitto, folder: Path, pace_ms: int, events: int) -> Figures:
     """Commits and raw publishes in turn, one each ``pace_ms``."""
-    number = events + WARMED_BY
     listens, sends = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("spawn").Process(
-        target=hear, args=(at.port, 2 * number, sends)
+        target=hear, args=(at.port, 2 * (events + WARMED_BY), sends)
     )
     child.start()
     listens.recv()
-    committed: dict[bytes, int] = {}
-    published: dict[bytes, int] = {}
-    took: list[int] = []
     async with AsyncExitStack() as stack:
-        store = Store.open(folder / f"{pace_ms}.db")
-        writer = stack.enter_context(ThreadPoolExecutor(1))
-        journal = Journal(store, writer)
-        stack.push_async_callback(journal.close)
-        at_commit = [0]
-        journal.on_commit(lambda: at_commit.__setitem__(0, time.monotonic_ns()))
         where = Broker(HOST, at.port)
         sink = MqttSink("bench", where, Audience.PUBLIC, [TABLE], NoDesk(), states=[TABLE])
         await stack.enter_async_context(sink.connected())
-        named = [NamedSink("bench", Audience.PUBLIC, sink)]
-        await stack.enter_async_context(
-            delivering(named, journal, store, SYSTEM, lambda *_: NoAlarm(), tables=[TABLE])
-        )
         raw = await stack.enter_async_context(
             aiomqtt.Client(
                 HOST, at.port, protocol=aiomqtt.ProtocolVersion.V5, socket_options=[NODELAY]
             )
         )
-        due = time.monotonic() + 0.1
-        for n in range(number):
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            began = time.monotonic_ns()
-            result = await journal.commit(event(n))
-            body = result.events[0].body
-            committed[body] = at_commit[0]
-            took.append(at_commit[0] - began)
-            due += pace_ms / 1000
-            await asyncio.sleep(max(0.0, due - time.monotonic()))
-            published[body] = time.monotonic_ns()
-            await raw.publish(RAW, body, qos=1)
-            due += pace_ms / 1000
-        heard = await asyncio.to_thread(listens.recv)
+        ends = Ends(sink, lambda body: raw.publish(RAW, body, qos=1), RAW, listens)
+        found = await take_turns(folder / f"{pace_ms}.db", pace_ms, events, ends)
     child.join()
-    by_sink = [at - committed[body] for name, body, at in heard if name != RAW][WARMED_BY:]
-    by_raw = [at - published[body] for name, body, at in heard if name == RAW][WARMED_BY:]
-    return Figures(
-        pace_ms,
-        sink_p50=of(by_sink, 0.5),
-        sink_p99=of(by_sink, 0.99),
-        raw_p50=of(by_raw, 0.5),
-        raw_p99=of(by_raw, 0.99),
-        commit_p50=of(took[WARMED_BY:], 0.5),
-    )
-
-
-def of(times_ns: list[int], share: float) -> float:
-    """The quantile, in µs."""
-    times = sorted(times_ns)
-    return times[min(len(times) - 1, int(share * len(times)))] / 1000
-
-
-def print_figures(found: Sequence[Figures], events: int) -> None:
-    """Print a table for people."""
-    print(f"Python {platform.python_version()}, {events} events a pace, in turns; µs")
-    print(
-        f"{'pace':>8}{'commit':>9}{'p50':>9}{'raw':>9}{'ratio':>8}{'p99':>10}{'raw':>9}{'ratio':>8}"
-    )
-    for row in found:
-        broken = "" if row.held else "  NOT HELD"
-        print(
-            f"{row.pace_ms:5} ms{row.commit_p50:9.0f}{row.sink_p50:9.0f}{row.raw_p50:9.0f}"
-            f"{row.p50_ratio:8.2f}{row.sink_p99:10.0f}{row.raw_p99:9.0f}{row.p99_ratio:8.2f}"
-            f"{broken}"
-        )
-    print(f"promised: p50 at most {P50_LIMIT} times, p99 at most {P99_LIMIT:g} times the raw one")
+    return found
 
 
 def main() -> int:

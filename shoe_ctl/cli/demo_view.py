@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -20,23 +21,12 @@ from shoe_ctl.cli.common import is_terminal, make_console
 from shoe_ctl.texts.catalogue import text
 
 
-class View(Protocol):
+class View(AbstractContextManager[Any], Protocol):
     """Where the demo's events go."""
 
     @property
     def halted(self) -> str | None:
         """Why the table halted, or None."""
-
-    def __enter__(self) -> Self:
-        """Start showing."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop showing."""
 
     def show(self, event: dict[str, Any]) -> bool:
         """Show one event; True when it ends what was asked for."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -19,8 +20,6 @@ from shoe_ctl.records import event_id, table_in, utc
 from shoe_ctl.texts import catalogue
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from rich.live import Live
     from rich.table import Table
 
@@ -204,19 +203,8 @@ def time_us(text: str) -> int:
 # How it is shown.
 
 
-class View(Protocol):
+class View(AbstractContextManager[Any], Protocol):
     """Where the floor is shown."""
-
-    def __enter__(self) -> Self:
-        """Begin to show."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop showing."""
 
     def show(self, floor: Floor) -> None:
         """Show how the tables stand now."""

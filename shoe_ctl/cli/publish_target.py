@@ -121,10 +121,10 @@ async def _mqtt(
 
 
 class _Nobody:
-    """Answers nobody: there is no daemon."""
+    """Answers nobody: there is no daemon, and the sink takes no commands."""
 
     async def answer(self, asked: Asked) -> bytes:
-        raise NotImplementedError(asked)
+        raise AssertionError(f"a command came that nobody listens for: {asked}")
 
     async def state(self, table: str) -> Mapping[str, Any] | None:  # noqa: ARG002 - none has one
         return None

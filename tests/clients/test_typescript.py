@@ -11,10 +11,11 @@ from shoe_testing.consumer_vectors import VECTORS
 from shoe_testing.typescript import LOCK, built_package, program, run_in_package
 
 
-def test_the_lock_names_versions_and_hashes_and_no_address_to_download_from() -> None:
+def test_the_lock_names_versions_and_hashes_and_no_address() -> None:
     packages = json.loads(LOCK.read_bytes())["packages"]
     assert [name for name, each in packages.items() if name and "integrity" not in each] == []
     assert [name for name, each in packages.items() if "resolved" in each] == []
+    assert "://" not in LOCK.read_text("utf-8")
 
 
 @pytest.mark.slow
