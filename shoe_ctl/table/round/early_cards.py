@@ -108,7 +108,9 @@ def note_reported_slot(turn: Turn) -> None:
     event, moved = turn.event(Redesignated), _relocated_card(turn)
     assert moved is not None
     unplaced.change_card(turn, moved, named_slot=(event.hand, event.index))
-    of = (o.instance for o in turn.now.open_irregularities if o.subject == moved.subject)
+    about = ("overdraw", moved.subject)
+    opened = turn.now.open_irregularities
+    of = (each.instance for each in opened if (each.key, each.subject) == about)
     data = {"step": "placed_by_shoe", "hand": event.hand, "index": event.index}
     turn.emit_restricted("irregularity.step", {"key": "overdraw", **data}, instance=next(of, None))
 

@@ -96,15 +96,34 @@ def test_what_opens_and_closes_has_an_instance_which_each_stream_counts_without_
             for event in events:
                 for audience, data in copies(event):
                     streams[audience is Audience.PUBLIC].read(event, data)
+        for stream in streams:
+            assert sorted(stream.kinds) == list(range(1, len(stream.kinds) + 1))
         ended += sum(stream.ended for stream in streams)
     assert ended > 1_000 // one_in
+
+
+@pytest.mark.parametrize(
+    "one_in", [SAMPLE, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=4))], ids=["some", "all"]
+)
+def test_a_void_revokes_the_outcome_of_its_round_exactly_if_there_was_one(one_in: int) -> None:
+    voids = revoking = 0
+    for run in recorded.runs(one_in):
+        told: set[str | None] = set()
+        for event in (event for _, events in run for event in events):
+            if event.type in ("round.outcome", "round.revised"):
+                told.add(event.subject)
+            if event.type == "round.void":
+                assert event.revokes == (event.subject if event.subject in told else None)
+                voids += 1
+                revoking += event.revokes is not None
+    assert voids > 100 // one_in
+    assert revoking
 
 
 class Stream:
     """What is open on one stream of a table, by instance."""
 
     def __init__(self) -> None:
-        self.count = 0
         self.kinds: dict[int, tuple[str, str]] = {}
         self.open: defaultdict[str, set[int]] = defaultdict(set)
         self.ended = 0
@@ -129,6 +148,5 @@ class Stream:
             assert instance in self.open[kind], "it closes once"
             self.open[kind].remove(instance)
             self.ended += 1
-        self.count = max(self.count, instance)
         if event.type == "table.resumed":
             assert self.open["halt"] == set(), "a table is halted once at a time"
