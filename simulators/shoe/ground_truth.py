@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from firmware_proto.cards import Card
 from simulators.shoe.judge import Judge
 from simulators.shoe.model import CardOut, CardSet, CuttingCardOut
 
@@ -67,6 +68,16 @@ class GroundTruth:
         self._say(line | {"place": hand, "index": index})
         if self._judge.complete:
             self._finish()
+
+    def slipped(self, card: Card, *, place: str | None) -> None:
+        """A card came out that the shoe did not count: only people can say what becomes of it."""
+        self._say({"slipped": card.code, "place": place})
+        self.broken_off()
+
+    def designated(self, card: Card) -> None:
+        """A card that was set aside is a round's next card after all."""
+        hand, index = self._judge.place(card)
+        self._say({"designated": card.code, "place": hand, "index": index})
 
     def broken_off(self) -> None:
         """The open round will not be finished: its cards are out, it has no verdict."""
