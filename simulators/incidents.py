@@ -25,7 +25,7 @@ from simulators.shoe.angel_eye import AngelEyeDevice
 from simulators.shoe.clock import FASTEST_PPM, SLOWEST_PPM
 from simulators.shoe.device import Device
 from simulators.shoe.lens import CLEAN, Lens
-from simulators.shoe.model import CannotSay
+from simulators.shoe.model import CannotSay, Refused
 from simulators.shoe.reference import ReferenceDevice
 
 Happen = Callable[[Device, float, Mapping[str, Any]], object]
@@ -35,12 +35,14 @@ Happen = Callable[[Device, float, Mapping[str, Any]], object]
 class Incident:
     """``about`` is a sentence on it; ``happen`` raises ``simulators.shoe.model.Refused``.
 
+    ``example`` has arguments as a command line spells them.
     ``card``: a card leaves the shoe, or is read, with it; ``starts``: the shoe starts again.
     """
 
     about: str
     happen: Happen
     arguments: Arguments = field(default_factory=dict)
+    example: str = ""
     card: bool = False
     starts: bool = False
 
@@ -49,6 +51,18 @@ _NONE: Mapping[str, Any] = {}
 _CODE = Text(about="the error's code", required=True, pattern="[A-Za-z0-9_]{1,32}",
              form="a code, such as sensor")  # fmt: skip
 _SEED = WholeNumber(about="chooses the cards", default=0, at_least=0, at_most=2**32)
+
+
+def _power_off(device: Device) -> None:
+    if not device.powered:
+        raise Refused("the shoe has no power")
+    device.power_off()
+
+
+def _power_on(device: Device, t: float) -> None:
+    if device.powered:
+        raise Refused("the shoe has power")
+    device.boot(t)
 
 
 def _misread(device: Device) -> None:
@@ -104,11 +118,13 @@ INCIDENTS: Mapping[str, Incident] = {
                 words=("seal", "opened_without_power", "sensor", "other"),
             )
         },
+        example="what=seal",
     ),
     "button": Incident(
         about="A button of the shoe is pressed.",
         happen=lambda device, t, given: device.happen(Button(button=given["number"]), t),
         arguments={"number": WholeNumber(about="which button", default=1, at_least=1, at_most=255)},
+        example="number=3",
     ),
     "power_low": Incident(
         about="The shoe runs out of power.",
@@ -118,6 +134,7 @@ INCIDENTS: Mapping[str, Incident] = {
                 about="what is left; without it the shoe does not know", at_least=0, at_most=100
             )
         },
+        example="percent=4",
     ),
     "power_restored": Incident(
         about="The shoe has enough power again.",
@@ -125,11 +142,11 @@ INCIDENTS: Mapping[str, Incident] = {
     ),
     "power_off": Incident(
         about="The shoe loses its power; the line stays open and silent.",
-        happen=lambda device, _t, _: device.power_off(),
+        happen=lambda device, _t, _: _power_off(device),
     ),
     "power_on": Incident(
         about="Power is back: the shoe starts.",
-        happen=lambda device, t, _: device.boot(t),
+        happen=lambda device, t, _: _power_on(device, t),
         starts=True,
     ),
     "reboot": Incident(
@@ -149,6 +166,7 @@ INCIDENTS: Mapping[str, Incident] = {
             )
         },
         starts=True,
+        example="card=kept",
     ),
     "clock_drift": Incident(
         about="From now on the shoe's clock is too fast, or too slow.",
@@ -161,6 +179,7 @@ INCIDENTS: Mapping[str, Incident] = {
                 at_most=FASTEST_PPM,
             )
         },
+        example="ppm=200",
     ),
     "misread": Incident(
         about="The next card will not be read.",
@@ -174,6 +193,7 @@ INCIDENTS: Mapping[str, Incident] = {
             "unsure": Number(about="the part of the others that is read unsurely", default=0.0),
             "seed": _SEED,
         },
+        example="misread=0.02 unsure=0.1",
     ),
     "clean_lens": Incident(
         about="The lens is cleaned.",
@@ -188,14 +208,16 @@ INCIDENTS: Mapping[str, Incident] = {
         happen=lambda device, t, _: device.free(t),
     ),
     "error": Incident(
-        about="The shoe finds an error of its own.",
+        about="The shoe finds an error, by its protocol's name of it.",
         happen=_error,
         arguments={"code": _CODE, "stops": YesNo(about="whether it stops until it is cleared")},
+        example="code=sensor stops=true",
     ),
     "error_cleared": Incident(
         about="That error is over.",
         happen=lambda device, t, given: device.happen(ErrorCleared(code=given["code"]), t),
         arguments={"code": _CODE},
+        example="code=sensor",
     ),
     "warning": Incident(
         about="The shoe warns of something.",
@@ -208,6 +230,7 @@ INCIDENTS: Mapping[str, Incident] = {
                 form="a code, such as W0x01",
             )
         },
+        example="code=W0x01",
     ),
     "firmware": Incident(
         about="The shoe is given other firmware, and starts again with it.",
@@ -226,6 +249,7 @@ INCIDENTS: Mapping[str, Incident] = {
             ),
         },
         starts=True,
+        example="version=2.0",
     ),
     "overdraw": Incident(
         about="A card is drawn just as the shoe has judged the round: it objects and stops.",

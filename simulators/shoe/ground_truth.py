@@ -22,11 +22,13 @@ Line = dict[str, object]
 class GroundTruth:
     """Grows as cards are drawn; ``write`` gets each JSON line, without its newline, at once.
 
-    ``cards`` are ``(draw number, code)``; ``rounds`` are the lines of finished rounds.
+    ``cards`` are ``(draw number, code)``, ``slips`` the codes of cards that the shoe never counted;
+    ``rounds`` are the lines of finished rounds.
     """
 
     def __init__(self, write: Callable[[str], None] | None = None) -> None:
         self.cards: list[tuple[int, str]] = []
+        self.slips: list[str] = []
         self.rounds: list[Line] = []
         self.lines: list[Line] = []
         self._write = write
@@ -71,6 +73,7 @@ class GroundTruth:
 
     def slipped(self, card: Card, *, place: str | None) -> None:
         """A card came out that the shoe did not count: only people can say what becomes of it."""
+        self.slips.append(card.code)
         self._say({"slipped": card.code, "place": place})
         self.broken_off()
 

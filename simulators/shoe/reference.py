@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from firmware_proto.cards import Card
 from firmware_proto.commands import (
     Acknowledge,
     Armed,
@@ -188,10 +189,19 @@ class ReferenceDevice(Device):
     def _draw_in_brown_out(self, t: float, *, kept: bool) -> None:
         if kept:
             self.draw(t)
-            return
+        else:
+            self.slip()
+
+    def slip(self) -> Card:
+        """Let a hand pull a card that the shoe does not notice: its electronics have no power.
+
+        Raises:
+            simulators.shoe.model.Refused: no card lies at the front.
+        """
         lamp = self.lamp
         card = self.shoe.slip()
         self.truth.slipped(card, place=None if lamp is None else lamp.hand)
+        return card
 
     def _on_host(self, said: HostMessage, t: float) -> None:
         match said:

@@ -252,8 +252,6 @@ class ScenarioPlayer:
                 before = bench.connections
                 bench.replug()
                 await self._connected(before + 1)
-            case "power_off":
-                bench.device.power_off()
             case _:
                 await self._happen(step)
 
