@@ -111,9 +111,11 @@ class _Desk:
         """
         change = CHANGES[name]
         bench = self._bench
-        with bench.rig.device.listened_to() as reported:
-            made = change.make(bench, given)
-        bench.rig.turn()
+        try:
+            with bench.rig.device.listened_to() as reported:
+                made = change.make(bench, given)
+        finally:
+            bench.rig.turn()
         cards = await made if isinstance(made, Awaitable) else made
         return {
             "did": name,

@@ -5,15 +5,11 @@ In: each incident by name. Out: the events that the profile's own host session g
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from firmware_proto.cards import DECKS
 from firmware_proto.commands import AnyCommand, Armed, ClearError, Query, Reset, SetTime
 from firmware_proto.events import (
     CardDrawn,
@@ -38,8 +34,7 @@ from shoe_testing.memory_port import MemoryPort
 from simulators.arguments import read_arguments
 from simulators.incidents import INCIDENTS
 from simulators.shoe.build import simulated_shoe
-from simulators.shoe.clock import Clock
-from simulators.shoe.lens import SURE, UNSURE, Lens
+from simulators.shoe.lens import SURE, UNSURE
 from simulators.shoe.model import CannotSay, CuttingCardOut, Refused
 from simulators.table.fields import Fields
 from simulators.table.scenario import find, parse, shipped
@@ -318,54 +313,6 @@ def test_a_host_that_may_decides_on_an_overdrawn_card_by_command(fate: str, inde
     assert Reply(accepted=True, command_id=7) in said
     assert ErrorCleared(code="overdraw") in said
     assert sum(isinstance(event, Redesignated) for event in said) == index
-
-
-@given(
-    misread=st.floats(0, 1),
-    unsure=st.floats(0, 1),
-    seed=st.integers(0, 1000),
-    draws=st.permutations(range(1, 60)),
-)
-def test_a_dirty_lens_reads_each_draw_alike_in_any_order(
-    misread: float, unsure: float, seed: int, draws: list[int]
-) -> None:
-    lens = Lens(misread=misread, unsure=unsure, seed=seed)
-    card = DECKS["french52"].cards[0]
-    read = {draw: lens.look(card, card_set=1, draw=draw) for draw in draws}
-    assert read == {draw: lens.look(card, card_set=1, draw=draw) for draw in sorted(draws)}
-    for seen, confidence in read.values():
-        assert (seen, confidence) == (None, 0) or seen is card
-        assert seen is None or confidence == SURE or confidence in UNSURE
-
-
-def test_a_dirty_lens_spoils_about_the_part_that_it_says_and_other_draws_by_another_seed() -> None:
-    card = DECKS["french52"].cards[0]
-
-    def spoiled(seed: int) -> list[str]:
-        lens = Lens(misread=0.1, unsure=0.3, seed=seed)
-        looks = [lens.look(card, card_set=1, draw=draw) for draw in range(2000)]
-        return ["not" if c == 0 else "unsure" if c < SURE else "sure" for _, c in looks]
-
-    count = Counter(spoiled(4))
-    assert 150 < count["not"] < 250 and 440 < count["unsure"] < 640
-    assert spoiled(4) == spoiled(4) != spoiled(5)
-
-
-@given(
-    st.lists(
-        st.tuples(st.floats(0, 1000), st.integers(-1_000_000, 1_000_000)), min_size=1, max_size=6
-    )
-)
-def test_a_clock_never_runs_backwards_and_drifts_by_its_ppm(
-    changes: list[tuple[float, int]],
-) -> None:
-    clock, t, reading = Clock(), 0.0, 0.0
-    for seconds, ppm in changes:
-        clock.drift(ppm, t)
-        t += seconds
-        before, reading = reading, clock.read(t)
-        assert reading >= before
-        assert reading - before == pytest.approx(seconds * (1 + ppm / 1e6), rel=1e-6, abs=1e-6)
 
 
 def test_a_drifting_clock_is_read_by_the_host_and_times_what_the_shoe_reports() -> None:

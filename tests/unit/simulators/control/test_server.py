@@ -196,6 +196,25 @@ async def test_the_dealer_rests_deals_and_takes_the_time_it_is_told(tmp_path: Pa
         assert refused["error"] == "wait: a shoe of profile angel_eye gets no acknowledgements"
 
 
+async def test_where_a_scenario_has_the_hands_and_the_cards_it_keeps_them(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path) as bench:
+        bench.rig.dealer = None
+        scene = ShoeBench(bench.rig, bench.lines)
+        async with controlled(tmp_path / "scene.ctl", scene):
+            reader, writer = await asyncio.open_unix_connection(tmp_path / "scene.ctl")
+            caller = Caller(reader, writer)
+            for name, arguments, why in (
+                ("rest", {}, "the hands of the scenario draw, and nobody else"),
+                ("deal", {}, "the hands of the scenario draw, and nobody else"),
+                ("pace", {"ms": 5}, "the hands of the scenario draw, and nobody else"),
+                ("new_shoe", {}, "the scenario has the cards"),
+            ):
+                answer = await caller.does(name, **arguments)
+                assert answer == {"error": f"{name}: {why}", "kind": "refused"}
+            assert (await caller.does("button"))["did"] == "button"
+            writer.close()
+
+
 async def test_the_line_s_faults_strike_what_a_host_reads(tmp_path: Path) -> None:
     async with served_shoe(tmp_path) as bench, calling(tmp_path) as caller:
         await caller.does("fault", flip=1)
