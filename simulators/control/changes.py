@@ -207,6 +207,7 @@ def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> None:
     if supply is None:
         raise Refused("the scenario has the cards")
     device = bench.rig.device
+    device.shoe.unreadable = device.shoe.face_up = frozenset()
     device.load(
         supply.deck, supply.decks, supply.next_seed if seed is None else seed, bench.rig.now
     )

@@ -67,6 +67,10 @@ class AngelEyeDevice(UnarmedDevice):
     def _has_error(self, code: str) -> bool:
         return code in ERRORS
 
+    @property
+    def _knows_of_jam(self) -> bool:
+        return self._error == self._jam_code
+
     def _on_happening(self, event: ShoeEvent, t: float) -> None:
         if isinstance(event, Error) and event.in_error_mode:
             self._error = event.code

@@ -117,6 +117,7 @@ class Device(ABC):
         self.shoe.boot()
         self._session = self._new_session() if self.line_open else None
         self._on_boot(t)
+        self._check_jam(t)
 
     def power_off(self) -> None:
         """Power goes. The host sees a silent line."""
@@ -245,8 +246,7 @@ class Device(ABC):
         if self.shoe.jammed:
             raise Refused("the shoe is jammed already")
         self.shoe.jammed = True
-        if self._jam_code is not None and self.powered:
-            self.happen(Error(code=self._jam_code, in_error_mode=True), t)
+        self._check_jam(t)
 
     def free(self, t: float) -> None:
         """The card that is stuck is freed; it is still in the shoe.
@@ -257,8 +257,7 @@ class Device(ABC):
         if not self.shoe.jammed:
             raise Refused("the shoe is not jammed")
         self.shoe.jammed = False
-        if self._jam_code is not None and self.powered:
-            self.happen(ErrorCleared(code=self._jam_code), t)
+        self._check_jam(t)
 
     def push_back(self, t: float) -> None:  # noqa: ARG002
         """Let a hand push the card drawn last back in.
@@ -320,6 +319,18 @@ class Device(ABC):
     _jam_code: ClassVar[str | None] = None
     _reverse_run_code: ClassVar[str | None] = None
     """Its own names of these errors, None where it has none."""
+
+    @property
+    def _knows_of_jam(self) -> bool:
+        return False
+
+    def _check_jam(self, t: float) -> None:
+        """Report a jam that the shoe does not know of yet, or that one is over."""
+        code = self._jam_code
+        if code is None or not self.powered or self.shoe.jammed == self._knows_of_jam:
+            return
+        jammed = self.shoe.jammed
+        self.happen(Error(code=code, in_error_mode=True) if jammed else ErrorCleared(code=code), t)
 
     def _check_reportable(self, event: ShoeEvent) -> None:
         if not isinstance(event, self._reports):

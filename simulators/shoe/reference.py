@@ -136,6 +136,10 @@ class ReferenceDevice(Device):
     def _has_error(self, code: str) -> bool:
         return code in FAULT_CODES
 
+    @property
+    def _knows_of_jam(self) -> bool:
+        return "jam" in self.hardware.faults
+
     def _on_happening(self, event: ShoeEvent, t: float) -> None:
         self.hardware.note(event)
         if self.hardware.in_error_mode:
@@ -275,8 +279,7 @@ class ReferenceDevice(Device):
             self._remember(event, t)
         if isinstance(command, Reset):
             self.shoe.lock()
-            if self.shoe.jammed:
-                self.happen(Error(code="jam", in_error_mode=True), t)
+            self._check_jam(t)
             self._status(t)
 
     def _refuse(self, reason: str, t: float, *, number: int | None = None) -> None:

@@ -240,6 +240,21 @@ def test_a_jammed_shoe_gives_no_card_until_it_is_freed_and_a_reset_does_not_free
         bench.happens("free")
 
 
+@pytest.mark.parametrize(("name", "code"), [("reference", "jam"), ("angel_eye", "draw_time_out")])
+def test_a_jam_that_comes_or_goes_without_power_is_reported_when_power_is_back(
+    name: str, code: str
+) -> None:
+    bench = Bench(name)
+    bench.happens("power_off")
+    assert bench.happens("jam") == []
+    assert Error(code=code, in_error_mode=True) in bench.happens("power_on")
+    bench.happens("power_off")
+    assert bench.happens("free") == []
+    said = bench.happens("power_on")
+    assert (ErrorCleared(code=code) in said) == (name == "reference")  # the other forgot it
+    assert bench.device.lamp is None or name == "angel_eye"
+
+
 def test_a_jam_is_not_cleared_by_a_command_to_a_shoe_that_takes_some() -> None:
     bench = Bench("angel_eye", {"commands": True})
     bench.happens("jam")
