@@ -341,7 +341,8 @@ class _TableLink:
             if loop.time() - began >= STEADY_S:
                 retry_s = FIRST_RETRY_S
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), retry_s)
+                async with asyncio.timeout(retry_s):
+                    await self._stopping.wait()
             retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 
     @property
@@ -425,7 +426,8 @@ class _TableLink:
                 denied = answer.refused is not None
             await asyncio.sleep(STATE_AT_MOST_EVERY_S)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._state_due.wait(), STATE_LOOKED_AT_EVERY_S)
+                async with asyncio.timeout(STATE_LOOKED_AT_EVERY_S):
+                    await self._state_due.wait()
 
     async def _encoded_state(self) -> bytes:
         state = await self._sink.desk.state(self._table)

@@ -402,7 +402,8 @@ class Pump:
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
 
     async def _wait_for(self, back: asyncio.Event, seconds: float) -> None:
         """Wait until the sink is back, for so long at most, or until ``stop``."""

@@ -159,11 +159,15 @@ class _Stream:
         """Return a message's sequence from which on all that is asked for comes, or 1."""
         number, step = number_of(asked.after), 1
         found = await self._look(asked.table, None)
-        while found is not None and found.metadata.sequence.stream > 1:
+        begin = 1 if found is None else found.metadata.sequence.stream
+        while found is not None and begin > 1:
             sequence = found.metadata.sequence.stream
             if _is_at_or_before(found.data, number, asked.source):
                 return sequence
-            found, step = await self._look(asked.table, max(1, sequence - step)), 2 * step
+            # The table's first message from there on may be this one again: other tables' lie
+            # between, or the stream has none before it.
+            begin, step = max(1, sequence - step), 2 * step
+            found = await self._look(asked.table, begin)
         return 1
 
     async def _look(self, table: str, sequence: int | None) -> Msg | None:
