@@ -14,16 +14,17 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.config import Config
 from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
+from shoe_ctl.daemon.event_streams import why_unknown
 from shoe_ctl.daemon.host import Environment, WayIn
 from shoe_ctl.daemon.table_runner import TableRunner
-from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
-from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
+from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed, UnknownEvent
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, EventId, table_in
@@ -182,13 +183,16 @@ class RunningSink:
         """Offer again what the sink had of the event's table behind that event.
 
         Raises:
-            InputRefused: the journal does not have the event, or not what follows it, or the sink
-                does not get its table.
+            RequestRefused: the journal does not have the event, or not what follows it, or the
+                sink does not get its table.
             JournalError: the journal cannot be read.
         """
         if self._table not in (None, after.table):
-            raise InputRefused(f"sink {self.name} gets the events of table {self._table} only")
-        found = await self._feed.find_range(after)
+            raise RequestRefused(message("sink_of_other_table", sink=self.name, table=self._table))
+        try:
+            found = await self._feed.find_range(after)
+        except UnknownEvent as error:
+            raise RequestRefused(why_unknown(after, error)) from None
         return self._pump.resend(
             Resend(after.table, after=found.after, upto=found.upto, events=found.events)
         )
