@@ -30,7 +30,7 @@ from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, EventId, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
-from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, wall_us
+from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, SinkWithState, wall_us
 from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
@@ -228,6 +228,24 @@ async def place_new_sinks(
         log.info("sink %s: new: after_record=%d", named.name, n)
 
 
+def set_last_events(sinks: Sequence[NamedSink], reader: Reader, tables: Collection[str]) -> None:
+    """Tell each sink that shows it the last public event of each table that it was given.
+
+    The journal is asked for one event a table, by its index.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    for named in sinks:
+        if not isinstance(named.sink, SinkWithState) or named.sees is not Audience.PUBLIC:
+            continue
+        upto, last = reader.cursor(named.name), {}
+        for table in tables:
+            if (numbers := reader.event_numbers(table, named.sees, upto=upto)) is not None:
+                last[table] = EventId(table, named.sees, numbers[1])
+        named.sink.set_last_events(last)
+
+
 @asynccontextmanager
 async def delivering(  # noqa: PLR0913 - what is wired to what
     sinks: Sequence[NamedSink],
@@ -255,6 +273,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
         with store.reader() as reader:
             upto = journal.last_n if gate is None else gate.after
             await place_new_sinks(sinks, journal, reader, tables, upto)
+            set_last_events(sinks, reader, tables)
         pumps, running = [], {}
         for named, reader in zip(sinks, opened, strict=True):
             feed = SinkFeed(

@@ -11,9 +11,11 @@ import asyncio
 import logging
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol, runtime_checkable
+
+from shoe_ctl.records import EventId
 
 BATCH = 256
 """Events handed over at a time: after a crash no more than these come again."""
@@ -83,6 +85,14 @@ class AppendingSink(Sink, Protocol):
         Raises:
             EventRefused, SinkEnded, Exception: as ``deliver``.
         """
+
+
+@runtime_checkable
+class SinkWithState(Sink, Protocol):
+    """A sink that also shows how each table stands, and the last event that it published."""
+
+    def set_last_events(self, last: Mapping[str, EventId]) -> None:
+        """Show these, by table, until others are published: what it had published before."""
 
 
 class EventRefused(Exception):

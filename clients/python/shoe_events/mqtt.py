@@ -196,8 +196,7 @@ def _object(body: bytes | str) -> dict[str, Any]:
 def _shown(table: str, state: bytes | str, audience: Audience) -> str | None:
     """Return the id of an event of this audience that a table's state shows to be there.
 
-    The state names the last public event since the daemon's start. A table at work has told of its
-    start, to both audiences.
+    The state names the last public event. A table at work has told of its start, to both audiences.
     """
     shown = _object(state)
     last = shown.get("last_event")

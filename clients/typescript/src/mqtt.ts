@@ -159,8 +159,7 @@ class Broker implements Connection {
 /**
  * Return the id of an event of this audience that a table's state shows to be there.
  *
- * The state names the last public event since the daemon's start. A table at work has told of its
- * start, to both audiences.
+ * The state names the last public event. A table at work has told of its start, to both audiences.
  */
 function shownBy(
   table: string,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -134,6 +135,41 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
             await subscriber.until(lambda: subscriber.payloads(STATE)[-1] == b"")
     wanted = {key: value for key, value in stands.items() if key not in ("parked", "doubt")}
     assert state == {**wanted, "last_event": last}
+
+
+async def test_after_a_restart_the_state_names_the_last_event_from_the_first_moment_on(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told = ToldEvents()
+    config = write(tmp_path, *sinks(tmp_path, at.address))
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        async with (
+            as_user(at, "display", PUBLIC) as display,
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            last = told.events[-1]["id"]
+            await display.until(lambda: events(display)[-1:] == told.events[-1:])
+    # A shoe that says nothing is on the line: no event comes yet.
+    with silent_port(tmp_path / "shoe"):
+        async with as_user(at, "display", PUBLIC, STATE) as display, serving(config, ToldEvents()):
+            await display.until(lambda: bool(stood(display)))
+            first, *_ = [json.loads(body) for body in display.payloads(STATE) if body]
+            assert (first["last_event"], events(display)) == (last, [])
+
+
+@contextmanager
+def silent_port(at: Path) -> Iterator[None]:
+    """A serial port at which nobody speaks."""
+    near, far = os.openpty()
+    at.symlink_to(os.ttyname(far))
+    try:
+        yield
+    finally:
+        at.unlink()
+        os.close(near)
+        os.close(far)
 
 
 def stood(subscriber: Subscriber) -> dict[str, Any]:
