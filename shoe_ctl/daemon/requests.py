@@ -28,7 +28,7 @@ from shoe_ctl.api.requests import (
 from shoe_ctl.api.unix_socket import EventBatches, EventSource
 from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
 from shoe_ctl.config.sinks import MqttConfig
-from shoe_ctl.daemon.outage import Outage, fault_of
+from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
 from shoe_ctl.records import Audience, EventId, event_id, utc
@@ -278,7 +278,7 @@ class RequestHandler:
             if not self._failure.done():
                 self._failure.set_exception(error)
             if isinstance(error, JournalError):
-                raise RequestRefused(fault_of(str(error))) from error
+                raise RequestRefused(fault_of(journal_failed(str(error)))) from error
             raise
 
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
