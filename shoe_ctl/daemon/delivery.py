@@ -189,8 +189,10 @@ class RunningSink:
         """
         if self._table not in (None, after.table):
             raise RequestRefused(message("sink_of_other_table", sink=self.name, table=self._table))
+        # A broker may have passed these on already, when the receiver had not come back yet.
+        in_flight = self._pump.in_flight
         try:
-            found = await self._feed.find_range(after)
+            found = await self._feed.find_range(after, in_flight)
         except UnknownEvent as error:
             raise RequestRefused(why_unknown(after, error)) from None
         return self._pump.resend(

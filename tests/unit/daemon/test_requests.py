@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -15,14 +16,14 @@ import pytest
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.api.unix_socket import serving
 from shoe_ctl.daemon.broker_desk import BrokerDesk
-from shoe_ctl.daemon.delivery import NamedSink, delivering
+from shoe_ctl.daemon.delivery import NamedSink, RunningSink, delivering
 from shoe_ctl.daemon.host import SYSTEM
 from shoe_ctl.daemon.requests import People, RequestHandler
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, EventId
 from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.sinks.pump import SinkEnded
 from shoe_ctl.texts.catalogue import text
@@ -50,15 +51,18 @@ class Ends:
 class TwoWaysIn:
     """A caller at the socket, and a user of a broker whose topic is table a's."""
 
-    def __init__(self, caller: SocketCaller, desk: BrokerDesk) -> None:
+    def __init__(
+        self, caller: SocketCaller, desk: BrokerDesk, sinks: Mapping[str, RunningSink]
+    ) -> None:
         self.caller = caller
-        self._desk = desk
+        self.desk = desk
+        self.sinks = sinks
 
     async def refused(self, **asked: Any) -> tuple[str, dict[str, Any]]:
         """The code and the arguments of the refusal, which is the same on both ways in."""
         body = json.dumps(asked).encode()
         at_socket = await self.caller.says(body + b"\n")
-        over_broker = json.loads(await self._desk.answer(Asked(TABLE, "me", body)))
+        over_broker = json.loads(await self.desk.answer(Asked(TABLE, "me", body)))
         assert at_socket == over_broker
         assert (at_socket["accepted"], at_socket["needs"]) == (False, {})
         error = at_socket["error"]
@@ -91,7 +95,8 @@ async def two_ways_in(folder: Path, sinks: Sequence[NamedSink]) -> AsyncIterator
         await stack.enter_async_context(serving(at, {os.getuid(): ME}, handler))
         desk = BrokerDesk({"me": ME})
         await stack.enter_async_context(desk.open(handler))
-        yield TwoWaysIn(await stack.enter_async_context(calling(at)), desk)
+        caller = await stack.enter_async_context(calling(at))
+        yield TwoWaysIn(caller, desk, deliveries.sinks)
 
 
 @pytest.fixture
@@ -141,6 +146,33 @@ async def test_where_there_is_no_sink_and_where_there_is_no_such_request_the_cod
         )
         code, args = await ways.refused(request="weather")
         assert code == "request_invalid" and args["detail"].startswith("request: expected status")
+
+
+class Slow:
+    """A sink that passes events on and acknowledges them when it is let."""
+
+    def __init__(self) -> None:
+        self.passed_on: list[str] = []
+        self.news = asyncio.Event()
+        self.goes_on = asyncio.Event()
+
+    async def deliver(self, events: Sequence[bytes]) -> None:
+        self.passed_on += [json.loads(event)["id"] for event in events]
+        self.news.set()
+        await self.goes_on.wait()
+
+
+async def test_what_was_passed_on_and_is_not_acknowledged_yet_is_offered_again_too(
+    tmp_path: Path,
+) -> None:
+    slow = Slow()
+    async with two_ways_in(tmp_path, [NamedSink("floor", Audience.PUBLIC, slow)]) as ways:
+        await slow.news.wait()
+        resend = await ways.sinks["floor"].resend(EventId(TABLE, Audience.PUBLIC, 3))
+        assert resend.events == 1
+        slow.goes_on.set()
+        assert await resend.done is None
+    assert slow.passed_on == ["a/p3", "a/p4", "a/p4"]
 
 
 async def test_a_table_that_the_journal_has_no_event_of_is_refused_at_the_socket(
