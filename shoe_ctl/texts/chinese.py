@@ -320,6 +320,9 @@ TEXTS: Mapping[str, str] = {
     "refused_argument_is_one_of": "{argument}：应为 {values:or}",
     "refused_argument_kind": "{argument}：应为{wanted:json_type or}",
     "refused_argument_other_kind": "{argument}：应为{wanted:json_type or}，而不是{given:json_type}",
+    "refused_amount_kind": (
+        "{argument}：应为以最小货币单位计的整数，例如最小单位为分时，5.00 写作 500"
+    ),
     "refused_argument": "{argument}：{detail}",
     "refused_arguments": "{detail}",
     "refused_no_such_choice": "可选的是 {choices}",

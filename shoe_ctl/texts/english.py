@@ -465,6 +465,10 @@ TEXTS: Mapping[str, str] = {
     "refused_argument_other_kind": (
         "{argument}: expected {wanted:json_type or}, not {given:json_type}"
     ),
+    "refused_amount_kind": (
+        "{argument}: expected a whole number of the smallest unit of money, for example 500 for "
+        "5.00 where that is the cent"
+    ),
     "refused_argument": "{argument}: {detail}",
     "refused_arguments": "{detail}",
     "refused_no_such_choice": "the choice is one of {choices}",
