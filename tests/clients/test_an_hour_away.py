@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,13 @@ EACH_MINUTE = 6
 
 LONGEST_RETRY_S = 30.0
 """Sinks and consumers try again at least so often."""
+
+
+TURN_S = 1.0
+"""A broker that is there answers within this time."""
+
+
+MOST_TURNS = 60
 
 
 class AtBroker:
@@ -152,6 +159,26 @@ def has_published_all(world: World) -> bool:
         )
 
 
+async def come_back(loop: SkippingLoop, world: World) -> None:
+    """Let time pass until the sinks publish again and the table system that is there is connected.
+
+    One that was just trying in vain waits for its next turn.
+    """
+
+    def are_back() -> bool:
+        is_published = not any(world.daemon.is_cut_off(audience) for audience in AUDIENCES)
+        return is_published and world.systems[1].is_connected
+
+    for _ in range(MOST_TURNS):
+        if are_back():
+            return
+        await loop.skip(LONGEST_RETRY_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TURN_S):
+                await world._until_so(are_back)
+    raise AssertionError("they do not come back")
+
+
 async def evening(loop: SkippingLoop, world: World) -> None:
     """Play; the broker dies in the middle of it and is away for an hour; play to the end.
 
@@ -181,7 +208,7 @@ async def evening(loop: SkippingLoop, world: World) -> None:
         systems[0].cancel()
         await asyncio.wait({systems[0]})
         world.broker.start(forgets=False)
-        await loop.skip(LONGEST_RETRY_S)
+        await come_back(loop, world)
         await world.play()
         await world._until(restricted, systems[1:])
         await world._until_so(lambda: has_published_all(world))
