@@ -40,7 +40,7 @@ from shoe_ctl.sinks.mqtt_connection import (
     Will,
     connect,
 )
-from shoe_ctl.sinks.pump import EventRefused, Sink, SinkAway, SinkTrouble, wall_us
+from shoe_ctl.sinks.pump import EventRefused, SinkAway, SinkTrouble, SinkWithState, wall_us
 
 CONTENT_TYPE = "application/cloudevents+json"
 PLAIN_JSON = "application/json"
@@ -115,7 +115,7 @@ def table_of(event: bytes) -> str:
     return id_of(event).rpartition("/")[0]
 
 
-class MqttSink(Sink):
+class MqttSink(SinkWithState):
     """One stream of some tables to a broker.
 
     ``takes_commands``: its users may send them. ``states`` are the tables whose state it publishes.
@@ -180,6 +180,11 @@ class MqttSink(Sink):
                     link.note_taken(some)
         for error in sorted(errors, key=lambda error: isinstance(error, EventRefused)):
             raise error  # one that is away before one that refuses
+
+    def set_last_events(self, last: Mapping[str, EventId]) -> None:
+        """Show these in the state, by table, as ``SinkWithState``."""
+        for table, link in self._links.items():
+            link.set_last_event(last.get(table))
 
     def _link_of(self, event: bytes) -> _TableLink:
         """Return the connection of the event's table, or any where the table is not served now."""
@@ -304,6 +309,11 @@ class _TableLink:
         )
         self._set_trouble(why)
         raise SinkAway(why)
+
+    def set_last_event(self, last: EventId | None) -> None:
+        """Show this in the state as the last public event, until another one is published."""
+        self._last_event = last
+        self._state_due.set()
 
     def _note_last(self, events: Sequence[bytes]) -> None:
         """Keep the highest id of the public stream, for the state; it has changed, very likely."""

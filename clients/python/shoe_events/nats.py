@@ -17,6 +17,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.errors import APIError
 
 from shoe_events.consumer import Consumer, Resend
 from shoe_events.event import Audience, InvalidEvent, number_of, read_event
@@ -84,6 +85,9 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
             finally:
                 watching.cancel()
                 await asyncio.wait({watching})
+        except APIError as error:
+            asked = f"stream {stream or STREAMS[audience]}"
+            raise ConnectionLost(f"{asked}: the server says: {error.description}") from None
         except (OSError, nats.errors.Error) as error:
             raise ConnectionLost(str(error) or type(error).__name__) from None
         finally:

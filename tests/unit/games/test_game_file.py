@@ -178,8 +178,8 @@ def test_a_pair_of_one_suit_needs_two_decks() -> None:
     ("source", "told"),
     [
         (b"id = \xff", "my.toml: byte 5: expected UTF-8 text, found 0xff"),
-        (b"id = ", "my.toml: expected TOML: "),
-        (b"id = 'a'\nid = 'b'", "my.toml: expected TOML: "),
+        (b"id = ", "my.toml: end of line 1: expected TOML: there is no value here"),
+        (b"id = 'a'\nid = 'b'", "my.toml: end of line 2: expected TOML: the key is there twice"),
         (b"", "my.toml: deck: expected french52 or element65, but the key is missing"),
     ],
 )
