@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import functools
 import os
 import pty
 import re
@@ -59,6 +60,13 @@ async def run_shoectl_async(*words: str, **env: str) -> Result:
     return await asyncio.to_thread(run_shoectl, *words, **env)
 
 
+def plain_words(typed: str) -> list[str]:
+    """The words of a command of ours that needs no shell; none where it needs one."""
+    if typed.startswith(("shoectl ", "shoe-sim ")) and set(typed).isdisjoint("|<>$&;*~"):
+        return shlex.split(typed.replace("\\\n", ""))
+    return []
+
+
 def pasted_commands(shown: str) -> list[list[str]]:
     """Each command that is shown, as a shell takes it from these lines."""
     told, line = [], ""
@@ -92,6 +100,7 @@ def _below(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str
             yield from _below(below, (*words, name))
 
 
+@functools.cache
 def help_of(words: tuple[str, ...]) -> list[str]:
     """The lines of this command's help, as a terminal of 80 columns shows them."""
     program, *rest = words
