@@ -45,7 +45,9 @@ def invoke(
     command: click.Command, *words: object, stdin: str | bytes | None = None
 ) -> click.testing.Result:
     """Run a command in this process, as one caught by click's own runner."""
-    return CliRunner().invoke(command, [str(word) for word in words], input=stdin)
+    # As both programs do: a command keeps the names of its help from its first context.
+    names = {"help_option_names": ["-h", "--help"]}
+    return CliRunner().invoke(command, [str(word) for word in words], input=stdin, **names)
 
 
 def run_shoectl(*words: str, **env: str) -> Result:
