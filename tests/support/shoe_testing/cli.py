@@ -46,8 +46,9 @@ def invoke(
 ) -> click.testing.Result:
     """Run a command in this process, as one caught by click's own runner."""
     # As both programs do: a command keeps the names of its help from its first context.
-    names = {"help_option_names": ["-h", "--help"]}
-    return CliRunner().invoke(command, [str(word) for word in words], input=stdin, **names)
+    return CliRunner().invoke(
+        command, [str(word) for word in words], input=stdin, help_option_names=["-h", "--help"]
+    )
 
 
 def run_shoectl(*words: str, **env: str) -> Result:
