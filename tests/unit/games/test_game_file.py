@@ -189,3 +189,11 @@ def test_what_is_no_toml_of_a_game_is_refused(source: bytes, told: str) -> None:
 
 def test_a_refused_file_is_a_refused_input() -> None:
     assert issubclass(GameFileError, InputRefused)
+
+
+def test_the_same_bytes_are_one_game_under_any_name() -> None:
+    source = LUCKY_EIGHT.read_bytes()
+    assert parse(source, "a file") is parse(source, "the journal's copy of it")
+    for name in ("one.toml", "two.toml"):
+        with pytest.raises(GameFileError, match=rf"^{name}: "):
+            parse(source + b"?", name)
