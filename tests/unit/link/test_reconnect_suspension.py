@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_proto.angel_eye.frames import encode_event
@@ -178,6 +178,8 @@ gaps_s = st.sampled_from([0.0, 0.001, 0.05, 0.3, 2.0, 7.0, 40.0])
     pieces=st.lists(st.tuples(gaps_s, noise), min_size=1, max_size=12),
     stops=st.sampled_from([3.0, 90.0, 200.0]),
 )
+@example(name="reference", pieces=[(0.3, NOISE["random"](BURST - 1))] * 8, stops=90.0)
+@example(name="bee_tek", pieces=[(2.0, NOISE["letters"](BURST - 7))] * 8, stops=14.0)
 @examples(30, deadline=None)
 def test_each_byte_is_kept_or_counted_whatever_comes_and_whenever_the_daemon_stops(
     name: str, pieces: list[tuple[float, bytes]], stops: float
