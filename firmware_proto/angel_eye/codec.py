@@ -90,22 +90,18 @@ def _measure_host(head: bytes) -> int:
     return _COMMAND_BYTES
 
 
-def begin_event(raw: bytes, scanner: Scanner) -> bool:
-    """Keep these bytes if the frame of an event begins so, and nothing is wrong with it yet.
+def _beginnings() -> dict[bytes, int]:
+    start = bytes((fields.ENQ,))
+    found = {start: HEAD_BYTES}
+    for seq in SEQUENCE:
+        head = start + bytes((seq,))
+        found[head] = HEAD_BYTES
+        found |= {head + bytes((code,)): length for code, length in EVENT_BYTES.items()}
+    return found
 
-    Nothing can be said of them before ``scanner.missing`` bytes more came, or another frame begins.
-    """
-    size = len(raw)
-    if not raw or raw[0] != fields.ENQ or raw.find(fields.ENQ, 1) > 0:
-        return False
-    if size > SEQ_AT and raw[SEQ_AT] not in SEQUENCE:
-        return False
-    length = HEAD_BYTES if size <= CODE_AT else EVENT_BYTES.get(raw[CODE_AT], 0)
-    if size >= length:
-        return False
-    scanner.rest = raw
-    scanner.missing = length - size
-    return True
+
+EVENT_BEGINS: Final = _beginnings()
+"""Up to so many bytes the frame of an event may have that begins so, before more can be said."""
 
 
 class _Stream:

@@ -40,6 +40,8 @@ EVENT_BYTES: Final = {
     ord(code): CODE_AT + 1 + layout.size + 1 + BCC_BYTES for code, layout in EVENTS.items()
 }
 """The length of an event's frame by its code."""
+CARD_BYTES: Final = EVENT_BYTES[ord("D")]
+"""The length of the frame of a card that was drawn."""
 
 
 class CommandBcc(Enum):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from firmware_proto.angel_eye.codec import Decoder, Item, begin_event
+from firmware_proto.angel_eye.codec import EVENT_BEGINS, Decoder, Item
 from firmware_proto.angel_eye.commands import PROGRESS, CommandQueue, LockKeeper
 from firmware_proto.angel_eye.fields import ENQ
-from firmware_proto.angel_eye.frames import CARDS_READ, CHECK, MEANING, SEQ_AT, Checks
-from firmware_proto.angel_eye.scanner import RepeatFilter
+from firmware_proto.angel_eye.frames import CARD_BYTES, CARDS_READ, CHECK, MEANING, SEQ_AT, Checks
+from firmware_proto.angel_eye.scanner import HEAD_BYTES, RepeatFilter
 from firmware_proto.angel_eye.settings import HostSettings
 from firmware_proto.commands import (
     AnyCommand,
@@ -99,14 +99,19 @@ class AngelEyeHost:
         finds the reason; tests compare the two.
         """
         scanner = self._scanner
-        size = len(data)
-        if size < scanner.missing and ENQ not in data:
+        if len(data) < scanner.missing and ENQ not in data:
             scanner.rest += data
-            scanner.missing -= size
+            scanner.missing -= len(data)
             return []
         raw = scanner.rest + data if scanner.rest else data
-        read = CARDS_READ.get(raw[MEANING])
+        size = len(raw)
+        read = CARDS_READ.get(raw[MEANING]) if size >= CARD_BYTES else None
         if read is None or raw[0] != ENQ:
+            missing = EVENT_BEGINS.get(raw[:HEAD_BYTES], 0) - size
+            if missing > 0 and raw.find(ENQ, 1) < 0:
+                scanner.rest = raw
+                scanner.missing = missing
+                return []
             return self._receive_other(data, t)
         event: ShoeEvent
         event, bcc_of = read
@@ -127,7 +132,7 @@ class AngelEyeHost:
         received.event = event
         received.seq = chr(seq)
         received.first = first = scanner.at
-        received.last = scanner.at = first + len(raw)
+        received.last = scanner.at = first + size
         received.__class__ = ReceivedEvent
         scanner.rest = b""
         scanner.missing = 0
@@ -141,8 +146,6 @@ class AngelEyeHost:
             for frame in others:
                 heard += self.receive(_START + frame, t)
             return heard
-        if begin_event(self._scanner.rest + data, self._scanner):
-            return []
         return [
             ReceivedEvent(self._event(item), item.seq, item.first, item.last)
             for item in self._decoder.feed(data)
