@@ -66,12 +66,13 @@ EITHER: Final = Checks(tuple(CommandBcc), tuple(CommandBcc))
 """For a listener, which does not know the settings of the two ends."""
 
 
-_DIGITS: Final = tuple(b"%02X" % value for value in range(256))
+DIGITS: Final = tuple(b"%02X" % value for value in range(256))
+"""A byte as two upper-case hexadecimal digits."""
 
 
 def bcc(checked: bytes) -> bytes:
     """Two upper-case hexadecimal digits: the XOR of these bytes."""
-    return _DIGITS[reduce(xor, checked, 0)]
+    return DIGITS[reduce(xor, checked, 0)]
 
 
 # --- events ---
@@ -190,9 +191,12 @@ def _read_layout(meaning: bytes) -> ShoeEvent | None:
         return None
     event = _EVENT_OF[code](**fields)
     if isinstance(event, CardDrawn):
-        CARDS_READ[meaning] = event, _bcc_after(reduce(xor, meaning))
+        CARDS_READ[meaning] = event, reduce(xor, meaning)
     return event
 
+
+SEQUENCES: Final = {seq: chr(seq) for seq in SEQUENCE}
+"""The sequence characters by their byte."""
 
 MEANING: Final = slice(CODE_AT, -BCC_BYTES)
 """Where a frame has what makes its event: its code through its ETX."""
@@ -200,20 +204,11 @@ MEANING: Final = slice(CODE_AT, -BCC_BYTES)
 CHECK: Final = slice(-BCC_BYTES, None)
 """Where a frame has its BCC."""
 
-BccOf = Mapping[int, bytes]
-"""The right BCC of a frame by its sequence character."""
-
-CARDS_READ: Final[dict[bytes, tuple[CardDrawn, BccOf]]] = {}
-"""The cards drawn that the layouts have read, by their ``MEANING``: 3,564 at most.
+CARDS_READ: Final[dict[bytes, tuple[CardDrawn, int]]] = {}
+"""The cards drawn that the layouts have read, by their ``MEANING``, with its XOR: 3,564 at most.
 
 For the fast path: neither the sequence character nor the BCC changes the event, so a card is read
 by its layout only the first time that it is drawn to a place."""
-
-
-@lru_cache(maxsize=256)
-def _bcc_after(meaning: int) -> BccOf:
-    """The right BCCs of the frames in which the XOR of these bytes (``MEANING``) is this."""
-    return {seq: _DIGITS[seq ^ meaning] for seq in SEQUENCE}
 
 
 def read_event(raw: bytes) -> ShoeEvent:

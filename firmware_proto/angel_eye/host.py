@@ -11,7 +11,16 @@ from dataclasses import replace
 from firmware_proto.angel_eye.codec import EVENT_BEGINS, Decoder, Item
 from firmware_proto.angel_eye.commands import PROGRESS, CommandQueue, LockKeeper
 from firmware_proto.angel_eye.fields import ENQ
-from firmware_proto.angel_eye.frames import CARD_BYTES, CARDS_READ, CHECK, MEANING, SEQ_AT, Checks
+from firmware_proto.angel_eye.frames import (
+    CARD_BYTES,
+    CARDS_READ,
+    CHECK,
+    DIGITS,
+    MEANING,
+    SEQ_AT,
+    SEQUENCES,
+    Checks,
+)
 from firmware_proto.angel_eye.scanner import HEAD_BYTES, RepeatFilter
 from firmware_proto.angel_eye.settings import HostSettings
 from firmware_proto.commands import (
@@ -99,24 +108,25 @@ class AngelEyeHost:
         finds the reason; tests compare the two.
         """
         scanner = self._scanner
-        if len(data) < scanner.missing and ENQ not in data:
+        size = len(data)
+        if size < scanner.missing and ENQ not in data:
             scanner.rest += data
-            scanner.missing -= len(data)
+            scanner.missing -= size
             return []
         raw = scanner.rest + data if scanner.rest else data
         size = len(raw)
         read = CARDS_READ.get(raw[MEANING]) if size >= CARD_BYTES else None
         if read is None or raw[0] != ENQ:
             missing = EVENT_BEGINS.get(raw[:HEAD_BYTES], 0) - size
-            if missing > 0 and raw.find(ENQ, 1) < 0:
+            if missing > 0 and (size <= HEAD_BYTES or raw.find(ENQ, 1) < 0):
                 scanner.rest = raw
                 scanner.missing = missing
                 return []
             return self._receive_other(data, t)
         event: ShoeEvent
-        event, bcc_of = read
-        seq = raw[SEQ_AT]
-        if bcc_of.get(seq) != raw[CHECK]:
+        event, check = read
+        seq = SEQUENCES.get(raw[SEQ_AT])
+        if seq is None or DIGITS[check ^ raw[SEQ_AT]] != raw[CHECK]:
             return self._receive_other(data, t)
         frames, key = self._repeats.frames, raw[self._repeats.key]
         last = frames.get(key)
@@ -130,7 +140,7 @@ class AngelEyeHost:
             self._take_turns()
         received = _SlotFilledEvent()
         received.event = event
-        received.seq = chr(seq)
+        received.seq = seq
         received.first = first = scanner.at
         received.last = scanner.at = first + size
         received.__class__ = ReceivedEvent
