@@ -136,8 +136,6 @@ class AngelEyeHost:
             if last is not None:
                 del frames[key]
             frames[key] = raw
-        if self._lock is not None:
-            self._take_turns()
         received = _SlotFilledEvent()
         received.event = event
         received.seq = seq

@@ -106,12 +106,29 @@ def portions(stream: bytes, cuts: list[int]) -> list[bytes]:
     return [stream[a:b] for a, b in pairwise(at)]
 
 
+def _one_after_another() -> bytes:
+    """The first key comes again with another card, then seven more; then all of them again."""
+    faces = FRENCH52.cards[:10]
+    sent = [
+        encode_event(CardDrawn(card=face, hand="player", index=1), seq)
+        for face, seq in zip(faces, "0102345678", strict=True)
+    ]
+    for frame in sent:
+        host().receive(frame, 0.0)
+    return b"".join(sent + sent[1:])
+
+
 def host(**settings: object) -> AngelEyeHost:
     return AngelEyeHost(host_settings(settings))
 
 
+ONE_AFTER_ANOTHER = _one_after_another()
+
+
 @given(streams, cuts)
 @example(FRAME + flipped(FRAME, [25]) + FRAME * 2, [])
+@example(FRAME + b"\x06", [4, 8])
+@example(ONE_AFTER_ANOTHER, [])
 @example((FRAME + encode_event(Started(), "1")) * 3, [8, 14, 22])
 @example(b"\x05\x03" + FRAME[-2:] + FRAME, list(range(600)))
 def test_each_portion_gives_what_the_declared_layouts_read(stream: bytes, cuts: list[int]) -> None:
@@ -149,6 +166,8 @@ ALL_SETTINGS: list[dict[str, object]] = [
 ]
 
 
+@example({}, FRAME + b"\x06", [4, 8], [])
+@example({}, ONE_AFTER_ANOTHER, [], [])
 @given(
     st.sampled_from(ALL_SETTINGS),
     streams,
