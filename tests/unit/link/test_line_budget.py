@@ -113,6 +113,29 @@ def connection(
     )
 
 
+def test_a_full_budget_stays_full_while_frames_alone_come_and_is_full_again_after_garbage() -> None:
+    budget = LineBudget()
+    assert budget.is_full
+    assert budget.spend(received=8, useful=16, pieces=0, cost_s=1.0, now=1.0) == 0.0
+    assert budget.is_full
+    for garbage in ({"useful": 0, "pieces": 1}, {"useful": 0, "pieces": 0, "repeated": 8}):
+        budget.spend(received=8, cost_s=0.0, now=2.0, **garbage)
+        assert not budget.is_full
+        budget.spend(received=8, useful=8, pieces=0, cost_s=0.0, now=3600.0)
+        assert budget.is_full
+
+
+@pytest.mark.parametrize("rest", [b"\x06", encode_event(CARD, "1"), b"\x05"])
+async def test_whatever_is_no_fresh_frame_is_charged_beside_frames(rest: bytes) -> None:
+    clock = HandClock()
+    one = connection("angel_eye", NoisyTransport(clock, bytes, 0.0), clock, [])
+    is_full = []
+    for portion in (encode_event(CARD, "1"), encode_event(CARD, "2") + rest):
+        await one._take(portion)
+        is_full.append(one._budget.is_full)
+    assert is_full == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "kind"),
