@@ -40,8 +40,9 @@ EVENT_BYTES: Final = {
     ord(code): CODE_AT + 1 + layout.size + 1 + BCC_BYTES for code, layout in EVENTS.items()
 }
 """The length of an event's frame by its code."""
+SHORTEST_EVENT: Final = min(EVENT_BYTES.values())
 CARD_BYTES: Final = EVENT_BYTES[ord("D")]
-"""The length of the frame of a card that was drawn."""
+"""The lengths of the shortest frame of an event, and of a card that was drawn."""
 
 
 class CommandBcc(Enum):

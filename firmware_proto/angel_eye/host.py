@@ -19,6 +19,7 @@ from firmware_proto.angel_eye.frames import (
     MEANING,
     SEQ_AT,
     SEQUENCES,
+    SHORTEST_EVENT,
     Checks,
 )
 from firmware_proto.angel_eye.scanner import HEAD_BYTES, RepeatFilter
@@ -113,6 +114,8 @@ class AngelEyeHost:
             scanner.rest += data
             scanner.missing -= size
             return []
+        if scanner.run is not None:
+            return self._receive_other(data, t)
         raw = scanner.rest + data if scanner.rest else data
         size = len(raw)
         read = CARDS_READ.get(raw[MEANING]) if size >= CARD_BYTES else None
@@ -148,7 +151,8 @@ class AngelEyeHost:
 
     def _receive_other(self, data: bytes, t: float) -> list[ReceivedEvent]:
         """Return the events of bytes that are not the end of one card's frame."""
-        if data.find(ENQ, 1) > 0:
+        starts = data.count(ENQ, 1)
+        if 0 < starts * SHORTEST_EVENT <= len(data):
             first, *others = data.split(_START)
             heard = self.receive(first, t) if first else []
             for frame in others:

@@ -94,12 +94,17 @@ class Piece(NamedTuple):
     reason: str | None = None
 
 
-def _end_of_run(ends: bytes) -> re.Pattern[bytes]:
-    """Finds the end of what does not fit: before one of these bytes, or behind a frame's tail.
+_TAIL: Final = re.compile(rb"%b[0-9A-F]{2}" % bytes((ETX,)))
+"""ETX and two digits of BCC: nothing later belongs to the same frame."""
 
-    The tail is ETX and two digits of BCC: nothing later belongs to that frame.
-    """
-    return re.compile(rb"(?!\A)(?=[%b])|%b[0-9A-F]{2}" % (re.escape(ends), bytes((ETX,))))
+
+def _run_to(ends: bytes) -> re.Pattern[bytes]:
+    """Finds the end of what does not fit: one of these bytes, or a frame's tail."""
+    return re.compile(rb"[%b]|%b" % (re.escape(ends), _TAIL.pattern))
+
+
+Run = tuple[str, re.Pattern[bytes]]
+"""Why bytes do not fit, and what finds their end."""
 
 
 class Scanner:
@@ -111,30 +116,41 @@ class Scanner:
     Bytes outside frames end at any start. A frame that failed ends at ``restart`` only: its
     remains may look like a one-byte answer, and must not be taken for one (SPEC.md, "Cutting").
 
-    ``rest`` are the bytes that no piece has yet, ``at`` is their place: nothing else is remembered.
-    A fast path may take a frame of which the scanner has the beginning: it moves both. ``missing``
-    is its own: how many bytes are missing in that frame at least, 0 where that is not known.
+    ``rest`` are the bytes that no piece has yet, ``at`` is their place, ``run`` why they do not
+    fit. A fast path may take a frame of which the scanner has the beginning: it moves both.
+    ``missing`` is its own: how many bytes of that frame are missing at least, 0 if not known.
     """
 
-    __slots__ = ("_failed", "_measure", "_outside", "_restart", "_starts", "at", "missing", "rest")
+    __slots__ = (
+        "_failed", "_measure", "_outside", "_restart", "_starts", "at", "missing", "rest", "run",
+    )  # fmt: skip
 
     def __init__(self, measure: Measure, *, starts: bytes, restart: int) -> None:
         self._measure = measure
         self._starts = starts
         self._restart = restart
-        self._outside = _end_of_run(starts)
-        self._failed = _end_of_run(bytes((restart,)))
+        self._outside = _run_to(starts)
+        self._failed = _run_to(bytes((restart,)))
         self.rest = b""
         self.at = 0
         self.missing = 0
+        self.run: Run | None = None
 
     def feed(self, data: bytes) -> list[Piece]:
         """The pieces that these bytes complete. Never raises."""
         data = self.rest + data
         pieces: list[Piece] = []
         at, size = 0, len(data)
+        run = self.run
+        self.run = None
         while at < size:
-            length, reason = self._cut(data, at)
+            begins = run or self._begin(data, at)
+            run = None
+            if isinstance(begins, int):
+                length, reason = self._end_of_frame(data, at, begins)
+            else:
+                length, reason = self._end_of_run(data, at, begins)
+                self.run = None if length else begins
             if not length:
                 break
             pieces.append(Piece(data[at : at + length], self.at + at, reason))
@@ -149,42 +165,39 @@ class Scanner:
         rest, at = self.rest, self.at
         if not rest:
             return []
-        self.rest, self.at = b"", at + len(rest)
-        return [Piece(rest, at, self._misfit(rest[:HEAD_BYTES]) or "cut_short")]
+        begins = self.run or self._begin(rest, 0)
+        reason = "cut_short" if isinstance(begins, int) else begins[0]
+        self.rest, self.at, self.run = b"", at + len(rest), None
+        return [Piece(rest, at, reason)]
 
     @property
     def position(self) -> int:
         """How many bytes were fed so far."""
         return self.at + len(self.rest)
 
-    def _cut(self, data: bytes, at: int) -> tuple[int, str | None]:
-        """Length and reason of the piece that begins at this place; 0 while it has no end."""
+    def _begin(self, data: bytes, at: int) -> int | Run:
+        """The length of the frame that begins at this place, 0 if not known; or a run."""
         if data[at] not in self._starts:
-            return self._run(data, at, self._outside), "outside_frame"
+            return "outside_frame", self._outside
         try:
-            length = self._measure(data[at : at + HEAD_BYTES])
+            return self._measure(data[at : at + HEAD_BYTES])
         except MisfitError as misfit:
-            return self._run(data, at, self._failed), str(misfit)
+            return str(misfit), self._failed
+
+    def _end_of_frame(self, data: bytes, at: int, length: int) -> tuple[int, str | None]:
+        """Length and reason of the frame at this place; 0 while it has no end."""
         cut = data.find(self._restart, at + 1, at + length)
         if cut > 0:
             return cut - at, "cut_short"
         return (length if at + length <= len(data) else 0), None
 
     @staticmethod
-    def _run(data: bytes, at: int, end: re.Pattern[bytes]) -> int:
-        """The length of the run of bytes that begins at this place; 0 while it has no end."""
-        run = data[at : at + RUN_BYTES]
-        found = end.search(run)
+    def _end_of_run(data: bytes, at: int, run: Run) -> tuple[int, str]:
+        """Length and reason of the run at this place; 0 while it has no end."""
+        reason, end = run
+        until = at + RUN_BYTES
+        found = _TAIL.match(data, at, until) or end.search(data, at + 1, until)
         if found is not None:
-            return found.end()
-        return RUN_BYTES if len(run) == RUN_BYTES else 0
-
-    def _misfit(self, head: bytes) -> str | None:
-        """Why no frame begins so, if none does."""
-        if head[0] not in self._starts:
-            return "outside_frame"
-        try:
-            self._measure(head)
-        except MisfitError as misfit:
-            return str(misfit)
-        return None
+            first, last = found.span()
+            return (first if last == first + 1 else last) - at, reason
+        return (RUN_BYTES if len(data) >= until else 0), reason

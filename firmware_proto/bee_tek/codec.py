@@ -84,7 +84,7 @@ class Decoder:
                 break
             at = end
         line = self._line = data[at:]
-        has_no_end = line.strip(b" \t") and line[-1] != CR
+        has_no_end = line and line[-1] != CR and line.strip(b" \t")
         self.unfinished = self._first if has_no_end else None
         return received
 
@@ -101,9 +101,11 @@ class Decoder:
     def _close(self, line: bytes, received: list[ReceivedEvent]) -> None:
         """The line has its end."""
         text = line.rstrip(LINE_END)
-        event = Discarded(reason="too_long") if self._too_long else read_line(text)
+        event: ShoeEvent | None = None
+        if text:
+            event = Discarded(reason="too_long") if self._too_long else read_line(text)
         self._too_long = False
-        self._give(event if text else None, len(line), received)
+        self._give(event, len(line), received)
 
     def _give(self, event: ShoeEvent | None, size: int, received: list[ReceivedEvent]) -> None:
         first = self._first

@@ -115,14 +115,14 @@ def connection(
 
 def test_a_full_budget_stays_full_while_frames_alone_come_and_is_full_again_after_garbage() -> None:
     budget = LineBudget()
-    assert budget.is_full
-    assert budget.spend(received=8, useful=16, pieces=0, cost_s=1.0, now=1.0) == 0.0
-    assert budget.is_full
-    for garbage in ({"useful": 0, "pieces": 1}, {"useful": 0, "pieces": 0, "repeated": 8}):
-        budget.spend(received=8, cost_s=0.0, now=2.0, **garbage)
-        assert not budget.is_full
-        budget.spend(received=8, useful=8, pieces=0, cost_s=0.0, now=3600.0)
-        assert budget.is_full
+    frames = {"useful": 16, "pieces": 0}
+    garbage = {"useful": 0, "pieces": 1}
+    repeated = {"useful": 0, "pieces": 0, "repeated": 8}
+    is_full = [budget.is_full]
+    for hour, portion in enumerate((frames, garbage, frames, repeated, frames)):
+        assert budget.spend(received=8, cost_s=0.0, now=3600.0 * hour, **portion) == 0.0
+        is_full.append(budget.is_full)
+    assert is_full == [True, True, False, True, False, True]
 
 
 @pytest.mark.parametrize("rest", [b"\x06", encode_event(CARD, "1"), b"\x05"])
