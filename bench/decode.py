@@ -55,8 +55,8 @@ proved, too, which neither of the others does."""
 BEFORE = "5c93acea"
 """The last commit before the other profiles had a fast path."""
 
-NOT_SLOWER = 0.95
-"""Times itself at that commit: two runs of the same code differ by less."""
+NOT_SLOWER = 0.9
+"""Times itself at that commit: on a busy machine the same code differs by less."""
 
 OUTER = 10
 """The range leaves out one run in so many at each end."""
