@@ -345,11 +345,14 @@ class Connection:
         self._played = self._played or any(_is_played(one.event) for one in useful)
         if not chunk:
             return
+        octets = sum(one.last - one.first for one in useful)
+        if self._budget.is_full and octets >= len(chunk) and len(useful) == len(heard):
+            return  # nearly every portion: nothing to charge, and nothing to forgive
         repeated = [one for one in heard if isinstance(one.event, Repeated)]
         now = self._clock.monotonic()
         pause_s = self._budget.spend(
             received=len(chunk),
-            useful=sum(one.last - one.first for one in useful),
+            useful=octets,
             pieces=1 if len(useful) + len(repeated) < len(heard) else 0,
             cost_s=self._clock.processor_s() - began,
             now=now,
@@ -384,7 +387,7 @@ class Connection:
 
 def _is_useful(event: ShoeEvent) -> bool:
     """Return whether it is neither garbage nor a repeat. History is useful."""
-    return not isinstance(event, Repeated | Discarded) or bool(getattr(event, "history", False))
+    return not isinstance(event, (Repeated, Discarded)) or bool(getattr(event, "history", False))
 
 
 def _is_played(event: ShoeEvent) -> bool:

@@ -71,6 +71,14 @@ class LineBudget:
         """True if the garbage exceeded the budget, in bytes or in processor time."""
         return self._left <= 0
 
+    @property
+    def is_full(self) -> bool:
+        """True if nothing of the budget is spent, and no noise is left to forgive.
+
+        ``spend`` then changes nothing for a portion without garbage and without repeats.
+        """
+        return self._left == KEPT_A_MINUTE and not self._noise and not self._repeats
+
     def spend(  # noqa: PLR0913 - one argument for each figure
         self,
         received: int,
