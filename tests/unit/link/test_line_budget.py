@@ -115,12 +115,11 @@ def connection(
 
 def test_a_full_budget_stays_full_while_frames_alone_come_and_is_full_again_after_garbage() -> None:
     budget = LineBudget()
-    frames = {"useful": 16, "pieces": 0}
-    garbage = {"useful": 0, "pieces": 1}
-    repeated = {"useful": 0, "pieces": 0, "repeated": 8}
+    frames, garbage, repeated = (16, 0, 0), (0, 1, 0), (0, 0, 8)  # useful, pieces, repeated
     is_full = [budget.is_full]
     for hour, portion in enumerate((frames, garbage, frames, repeated, frames)):
-        assert budget.spend(received=8, cost_s=0.0, now=3600.0 * hour, **portion) == 0.0
+        useful, pieces, again = portion
+        assert budget.spend(8, useful, pieces, 0.0, 3600.0 * hour, repeated=again) == 0.0
         is_full.append(budget.is_full)
     assert is_full == [True, True, False, True, False, True]
 
