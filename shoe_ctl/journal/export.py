@@ -152,7 +152,7 @@ def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
         OSError: the folder takes no file, or the disk is full.
     """
     heads: dict[str, Head] = {}
-    with schema.new_export(folder) as (connection, file):
+    with schema.new_export(folder, packed=reader.is_packed) as (connection, file):
         try:
             with schema.translate_errors(reader.path), connection:
                 rows = _limited(_rows(reader, kept), reader.path)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
@@ -24,11 +25,13 @@ from shoe_ctl.journal.chain import (
     Fault,
     RecordHasher,
     chain_hash,
+    pack_head,
 )
 from shoe_ctl.journal.codec import JOURNAL, InvalidRow, Kind, Meta, Row, Snapshot, UnknownFormat
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.notes import DeviceNotes
+from shoe_ctl.journal.packing import unpack
 from shoe_ctl.journal.reader import Head, Moment, Reader
 from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.records import Record
@@ -315,7 +318,8 @@ class _Walk:
                     names = self._named(table, kind)
                 if n != due and (whole or n < due):
                     return self._placed(row, due)
-                if names.hash(ends.get(table, GENESIS), n, body) != digest:
+                head = pack_head(n, names.lengths, len(body))
+                if sha256(ends.get(table, GENESIS) + head + names.names + body).digest() != digest:
                     return self._placed(row, due)
                 if names.kept is not None:
                     names.kept.add(n)
@@ -338,7 +342,7 @@ class _Walk:
         elif kind in _NOTED:
             notes = self._notes.get(table)
             if notes is None:
-                notes = DeviceNotes(whole=table not in self._begins.ends)
+                notes = DeviceNotes(table, whole=table not in self._begins.ends)
                 self._notes[table] = notes
             names.see = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
@@ -357,6 +361,7 @@ class _Walk:
             return bad
         if table == JOURNAL:
             return None
+        body = unpack(table, kind, body)
         try:
             (Meta if kind == Kind.META.value else Snapshot).from_bytes(body)
         except UnknownFormat as error:
@@ -424,7 +429,7 @@ class _Walk:
                 )
             notes = self._notes.get(table)
             if notes is None:
-                notes = DeviceNotes(whole=table not in self._begins.ends)
+                notes = DeviceNotes(table, whole=table not in self._begins.ends)
             if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
                 return BadRecord(table, head.n, Fault.ALTERED, f"{why}")
         for sink, n in moment.cursors:
@@ -435,7 +440,8 @@ class _Walk:
     def index_holds(self) -> BadRecord | None:
         """Return how an index, by which a restart or an id finds records, differs from them."""
         if (counted := self._reader.indexed_events(self._last_n)) is not None:
-            for kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
+            kinds = (Kind.RESTRICTED,) if self._reader.is_packed else (Kind.PUBLIC, Kind.RESTRICTED)
+            for kind in [kind.value for kind in kinds]:
                 for table in sorted(self.ends):
                     names = self._seen.get((table, kind))
                     stored = 0 if names is None else names.count
