@@ -284,7 +284,7 @@ def main() -> int:
         help="to watch memory over; the first third warms up (15000)",
     )
     parser.add_argument("--passes", type=int, default=3, help="of verifying; the best counts (3)")
-    parser.add_argument("--folder", type=Path, help="where to make it; 15 kB a round are needed")
+    parser.add_argument("--folder", type=Path, help="where to make it; 5 kB a round are needed")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     options = parser.parse_args()
     if min(options.rounds, options.dealt) < 1000 or options.passes < 1:

@@ -11,7 +11,7 @@ import gzip
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -22,6 +22,7 @@ import apsw
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files
+from shoe_ctl.journal.codec import Row
 from shoe_ctl.journal.files import corrupt_journal
 
 APPLICATION_ID = 0x53484F45
@@ -132,6 +133,12 @@ PRAGMA user_version = {VERSION};
 CREATE INDEX event ON record ("table") WHERE {RESTRICTED};
 """,
 }
+
+
+_UNPACKED = """
+CREATE TABLE record (n INTEGER PRIMARY KEY, "table" TEXT, kind TEXT, body BLOB, hash BLOB);
+CREATE TABLE head ("table" TEXT PRIMARY KEY, n INTEGER, hash BLOB);
+"""
 
 
 @contextmanager
@@ -321,6 +328,21 @@ def new_export(folder: Path, *, packed: bool = False) -> Iterator[tuple[apsw.Con
             yield connection, file
         finally:
             close(connection)
+
+
+def new_unpacked(path: Path, rows: Iterable[Row], heads: Mapping[str, tuple[int, bytes]]) -> None:
+    """Fill an empty file with records, their bodies unpacked, and where each chain ends.
+
+    Raises:
+        apsw.Error: it cannot be written.
+    """
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away whole
+        with connection:
+            connection.execute(_UNPACKED)
+            connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", rows)
+            ends = [(table, n, digest) for table, (n, digest) in heads.items()]
+            connection.executemany("INSERT INTO head VALUES (?, ?, ?)", ends)
 
 
 def _unpacked(path: Path) -> apsw.Connection:

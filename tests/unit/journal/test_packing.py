@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoe_ctl.journal import packing
 from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.codec import Direction, Kind, Wire
+from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, Direction, Kind, Wire
 from shoe_ctl.journal.packing import COPIES, Packer, unpack, unpack_copy
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import open_signer
@@ -51,7 +51,9 @@ events = st.tuples(
 
 @given(given_=st.lists(events, min_size=1, max_size=4))
 def test_any_event_is_read_as_it_was_written(
-    given_: list[tuple[str, Audience, str, int, str | None, dict[str, object], dict[str, object]]],
+    given_: list[
+        tuple[str, Audience, str, int, str | None, dict[str, object], dict[str, object] | None]
+    ],
 ) -> None:
     group = Batch("0a1b2c3d")
     for table, audience, type_, t_us, subject, public, more in given_:
@@ -110,7 +112,7 @@ def test_bytes_that_nobody_packed_are_read_as_something(kind: str, stored_: byte
 
 
 def test_a_body_that_unpacks_to_too_much_is_left_as_it_is() -> None:
-    body = b'{"a":"' + b"0" * packing.LONGEST_UNPACKED_BYTES + b'"}'
+    body = b'{"a":"' + b"0" * LONGEST_UNPACKED_BYTES + b'"}'
     assert Packer().pack("a", "snapshot", body) == body
     deflater = zlib.compressobj(9, zlib.DEFLATED, -13, zdict=packing.DICTIONARY)
     bomb = b"\x01" + deflater.compress(body) + deflater.flush()
