@@ -433,23 +433,22 @@ class _Transaction:
     def add(self, batch: Batch) -> CommitResult:
         first_n = self.last_n + 1
         encoded = batch.encode(lambda table: self._head(table).counters)
-        events = []
+        events, n = [], self.last_n
         for record in encoded.records:
-            self.last_n += 1
-            head = self._head(record.table)
-            stored = record.body
-            if self._packer is not None:
-                stored = self._packer.pack(record.table, record.kind, stored)
-            hasher = _hasher(record.table, record.kind)
-            head.hash = hasher.hash(head.hash, self.last_n, stored)
-            head.n = self.last_n
+            n += 1
+            table, kind, body = record.table, record.kind, record.body
+            head = self._head(table)
+            stored = body if self._packer is None else self._packer.pack(table, kind, body)
+            head.hash = _hasher(table, kind).hash(head.hash, n, stored)
+            head.n = n
             if record.connection is not None:
                 head.connection = record.connection
             if record.t_us is not None:
                 head.t_us = record.t_us
-            self._rows.append((self.last_n, record.table, record.kind, stored, head.hash))
-            if (audience := _AUDIENCES.get(record.kind)) is not None:
-                events.append(StoredEvent(self.last_n, record.table, audience, record.body))
+            self._rows.append((n, table, kind, stored, head.hash))
+            if (audience := _AUDIENCES.get(kind)) is not None:
+                events.append(StoredEvent(n, table, audience, body))
+        self.last_n = n
         self._devices += encoded.devices
         return CommitResult(first_n, self.last_n, encoded.ids, events)
 
