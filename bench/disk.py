@@ -90,7 +90,8 @@ async def played(path: Path, profile: str, port: str) -> int:
     with ThreadPoolExecutor() as executor:
         daemon = Daemon(config, clock=SystemClock(), executor=executor, host_boot="bench")
         serving = asyncio.create_task(daemon.run(ready.set))
-        await asyncio.wait_for(ready.wait(), PATIENCE_S)
+        async with asyncio.timeout(PATIENCE_S):
+            await ready.wait()
         controller = daemon.runners[TABLE].controller
         due, heard = time.monotonic() + PATIENCE_S, -1
         while time.monotonic() < due:
