@@ -188,7 +188,7 @@ class Reader:
         """
         return self.unpacked(self.rows(after=after, upto=upto, table=table, kinds=kinds))
 
-    def rows(
+    def rows(  # noqa: PLR0913 - which rows, and how they are read
         self,
         *,
         after: int | None = 0,
@@ -196,10 +196,12 @@ class Reader:
         table: str | None = None,
         kinds: Sequence[Kind] = (),
         passing: Callable[[int], None] = lambda _: None,
+        checked: bool = True,
     ) -> Iterator[Row]:
         """Yield ``records`` as the file holds them; with ``after=None`` also those with n below 1.
 
-        ``passing`` is called now and then with the number that was come to.
+        ``passing`` is called now and then with the number that was come to. With ``checked`` false
+        a row may have values of any type, as a damaged file has.
         """
         where: list[str] = ["n > ?"]
         bindings: list[int | str] = []
@@ -216,7 +218,7 @@ class Reader:
         position = -(2**63) if after is None else after
         while True:
             with schema.translate_errors(self.path):
-                rows, spoilt = self._parts(wanted, (position, *bindings))
+                rows, spoilt = self._parts(wanted, (position, *bindings), checked=checked)
             yield from rows
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
@@ -258,7 +260,7 @@ class Reader:
         return next(self.unpacked([(n, table, kind, stored, b"")])).body
 
     def _parts(
-        self, wanted: str, bindings: Sequence[int | str]
+        self, wanted: str, bindings: Sequence[int | str], *, checked: bool
     ) -> tuple[list[Row], tuple[int, str | None] | None]:
         """Return the rows up to the first invalid one, and that one's number and table."""
         try:
@@ -270,7 +272,7 @@ class Reader:
                     rows += self._fetch(f"SELECT {_PARTS} FROM record WHERE n = ?", (n,))
                 except UnicodeDecodeError:
                     return rows, (n, None)
-        at = first_invalid(rows)
+        at = first_invalid(rows) if checked else None
         if at is None:
             return rows, None
         n, table = rows[at][0], _text(rows[at][1])

@@ -27,7 +27,16 @@ from shoe_ctl.journal.chain import (
     chain_hash,
     pack_head,
 )
-from shoe_ctl.journal.codec import JOURNAL, InvalidRow, Kind, Meta, Row, Snapshot, UnknownFormat
+from shoe_ctl.journal.codec import (
+    JOURNAL,
+    InvalidRow,
+    Kind,
+    Meta,
+    Row,
+    Snapshot,
+    UnknownFormat,
+    first_invalid,
+)
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.notes import DeviceNotes
@@ -282,6 +291,7 @@ class _Walk:
         self._whole = not reader.is_export
         self._last_n, self._heads = last_n, heads
         self._due = begins.n
+        self._row: Row | None = None
         self.records = self.signed = 0
         self.ends: dict[str, bytes] = dict(begins.ends)
         self.checkpoints = Checkpoints(
@@ -293,11 +303,19 @@ class _Walk:
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """Return what is wrong with the first record that is not what was written."""
         try:
-            return self._walked(progress)
+            return self._walked_over_types(progress)
         except InvalidRow as spoilt:
             if self._whole and spoilt.n != self._due:
                 return BadRecord(spoilt.table, self._due, Fault.MISSING, f"no record {self._due}")
             return BadRecord(spoilt.table, spoilt.n, Fault.ALTERED, "it cannot be read")
+
+    def _walked_over_types(self, progress: Progress) -> BadRecord | None:
+        try:
+            return self._walked(progress)
+        except TypeError:  # a value of another type cannot be hashed
+            if self._row is not None:
+                self._check(self._row)
+            raise
 
     def _walked(self, progress: Progress) -> BadRecord | None:
         # A million records a few microseconds each: what is asked for once a record stands here.
@@ -309,12 +327,15 @@ class _Walk:
                 notes.take()
             progress(n, self._last_n)
 
-        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing)
+        # What is no record has another hash, or none: only then its types are looked at.
+        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing, checked=False)
+        row: Row | None = None
         try:
             for row in rows:
                 n, table, kind, body, digest = row
                 names = seen.get((table, kind))
                 if names is None:
+                    self._check(row)
                     names = self._named(table, kind)
                 if n != due and (whole or n < due):
                     return self._placed(row, due)
@@ -332,8 +353,18 @@ class _Walk:
                 records += 1
                 due = n + 1
         finally:
-            self.records, self._due = records, due
+            self.records, self._due, self._row = records, due, row
         return None
+
+    def _check(self, row: Row) -> None:
+        """Refuse a row that no writer stored.
+
+        Raises:
+            InvalidRow: it is one.
+        """
+        if first_invalid([row]) is not None:
+            table: object = row[1]
+            raise InvalidRow(self._reader.path, row[0], table if isinstance(table, str) else None)
 
     def _named(self, table: str, kind: str) -> RecordHasher:
         names = self._seen[table, kind] = RecordHasher(table, kind)
@@ -372,6 +403,8 @@ class _Walk:
         return None
 
     def _placed(self, row: Row, due: int) -> BadRecord:
+        self._check(row)
+
         def after() -> Iterator[Row]:
             with suppress(InvalidRow):  # what tells nothing is behind the end of what does
                 yield from self._reader.rows(after=row[0], upto=self._last_n)
