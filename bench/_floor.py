@@ -16,6 +16,14 @@ BODY = bytes(1024)
 LINE = b"x" * 300 + b"\n"
 
 
+def read(shoe: int) -> bytes:
+    """The next bytes; none where the pty is gone."""
+    try:
+        return os.read(shoe, 4096)
+    except OSError:
+        return b""
+
+
 def main() -> None:
     """Serve until the pty is gone."""
     port, path, database = sys.argv[1:]
@@ -30,7 +38,7 @@ def main() -> None:
     connection.execute("CREATE TABLE record (n INTEGER PRIMARY KEY, body BLOB)")
     print("ready", flush=True)
     there, _ = listener.accept()
-    while chunk := os.read(shoe, 4096):
+    while chunk := read(shoe):
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO record (body) VALUES (?)", (chunk + BODY,))
         connection.execute("COMMIT")

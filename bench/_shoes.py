@@ -18,6 +18,7 @@ import socket
 import sys
 import termios
 import tty
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -31,6 +32,11 @@ from simulators.shoe.model import CardOut
 FILES = 8192
 FIRST_WAIT_S = 120.0
 LAST_WAIT_S = 10.0
+MOST_UNTOLD = 10_000
+"""Cards whose lines are waited for."""
+
+CHANGE_AFTER_S = 0.3
+"""A shoe that stays locked so long behind its cutting card is changed."""
 
 
 def open_pty(link: Path) -> int:
@@ -54,7 +60,7 @@ class PacedShoe:
         self.device: Device = simulated_shoe("reference", seed=seed, device_id=f"SIM-{seed:04}")
         self._sets = seed * 100
         self._written: float | None = None
-        self.drawn_at = 0.0
+        self.drawn_at: deque[float] = deque(maxlen=MOST_UNTOLD)
         self._poll = poll
         self.device.boot(perf_counter())
         self.device.host_opened()
@@ -70,6 +76,11 @@ class PacedShoe:
         self.turn(came)
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether the last card is not known to be stored."""
+        return self._written is not None
+
+    @property
     def _unstored(self) -> int:
         unstored: int = self.device.event_log.unacknowledged  # type: ignore[attr-defined]
         return unstored
@@ -83,15 +94,18 @@ class PacedShoe:
                 self.cards.append(out.card.code)
                 self.due = max(self.due + self.pace_s, now)
                 drawn = True
-        elif now >= self.due and device.lamp is None and not device.shoe.remaining:
+        elif now >= self.due + CHANGE_AFTER_S and device.shoe.cutting_card_out:
             self._sets += 1
             device.load(DECKS["french52"], 8, self._sets, now)
+            self.due = now
         device.tick(now)
         if data := device.outgoing():
             if drawn:
-                self._written = self.drawn_at = perf_counter()
+                self._written = perf_counter()
+                self.drawn_at.append(self._written)
             os.write(self.fd, data)
-        draws = self.due if self.due > now else float("inf")  # else once the host arms the shoe
+        draws = self.due if self.due > now else self.due + CHANGE_AFTER_S
+        draws = draws if draws > now else float("inf")  # else once the host arms the shoe
         self._poll.at(min(draws, device.next_deadline or now + 1.0), self)
 
 
@@ -101,8 +115,8 @@ class Poll:
     def __init__(self) -> None:
         self._poll = select.epoll()
         self._readers: dict[int, Callable[[], None]] = {}
-        self._times: list[tuple[float, int, PacedShoe]] = []
-        self._next: dict[PacedShoe, float] = {}
+        self._times: list[tuple[float, int, PacedShoe | Floor]] = []
+        self._next: dict[PacedShoe | Floor, float] = {}
         self._count = 0
 
     def add(self, fd: int, reader: Callable[[], None]) -> None:
@@ -110,7 +124,7 @@ class Poll:
         self._readers[fd] = reader
         self._poll.register(fd, select.EPOLLIN)
 
-    def at(self, when: float, shoe: PacedShoe) -> None:
+    def at(self, when: float, shoe: PacedShoe | Floor) -> None:
         """Give the shoe its turn then, and not at the time named before."""
         if self._next.get(shoe) != when:
             self._next[shoe] = when
@@ -158,7 +172,7 @@ class Floor:
             self._written = perf_counter()
             os.write(self.fd, bytes(31))
             self.due = max(self.due + self._pace_s, now)
-        self._poll.at(self.due, self)  # type: ignore[arg-type]
+        self._poll.at(self.due, self)
 
 
 def subscribe(path: str, asked: bytes, poll: Poll, line: Callable[[bytes], None]) -> socket.socket:
@@ -178,76 +192,96 @@ def subscribe(path: str, asked: bytes, poll: Poll, line: Callable[[bytes], None]
     return there
 
 
+class Session:
+    """The shoes, and what listens beside them."""
+
+    def __init__(self, asked: dict[str, Any]) -> None:
+        self.poll = Poll()
+        pace_s = asked["pace_s"]
+        self.shoes = [
+            PacedShoe(Path(port), seed, pace_s, self.poll)
+            for seed, port in enumerate(asked["ports"], 1)
+        ]
+        floor_port = asked.get("floor_port")
+        self.floor = None if floor_port is None else Floor(Path(floor_port), pace_s, self.poll)
+        self.lines_s: list[float] = []
+        self._pace_s = pace_s
+        self._open: list[socket.socket] = []
+
+    def listen(self, begin: dict[str, Any]) -> None:
+        """Subscribe to the daemon's events, and to the floor's lines."""
+        if "socket" in begin:
+            request = json.dumps({"request": "events"}).encode() + b"\n"
+            self._open.append(subscribe(begin["socket"], request, self.poll, self._event))
+        if self.floor is not None:
+            floor = self.floor
+            heard = subscribe(begin["floor_socket"], b"", self.poll, lambda _: floor.line())
+            self._open.append(heard)
+
+    def _event(self, line: bytes) -> None:
+        if b'"type":"round.card_dealt"' in line:
+            self.lines_s.append(perf_counter() - self.shoes[0].drawn_at.popleft())
+
+    def warm_up(self, for_s: float) -> None:
+        """Deal so long; the shoes begin one after the other."""
+        end = perf_counter() + FIRST_WAIT_S
+        self.poll.run_until(end, lambda: all(shoe.device.lamp is not None for shoe in self.shoes))
+        now = perf_counter()
+        for number, shoe in enumerate(self.shoes):
+            shoe.due = now + number / len(self.shoes) * self._pace_s
+            self.poll.at(shoe.due, shoe)
+        if self.floor is not None:
+            self.floor.due = now + self._pace_s / 2
+            self.poll.at(self.floor.due, self.floor)
+        self.poll.run_until(now + for_s)
+
+    def measure(self, for_s: float) -> dict[str, Any]:
+        """Deal so long; what was found in that time."""
+        for shoe in self.shoes:
+            shoe.stored_s.clear()
+        self.lines_s.clear()
+        if self.floor is not None:
+            self.floor.stored_s.clear()
+            self.floor.line_s.clear()
+        before = sum(len(shoe.cards) for shoe in self.shoes)
+        began = perf_counter()
+        self.poll.run_until(began + for_s)
+        cards = sum(len(shoe.cards) for shoe in self.shoes) - before
+        return {"cards": cards, "seconds": perf_counter() - began}
+
+    def end(self) -> dict[str, Any]:
+        """Wait for what is under way; all cards that were dealt, and all times."""
+        for shoe in self.shoes:
+            shoe.due = float("inf")
+        if self.floor is not None:
+            self.floor.due = float("inf")
+        end = perf_counter() + LAST_WAIT_S
+        self.poll.run_until(end, lambda: not any(shoe.is_waiting for shoe in self.shoes))
+        found: dict[str, Any] = {
+            "stored_s": [each for shoe in self.shoes for each in shoe.stored_s],
+            "line_s": self.lines_s,
+            "dealt": [shoe.cards for shoe in self.shoes],
+            "unstored": sum(shoe.is_waiting for shoe in self.shoes),
+        }
+        if self.floor is not None:
+            found["floor_stored_s"] = self.floor.stored_s
+            found["floor_line_s"] = self.floor.line_s
+        return found
+
+
 def main() -> None:
     """Serve until the time is over; talk with whoever started this over stdin and stdout."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, most), most))
-    asked: dict[str, Any] = json.loads(sys.stdin.readline())
-    poll = Poll()
-    shoes = [
-        PacedShoe(Path(port), seed, asked["pace_s"], poll)
-        for seed, port in enumerate(asked["ports"], 1)
-    ]
-    floor = Floor(Path(asked["floor_port"]), asked["pace_s"], poll) if "floor_port" in asked else None
+    session = Session(json.loads(sys.stdin.readline()))
     print("ready", flush=True)
     begin = json.loads(sys.stdin.readline())
-    lines_s: list[float] = []
-
-    def dealt(line: bytes) -> None:
-        if b'"type":"round.card_dealt"' in line:
-            shoe = shoes[0]
-            lines_s.append(perf_counter() - shoe.drawn_at)
-
-    keep = []
-    if "socket" in begin:
-        request = json.dumps({"request": "events"}).encode() + b"\n"
-        keep.append(subscribe(begin["socket"], request, poll, dealt))
-    if floor is not None:
-        keep.append(subscribe(begin["floor_socket"], b"", poll, lambda _: floor.line()))
-    poll.run_until(
-        perf_counter() + FIRST_WAIT_S,
-        lambda: all(shoe.device.lamp is not None for shoe in shoes),
-    )
-    for phase, warm in ((begin["warm_s"], True), (begin["for_s"], False)):
-        now = perf_counter()
-        if warm:
-            for number, shoe in enumerate(shoes):
-                shoe.due = now + number / len(shoes) * shoe.pace_s
-                poll.at(shoe.due, shoe)
-            if floor is not None:
-                floor.due = now + asked["pace_s"] / 2
-                poll.at(floor.due, floor)  # type: ignore[arg-type]
-        else:
-            for shoe in shoes:
-                shoe.stored_s.clear()
-            lines_s.clear()
-            if floor is not None:
-                floor.stored_s.clear()
-                floor.line_s.clear()
-            before = sum(len(shoe.cards) for shoe in shoes)
-            print(json.dumps({"began": True}), flush=True)
-        poll.run_until(now + phase)
-    spent = perf_counter() - now
-    print(json.dumps({"ended": True}), flush=True)
-    cards = sum(len(shoe.cards) for shoe in shoes) - before
-    for shoe in shoes:
-        shoe.due = float("inf")
-    if floor is not None:
-        floor.due = float("inf")
-    poll.run_until(
-        perf_counter() + LAST_WAIT_S, lambda: all(shoe._written is None for shoe in shoes)
-    )
-    found: dict[str, Any] = {
-        "cards": cards,
-        "seconds": spent,
-        "stored_s": [each for shoe in shoes for each in shoe.stored_s],
-        "line_s": lines_s,
-        "dealt": [shoe.cards for shoe in shoes],
-        "unstored": sum(shoe._written is not None for shoe in shoes),
-    }
-    if floor is not None:
-        found |= {"floor_stored_s": floor.stored_s, "floor_line_s": floor.line_s}
-    print(json.dumps(found), flush=True)
+    session.listen(begin)
+    session.warm_up(begin["warm_s"])
+    print("began", flush=True)
+    found = session.measure(begin["for_s"])
+    print("ended", flush=True)
+    print(json.dumps(found | session.end()), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bench._table import ROOT
+from firmware_proto.events import CardDrawn
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.table.inputs import from_bytes
 
 RUN: tuple[str, ...] = (str(Path(sys.executable).parent / "shoectl"),)
 PATIENCE_S = 120
@@ -61,9 +65,8 @@ def child(*argv: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A process that is ended, and waited for, on leaving."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPATH"] = str(ROOT)
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, env=environment, **{"stdout": subprocess.PIPE} | options
-    ) as process:
+    given: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE} | options
+    with subprocess.Popen(argv, env=environment, **given) as process:
         try:
             yield process
         finally:
@@ -155,34 +158,22 @@ def played(  # noqa: PLR0913 - one argument for each choice
         spent = processor_s(daemon.pid) - before
         shoes_spent = processor_s(shoes.pid) - shoes_before
         found: dict[str, Any] = line_of(shoes)
-        found["threads"] = {
-            (thread / "comm").read_text().strip() + thread.name: int((thread / "schedstat").read_text().split()[0]) / 1e9
-            for thread in Path(f"/proc/{daemon.pid}/task").iterdir()
-        }
         found |= {"processor_s": spent, "shoes_processor_s": shoes_spent}
         status = Path(f"/proc/{daemon.pid}/status").read_text()
         found["peak_mb"] = int(status.partition("VmHWM:")[2].split()[0]) / 1024
         daemon.send_signal(signal.SIGTERM)
         daemon.wait(PATIENCE_S)
         found["said"] = (folder / "log").read_text()[-2000:]
-        if "KEEP" in os.environ:
-            import shutil
-            shutil.copy(folder / "shoe.journal", os.environ["KEEP"])
         found["stored"] = stored_cards(folder / "shoe.journal", tables)
         return found
 
 
 def stored_cards(journal: Path, tables: int) -> list[list[str]]:
     """The cards that the journal holds, table by table, in the order in which they are stored."""
-    import sqlite3
-
     found: list[list[str]] = [[] for _ in range(tables)]
-    with sqlite3.connect(f"file:{journal}?mode=ro", uri=True) as reading:
-        rows = reading.execute(
-            "SELECT * FROM record WHERE kind = 'input' ORDER BY n"
-        )
-        for row in rows:
-            event = json.loads(row[3]).get("event", {})
-            if event.get("type") == "card_drawn" or "card" in event and "number" in event:
-                found[int(row[1][1:])].append(event["card"])
+    with Reader.open(journal) as reader:
+        for record in reader.records(after=0, upto=reader.heads()[0], kinds=(Kind.INPUT,)):
+            event = getattr(from_bytes(record.body), "event", None)
+            if isinstance(event, CardDrawn) and event.card is not None:
+                found[int(record.table[1:])].append(event.card.code)
     return found

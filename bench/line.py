@@ -59,7 +59,9 @@ def compared(name: str, mine: list[float], floor: list[float], *, promised: bool
         ]
         label = f"{name}, p{share * 100:.0f}"
         found.append(Promise(label, percentile(mine, share) * 1e3, "ms"))
-        found.append(Promise(f"  the floor's, p{share * 100:.0f}", percentile(floor, share) * 1e3, "ms"))
+        found.append(
+            Promise(f"  the floor's, p{share * 100:.0f}", percentile(floor, share) * 1e3, "ms")
+        )
         found.append(
             Promise(
                 f"{label}, times the floor",

@@ -146,17 +146,32 @@ class SnapshotSchedule:
         self._table = table
         self._shoes: int | None = None
         self._new_set = False
+        self.has_begun = False
+        """Whether the last group began with a snapshot."""
         self._inputs = 0
         self._n = 0
 
-    def begin(self, group: Batch, controller: TableController, index: EventIndex) -> None:
-        """Add what is due to a new group. Everything before it must be stored."""
+    def begin(
+        self,
+        group: Batch,
+        controller: TableController,
+        index: EventIndex,
+        *,
+        waits: bool = False,
+    ) -> None:
+        """Add what is due to a new group. Everything before it must be stored.
+
+        While a group ``waits`` to be stored, a further snapshot of the section waits, too.
+        """
+        self.has_begun = False
         state, last_n = controller.state, self._journal.last_n
         started = self._shoes is None
         new_section = started or (state.shoes != self._shoes and state.round is None)
         many = state.inputs - self._inputs >= MOST_INPUTS or last_n - self._n >= MOST_RECORDS
-        if not (new_section or many):
+        if not (new_section or (many and not waits)):
             return
+        assert not waits, f"{self._table}: a section begins before all is stored"
+        self.has_begun = True
         if new_section:
             group.append_meta(self._table, self._under)
             self._new_set = not started
