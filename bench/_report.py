@@ -59,7 +59,17 @@ def promises(printed: Any) -> Sequence[Promise]:
     if isinstance(printed, Mapping) and "promises" in printed:
         found = [read(each) for each in printed["promises"]]
         return [one for one in found if one.most is not None or one.least is not None]
+    if isinstance(printed, Mapping) and "figures" in printed:
+        return [figure(each) for each in printed["figures"] if each["promised"] is not None]
     return []
+
+
+def figure(each: Mapping[str, Any]) -> Promise:
+    """A row without the way in which its promise goes: that shows in whether it is held."""
+    value, promised = each["value"], each["promised"]
+    if (value <= promised) == each["held"]:
+        return Promise(each["name"], value, each["unit"], most=promised)
+    return Promise(each["name"], value, each["unit"], least=promised)
 
 
 def main() -> int:
