@@ -7,8 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.api.requests import BadRequest
+from shoe_ctl.errors import ShoeCtlError
+from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
+
+NOT_ANSWERED = message(
+    "daemon_failed", detail="this could not be answered; the daemon's log says why"
+)
+
+
+class RequestRefused(ShoeCtlError):
+    """A request is refused, with a message that the caller gets as it is."""
+
+    def __init__(self, why: Message) -> None:
+        super().__init__(text(why))
+        self.why = why
 
 
 def refusal(why: Message, command_id: str | None = None) -> dict[str, Any]:
@@ -17,6 +31,12 @@ def refusal(why: Message, command_id: str | None = None) -> dict[str, Any]:
     return {**named, "accepted": False, "error": with_texts(why.as_data()), "needs": {}}
 
 
-def failure(error: str, command_id: str | None = None) -> dict[str, Any]:
-    """Return the answer to a request that cannot be read or handled, with the error's own text."""
-    return refusal(message("daemon_failed", detail=error), command_id)
+def failure(error: Exception, command_id: str | None = None) -> dict[str, Any]:
+    """Return the answer to a request that was not handled: the error's own code, if it has one."""
+    if isinstance(error, RequestRefused):
+        return refusal(error.why, command_id)
+    if isinstance(error, BadRequest):
+        return refusal(message("request_invalid", detail=str(error)), error.command_id)
+    if isinstance(error, ShoeCtlError):
+        return refusal(message("daemon_failed", detail=str(error)), command_id)
+    return refusal(NOT_ANSWERED, command_id)

@@ -32,9 +32,8 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.api.answers import failure, refusal
-from shoe_ctl.api.requests import BadRequest, Caller, EventsRequest, Request, read_request
+from shoe_ctl.api.requests import Caller, EventsRequest, Request, read_request
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
-from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
 
 MODE = 0o660
@@ -209,14 +208,6 @@ EventSource = Callable[[Caller, EventsRequest], Awaitable[EventBatches]]
 raised between two batches, and then there are no more."""
 
 
-class RequestRefused(ShoeCtlError):
-    """A request is refused, with a message that the caller gets as it is."""
-
-    def __init__(self, why: Message) -> None:
-        super().__init__(text(why))
-        self.why = why
-
-
 log = logging.getLogger(__name__)
 
 
@@ -316,10 +307,11 @@ class _Talk:
         task: asyncio.Task[None],
     ) -> None:
         caller = self._users.get(uid)
-        refusal = self._not_welcome(uid, caller)
-        if caller is None or refusal is not None:
-            await self._say(writer, failure(refusal or ""))
+        why_not = self._not_welcome(uid, caller)
+        if why_not is not None:
+            await self._say(writer, refusal(why_not))
             return
+        assert caller is not None
         more = True
         while more and not self._stopping:
             line, wrong = await _line(reader)
@@ -328,7 +320,7 @@ class _Talk:
             more = wrong is None
             self._handling.add(task)
             try:
-                answer = failure(wrong) if wrong is not None else await self._answer(caller, line)
+                answer = refusal(wrong) if wrong is not None else await self._answer(caller, line)
             finally:
                 self._handling.discard(task)
             if isinstance(answer, Mapping):
@@ -379,15 +371,15 @@ class _Talk:
         except Exception as error:  # noqa: BLE001 - it is reported to the caller
             return msgspec.json.encode(self._failed(caller, error)) + b"\n", True
 
-    def _not_welcome(self, uid: int, caller: Caller | None) -> str | None:
+    def _not_welcome(self, uid: int, caller: Caller | None) -> Message | None:
         if caller is None:
             first = uid not in self._turned_away
             self._turned_away.add(uid)
             level = logging.WARNING if first else logging.DEBUG
             log.log(level, "socket: client refused: uid=%d reason=not_configured", uid)
-            return f"user id {uid} has no position at this daemon's tables"
+            return message("daemon_user_unknown", user=f"id {uid}")
         if self._open[uid] > MOST_CONNECTIONS:
-            return f"user {caller.user} has {MOST_CONNECTIONS} connections open already"
+            return message("daemon_too_many_connections", user=caller.user, most=MOST_CONNECTIONS)
         return None
 
     async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any] | EventBatches:
@@ -401,14 +393,9 @@ class _Talk:
 
     def _failed(self, caller: Caller, error: Exception) -> Mapping[str, Any]:
         """Return the answer where there is none: why."""
-        if isinstance(error, RequestRefused):
-            return refusal(error.why)
-        if isinstance(error, BadRequest):
-            return failure(str(error), error.command_id)
-        if isinstance(error, ShoeCtlError):
-            return failure(str(error))
-        log.error("socket: request failed: user=%s", caller.user, exc_info=error)
-        return failure("this could not be answered; the daemon's log says why")
+        if not isinstance(error, ShoeCtlError):
+            log.error("socket: request failed: user=%s", caller.user, exc_info=error)
+        return failure(error)
 
     async def _say(self, writer: asyncio.StreamWriter, answer: Mapping[str, Any]) -> None:
         """Raises TimeoutError when the caller does not read, OSError when it is gone."""
@@ -421,14 +408,14 @@ class _Talk:
             await writer.drain()
 
 
-async def _line(reader: asyncio.StreamReader) -> tuple[bytes | None, str | None]:
+async def _line(reader: asyncio.StreamReader) -> tuple[bytes | None, Message | None]:
     """Read the next line, or what is wrong with it; neither at the end."""
     try:
         return await reader.readuntil(b"\n"), None
     except asyncio.LimitOverrunError:
-        return None, f"a line may hold {MOST_BYTES} bytes"
+        return None, message("request_too_long", most=MOST_BYTES)
     except asyncio.IncompleteReadError as ended:
-        return None, "the last line has no end: nothing of it was done" if ended.partial else None
+        return None, message("request_incomplete") if ended.partial else None
 
 
 def _uid(writer: asyncio.StreamWriter) -> int:

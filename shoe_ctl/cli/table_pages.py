@@ -6,6 +6,7 @@ tables, rule numbers from the game files; both are imported only for a page that
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -463,13 +464,7 @@ def rules(command: str) -> str:
             "declare": "each irregularity has its own; 6.1 where no rule covers it",
             "decide": "each choice has its own: the status shows it",
         }.get(command, "none")
-    import tomllib
-
-    from shoe_ctl.games import catalog
-
-    # The files as they are: a page wants one number of each, and not the whole game built.
-    files = {name: tomllib.loads(catalog.source(name).decode()) for name in catalog.shipped()}
-    games = {name: _rule(file, cites.split()) for name, file in files.items()}
+    games = {name: _rule(file, cites.split()) for name, file in _game_files().items()}
     numbers = dict.fromkeys(number for number in games.values() if number is not None)
     if not numbers:
         return "none"
@@ -480,6 +475,16 @@ def rules(command: str) -> str:
         f"{number} ({', '.join(name for name, its in staffed.items() if its == number)})"
         for number in numbers
     )
+
+
+@functools.cache
+def _game_files() -> dict[str, Any]:
+    """The files as they are: a page wants one number of each, and not the whole game built."""
+    import tomllib
+
+    from shoe_ctl.games import catalog
+
+    return {name: tomllib.loads(catalog.source(name).decode()) for name in catalog.shipped()}
 
 
 def _rule(file: Any, cites: list[str]) -> str | None:

@@ -26,7 +26,7 @@ from shoe_ctl.api.requests import (
     StatusRequest,
     read_request,
 )
-from shoe_ctl.api.unix_socket import MOST_BYTES, Handler, RequestRefused
+from shoe_ctl.api.unix_socket import MOST_BYTES, Handler
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
@@ -90,13 +90,13 @@ class BrokerDesk:
             if asked.user not in self._unknown and len(self._unknown) < MOST_BYTES:
                 self._unknown.add(asked.user)
                 log.warning("broker: user refused: user=%s reason=not_configured", asked.user)
-            return failure(f"user {asked.user} has no position at this daemon's tables")
+            return refusal(message("daemon_user_unknown", user=asked.user))
         if len(asked.body) >= MOST_BYTES:
-            return failure(f"a request may hold {MOST_BYTES - 1} bytes")
+            return refusal(message("request_too_long", most=MOST_BYTES - 1))
         try:
             request = read_request(asked.body)
         except BadRequest as error:
-            return failure(str(error), error.command_id)
+            return failure(error)
         command_id = request.command_id if isinstance(request, Command) else None
         if (why := _why_refused(request, asked)) is not None:
             return refusal(why, command_id)
@@ -112,19 +112,16 @@ class BrokerDesk:
         self, caller: Caller, request: Request, command_id: str | None
     ) -> Mapping[str, Any]:
         if self._handler is None:
-            return failure("the daemon is starting: ask again", command_id)
+            return refusal(message("daemon_starting"), command_id)
         task = asyncio.current_task()
         assert task is not None
         self._answering.add(task)
         try:
             return await self._handler(caller, request)
-        except RequestRefused as error:
-            return refusal(error.why, command_id)
-        except ShoeCtlError as error:
-            return failure(str(error))
-        except Exception:
-            log.exception("broker: request failed: user=%s", caller.user)
-            return failure("this could not be answered; the daemon's log says why")
+        except Exception as error:
+            if not isinstance(error, ShoeCtlError):
+                log.exception("broker: request failed: user=%s", caller.user)
+            return failure(error, command_id)
         finally:
             self._answering.discard(task)
 

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.api.unix_socket import EventSource, Handler, check_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
@@ -36,6 +37,7 @@ from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_po
 from shoe_ctl.daemon.outage import (
     JournalReopener,
     Outage,
+    fault_of,
     journal_failed,
     loss_ruled,
     marker_for,
@@ -51,7 +53,7 @@ from shoe_ctl.daemon.requests import (
 )
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.daemon.table_runner import Comparison, TableRunner
-from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError, ShoeCtlError
+from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
@@ -73,6 +75,7 @@ from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.texts.catalogue import text
+from shoe_ctl.texts.message import message
 
 COMPARED_WITHIN_S = 60.0
 """How long sinks wait for a shoe that may show a loss."""
@@ -333,8 +336,8 @@ class Daemon:
         if self.outage is not None:
             if isinstance(asked, StatusRequest) and self.runners:
                 return status_in_outage(caller, asked, self.runners, self.outage)
-            raise JournalError(self.outage.refusal())
-        raise EnvironmentFault("the daemon is starting: ask again")
+            raise RequestRefused(fault_of(self.outage.what))
+        raise RequestRefused(message("daemon_starting"))
 
     @asynccontextmanager
     async def _accept_requests(

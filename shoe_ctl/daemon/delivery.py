@@ -14,22 +14,23 @@ from typing import Literal
 
 import msgspec
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.config import Config
 from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
+from shoe_ctl.daemon.event_streams import why_unknown
 from shoe_ctl.daemon.host import Environment, WayIn
 from shoe_ctl.daemon.table_runner import TableRunner
-from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
-from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed
+from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed, UnknownEvent
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, EventId, table_in
 from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
-from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, wall_us
+from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, SinkWithState, wall_us
 from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
@@ -182,13 +183,18 @@ class RunningSink:
         """Offer again what the sink had of the event's table behind that event.
 
         Raises:
-            InputRefused: the journal does not have the event, or not what follows it, or the sink
-                does not get its table.
+            RequestRefused: the journal does not have the event, or not what follows it, or the
+                sink does not get its table.
             JournalError: the journal cannot be read.
         """
         if self._table not in (None, after.table):
-            raise InputRefused(f"sink {self.name} gets the events of table {self._table} only")
-        found = await self._feed.find_range(after)
+            raise RequestRefused(message("sink_of_other_table", sink=self.name, table=self._table))
+        # A broker may have passed these on already, when the receiver had not come back yet.
+        in_flight = self._pump.in_flight
+        try:
+            found = await self._feed.find_range(after, in_flight)
+        except UnknownEvent as error:
+            raise RequestRefused(why_unknown(after, error)) from None
         return self._pump.resend(
             Resend(after.table, after=found.after, upto=found.upto, events=found.events)
         )
@@ -224,6 +230,24 @@ async def place_new_sinks(
         log.info("sink %s: new: after_record=%d", named.name, n)
 
 
+def set_last_events(sinks: Sequence[NamedSink], reader: Reader, tables: Collection[str]) -> None:
+    """Tell each sink that shows it the last public event of each table that it was given.
+
+    The journal is asked for one event a table, by its index.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    for named in sinks:
+        if not isinstance(named.sink, SinkWithState) or named.sees is not Audience.PUBLIC:
+            continue
+        upto, last = reader.cursor(named.name), {}
+        for table in tables:
+            if (numbers := reader.event_numbers(table, named.sees, upto=upto)) is not None:
+                last[table] = EventId(table, named.sees, numbers[1])
+        named.sink.set_last_events(last)
+
+
 @asynccontextmanager
 async def delivering(  # noqa: PLR0913 - what is wired to what
     sinks: Sequence[NamedSink],
@@ -251,6 +275,7 @@ async def delivering(  # noqa: PLR0913 - what is wired to what
         with store.reader() as reader:
             upto = journal.last_n if gate is None else gate.after
             await place_new_sinks(sinks, journal, reader, tables, upto)
+            set_last_events(sinks, reader, tables)
         pumps, running = [], {}
         for named, reader in zip(sinks, opened, strict=True):
             feed = SinkFeed(

@@ -16,8 +16,9 @@ from typing import TypeVar
 
 import msgspec
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, EventsRequest
-from shoe_ctl.api.unix_socket import EventBatches, RequestRefused
+from shoe_ctl.api.unix_socket import EventBatches
 from shoe_ctl.daemon.host import Environment
 from shoe_ctl.journal.journal import (
     DeliveryGate,
@@ -182,7 +183,7 @@ def _position(reader: Reader, asked: EventsRequest, audience: Audience) -> int:
         check_kept(reader, after)
     except UnknownEvent as error:
         if not (asked.table is not None and after.number == 0 and error.last is None):
-            raise RequestRefused(_not_kept(after, error)) from None
+            raise RequestRefused(why_unknown(after, error)) from None
     if asked.table is None:  # it says nothing of the other tables
         raise RequestRefused(message("events_not_for_all_tables", after=str(after)))
     return before_all
@@ -245,7 +246,7 @@ def _source_at(reader: Reader, event: EventId, n: int) -> str:
     return _source.decode(found[0][1]).source
 
 
-def _not_kept(after: EventId, error: UnknownEvent) -> Message:
+def why_unknown(after: EventId, error: UnknownEvent) -> Message:
     """Return the refusal of an id: what the journal has instead."""
     if error.first is None or error.last is None:
         return message("events_none", after=str(after))

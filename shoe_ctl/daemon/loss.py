@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Command, Request
 from shoe_ctl.clock import Clock
 from shoe_ctl.daemon.outage import loss_ruled
@@ -131,10 +132,10 @@ class AwaitedRuling:
         """Answer a request.
 
         Raises:
-            JournalError: it is no ruling; the error is the line.
+            RequestRefused: it is no ruling; its text is the line.
         """
         if not isinstance(asked, Command) or asked.command != COMMAND:
-            raise JournalError(self._line)
+            raise RequestRefused(message("daemon_loss_not_ruled", detail=self._line))
         if (why := self._may_not_act(caller, asked)) is not None:
             return _refusal(asked, RulingRefused(why, {"position": asked.position}))
         command = self._as_input(caller, asked)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any, Protocol
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import (
     Caller,
     Command,
@@ -24,12 +25,12 @@ from shoe_ctl.api.requests import (
     ResendRequest,
     StatusRequest,
 )
-from shoe_ctl.api.unix_socket import EventBatches, EventSource, RequestRefused
+from shoe_ctl.api.unix_socket import EventBatches, EventSource
 from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
 from shoe_ctl.config.sinks import MqttConfig
-from shoe_ctl.daemon.outage import Outage, fault_of
+from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.table_runner import TableRunner
-from shoe_ctl.errors import ConfigError, EnvironmentFault, InputRefused
+from shoe_ctl.errors import ConfigError, EnvironmentFault, JournalError
 from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
@@ -234,8 +235,8 @@ class RequestHandler:
         """Return the answer to a request.
 
         Raises:
-            InputRefused: a table that is not served here.
-            RequestRefused: it asks for events, which come by ``events`` alone.
+            RequestRefused: a table or a sink that is not served here, an event that the journal
+                does not have; it asks for events, which come by ``events`` alone.
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
         with self._noting_failure():
@@ -270,12 +271,14 @@ class RequestHandler:
 
     @contextmanager
     def _noting_failure(self) -> Iterator[None]:
-        """``watch`` raises what fails in here."""
+        """``watch`` raises what fails in here. Whoever asked is told that it is a storage fault."""
         try:
             yield
         except EnvironmentFault as error:
             if not self._failure.done():
                 self._failure.set_exception(error)
+            if isinstance(error, JournalError):
+                raise RequestRefused(fault_of(journal_failed(str(error)))) from error
             raise
 
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
@@ -303,20 +306,28 @@ class RequestHandler:
         """Offer a range of events again; answer how many they are and how that went."""
         sinks = self._sinks_seen_by(caller)
         if asked.sink not in sinks:
-            have = ", ".join(sinks) or "none"
-            raise InputRefused(f"there is no sink {asked.sink!r} (there is: {have})")
+            raise RequestRefused(
+                message("sink_unknown", sink=asked.sink, sinks=list(sinks))
+                if sinks
+                else message("sink_unknown_none", sink=asked.sink)
+            )
         sink = sinks[asked.sink]
         try:
             after = event_id(asked.after)
         except ValueError:
-            raise InputRefused(
-                f"after: expected an event's id such as bac-07/{sink.sees.value}31, not "
-                f"{asked.after!r}"
+            example = f"bac-07/{sink.sees.value}31"
+            raise RequestRefused(
+                message("sink_after_invalid", after=asked.after, example=example)
             ) from None
         if after.audience is not sink.sees:
-            raise InputRefused(
-                f"sink {asked.sink} gets the {sink.sees.name.lower()} stream, whose ids are such "
-                f"as {after._replace(audience=sink.sees)}, and not {after}"
+            raise RequestRefused(
+                message(
+                    "sink_of_other_audience",
+                    sink=asked.sink,
+                    audience=sink.sees.name.lower(),
+                    after=asked.after,
+                    example=str(after._replace(audience=sink.sees)),
+                )
             )
         resend = await sink.resend(after)
         log.info(
@@ -325,7 +336,7 @@ class RequestHandler:
         )  # fmt: skip
         await asyncio.wait([resend.done], timeout=OFFERED_WITHIN_S)
         if resend.done.done() and (why := resend.done.result()) is not None:
-            raise InputRefused(f"sink {asked.sink} takes nothing any more: {why}")
+            raise RequestRefused(message("sink_ended", sink=asked.sink, why=why))
         return {
             "resent": {
                 "sink": asked.sink,
@@ -345,7 +356,7 @@ class RequestHandler:
                 if sink in self._sinks and asked.sink in (None, sink):
                     parked.setdefault(sink, []).extend(records)
         if asked.sink is not None and not parked:
-            raise InputRefused(f"nothing is parked of a sink {asked.sink!r}")
+            raise RequestRefused(message("sink_nothing_parked", sink=asked.sink))
         offers = {
             (sink, n): self._sinks[sink].offer_again(n)
             for sink, records in parked.items()
@@ -410,7 +421,7 @@ def status_in_outage(
     """Answer a status request while nothing can be stored: how each table stood.
 
     Raises:
-        InputRefused: a table that is not served here.
+        RequestRefused: a table that is not served here.
     """
     stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
     fault = fault_of(outage.what)
@@ -426,7 +437,7 @@ def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list
     if table is None:
         return list(tables.values())
     if table not in tables:
-        raise InputRefused(text(_unknown(table, tables)))
+        raise RequestRefused(_unknown(table, tables))
     return [tables[table]]
 
 

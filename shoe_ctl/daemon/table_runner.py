@@ -276,7 +276,7 @@ class TableRunner:
         if self.doubt is not None:
             if command.command == loss.COMMAND and before is not None:
                 return _refused(command, before)
-            return _refused(command, message("daemon_failed", detail=self.doubt))
+            return _refused(command, message("daemon_loss_not_ruled", detail=self.doubt))
         if rules:
             return _refused(command, loss.NO_LOSS)
         now_us = self._now()
@@ -289,7 +289,8 @@ class TableRunner:
             try:
                 whole = await self._sender.with_key_number(command, self._known_device)
             except InputRefused as why:
-                return _refused(command, message("daemon_failed", detail=str(why)))
+                refused = message("daemon_rotate_key_refused", detail=str(why))
+                return _refused(command, refused)
             added = tuple(name for name in whole.args if name not in command.args)
             whole = msgspec.structs.replace(whole, added=added)
         answered = await self._take_up(msgspec.structs.replace(whole, t_us=self._now()))

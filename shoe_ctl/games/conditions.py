@@ -207,9 +207,15 @@ def _seen_of(hands: Collection[Initial], side: str, names: Collection[str]) -> s
     }
 
 
+@cache
+def _core_of(final: End) -> Mapping[str, Value | None]:
+    """Return the CORE features of this end, not to be changed: each wager of a game asks for it."""
+    return core_features(*final)
+
+
 def _project(finals: Collection[End], names: tuple[str, ...]) -> set[tuple[Value | None, ...]]:
-    seen = (core_features(*final) for final in finals)
-    return {tuple(one[name] for name in names) for one in seen}
+    seen = [_core_of(final) for final in finals]
+    return {tuple([one[name] for name in names]) for one in seen}
 
 
 def _project_initial(

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from firmware_proto.cards import DECKS, Deck
@@ -109,15 +110,29 @@ _COMMISSION = re.compile(r"0\.[0-9]{1,9}\Z")
 # The whole file
 
 
-@functools.lru_cache(maxsize=16)
+@dataclass(frozen=True, slots=True)
+class _GameFile:
+    """A file by what it holds: the same bytes are the same game under any name."""
+
+    source: bytes
+    name: str = field(compare=False)
+
+
 def parse(source: bytes, name: str) -> Game:
     """Return the game that these bytes describe; ``name`` stands for the file in errors.
 
-    Tables that play the same game share it: proving its pay lines is the dear part.
+    Tables that play the same game share it, and so does the journal's copy of its file: proving its
+    pay lines is the dear part.
 
     Raises:
         GameFileError: not TOML, or not a game: says file, key and what was expected.
     """
+    return _parse(_GameFile(source, name))
+
+
+@functools.lru_cache(maxsize=16)
+def _parse(file: _GameFile) -> Game:
+    source, name = file.source, file.name
     fields = Fields(name, "", _toml(source, name))
     deck = DECKS[fields.one_of("deck", DECKS)]
     decks = _decks(fields.table("decks"))

@@ -550,19 +550,22 @@ class SinkFeed(EventFeed):
         found, _ = self._reader.events(self._audience, after=n - 1, limit=1, table=self._table)
         return found[0][1] if found and found[0][0] == n else None
 
-    async def find_range(self, after: EventId) -> EventRange:
+    async def find_range(self, after: EventId, in_flight: int = 0) -> EventRange:
         """Return the events of a table behind this one that were delivered.
+
+        Up to record ``in_flight`` they count as delivered, although the cursor is not there yet.
 
         Raises:
             UnknownEvent: the journal does not have the event, or not what follows it.
             JournalError: the journal cannot be read.
         """
-        return await self._read(partial(self._find_range, after))
+        return await self._read(partial(self._find_range, after, in_flight))
 
-    def _find_range(self, after: EventId) -> EventRange:
+    def _find_range(self, after: EventId, in_flight: int) -> EventRange:
         upto = self._position
         if upto is None:
             upto = self._reader.cursor(self._sink)
+        upto = max(upto, in_flight)
         check_kept(self._reader, after)
         n = self._reader.find_event(after)
         given = self._reader.event_numbers(after.table, self._audience, upto=upto)

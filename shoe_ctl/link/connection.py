@@ -359,7 +359,8 @@ class Connection:
         for event in (h.event for h in heard if isinstance(h.event, Discarded)):
             if event.history:  # nothing is wrong: the shoe had been at work before the connection
                 self._history += 1
-                level, what, times = logging.INFO, "history kept, not played", self._history
+                level, times = logging.INFO, self._history
+                what = "event from before the daemon knew this shoe: stored, not played"
             else:
                 self._discarded += 1
                 level, what, times = logging.WARNING, "bytes discarded", self._discarded

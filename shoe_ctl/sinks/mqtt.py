@@ -40,7 +40,7 @@ from shoe_ctl.sinks.mqtt_connection import (
     Will,
     connect,
 )
-from shoe_ctl.sinks.pump import EventRefused, Sink, SinkAway, SinkTrouble, wall_us
+from shoe_ctl.sinks.pump import EventRefused, SinkAway, SinkTrouble, SinkWithState, wall_us
 
 CONTENT_TYPE = "application/cloudevents+json"
 PLAIN_JSON = "application/json"
@@ -115,7 +115,7 @@ def table_of(event: bytes) -> str:
     return id_of(event).rpartition("/")[0]
 
 
-class MqttSink(Sink):
+class MqttSink(SinkWithState):
     """One stream of some tables to a broker.
 
     ``takes_commands``: its users may send them. ``states`` are the tables whose state it publishes.
@@ -180,6 +180,11 @@ class MqttSink(Sink):
                     link.note_taken(some)
         for error in sorted(errors, key=lambda error: isinstance(error, EventRefused)):
             raise error  # one that is away before one that refuses
+
+    def set_last_events(self, last: Mapping[str, EventId]) -> None:
+        """Show these in the state, by table, as ``SinkWithState``."""
+        for table, link in self._links.items():
+            link.set_last_event(last.get(table))
 
     def _link_of(self, event: bytes) -> _TableLink:
         """Return the connection of the event's table, or any where the table is not served now."""
@@ -305,6 +310,11 @@ class _TableLink:
         self._set_trouble(why)
         raise SinkAway(why)
 
+    def set_last_event(self, last: EventId | None) -> None:
+        """Show this in the state as the last public event, until another one is published."""
+        self._last_event = last
+        self._state_due.set()
+
     def _note_last(self, events: Sequence[bytes]) -> None:
         """Keep the highest id of the public stream, for the state; it has changed, very likely."""
         if not self._keeps_state:
@@ -341,7 +351,8 @@ class _TableLink:
             if loop.time() - began >= STEADY_S:
                 retry_s = FIRST_RETRY_S
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), retry_s)
+                async with asyncio.timeout(retry_s):
+                    await self._stopping.wait()
             retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 
     @property
@@ -425,7 +436,8 @@ class _TableLink:
                 denied = answer.refused is not None
             await asyncio.sleep(STATE_AT_MOST_EVERY_S)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._state_due.wait(), STATE_LOOKED_AT_EVERY_S)
+                async with asyncio.timeout(STATE_LOOKED_AT_EVERY_S):
+                    await self._state_due.wait()
 
     async def _encoded_state(self) -> bytes:
         state = await self._sink.desk.state(self._table)

@@ -514,8 +514,16 @@ class _Connection:
 
     async def subscribe(self, topic: str) -> str | None:
         options = SubscribeOptions(qos=1, retainAsPublished=True)
+        # In a task of its own: in Python 3.11 aiomqtt loses a cancellation if the broker answers at
+        # the same moment.
+        asking = asyncio.create_task(self._client.subscribe(topic, options=options))
+        asking.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
         try:
-            codes = await self._client.subscribe(topic, options=options)
+            await asyncio.wait({asking})
+        finally:
+            asking.cancel()
+        try:
+            codes = asking.result()
         except aiomqtt.MqttError:
             await self._drop()
             raise self._lost() from None

@@ -11,9 +11,11 @@ import asyncio
 import logging
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Protocol, runtime_checkable
+
+from shoe_ctl.records import EventId
 
 BATCH = 256
 """Events handed over at a time: after a crash no more than these come again."""
@@ -85,6 +87,14 @@ class AppendingSink(Sink, Protocol):
         """
 
 
+@runtime_checkable
+class SinkWithState(Sink, Protocol):
+    """A sink that also shows how each table stands, and the last event that it published."""
+
+    def set_last_events(self, last: Mapping[str, EventId]) -> None:
+        """Show these, by table, until others are published: what it had published before."""
+
+
 class EventRefused(Exception):
     """The sink refuses an event, or one of several. Its text is the reason, for people.
 
@@ -132,6 +142,7 @@ class Resend:
         self.events = events
         self.taken = self.refused = 0
         self.position = after
+        self.has_begun = False
         self.done: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -163,6 +174,8 @@ class Pump:
     ) -> None:
         self.name = name
         self.trouble: SinkTrouble | None = None
+        self.in_flight = 0
+        """The last record of the batch that the sink is taking now; 0 while it takes none."""
         self._feed = feed
         self._sink = sink
         self._now_us = now_us
@@ -195,10 +208,16 @@ class Pump:
     def resend(self, asked: Resend) -> Resend:
         """Offer a range again, behind what was committed by then; return how that goes.
 
-        A range that waits already and begins at the same record is that one: it is offered once.
+        A range that waits already and begins at the same record is that one: it is offered once,
+        up to the end of the longer one. One that has begun is not: whoever asks may have missed it.
         """
         for waiting in self._resends:
-            if (waiting.table, waiting.after) == (asked.table, asked.after):
+            if not waiting.has_begun and (waiting.table, waiting.after) == (
+                asked.table,
+                asked.after,
+            ):
+                waiting.upto = max(waiting.upto, asked.upto)
+                waiting.events = max(waiting.events, asked.events)
                 return waiting
         self._resends.append(asked)
         self._news.set()
@@ -281,9 +300,10 @@ class Pump:
         return True
 
     async def _hand_over(self, events: Sequence[tuple[int, bytes]]) -> bool:
-        if not await self._deliver([body for _, body in events]):
+        if not await self._deliver([body for _, body in events], upto=events[-1][0]):
             return False
         await self._feed.delivered(events[-1][0])
+        self.in_flight = 0
         self._batches += 1
         self._parked_in_a_row = 0
         return True
@@ -331,6 +351,7 @@ class Pump:
         """
         while self._resends:
             asked = self._resends[0]
+            asked.has_begun = True
             events = await self._feed.earlier(
                 asked.table, after=asked.position, upto=asked.upto, limit=BATCH
             )
@@ -363,17 +384,21 @@ class Pump:
         self._batches += 1
         return True
 
-    async def _deliver(self, bodies: Sequence[bytes], *, again: bool = False) -> bool:
+    async def _deliver(
+        self, bodies: Sequence[bytes], *, upto: int = 0, again: bool = False
+    ) -> bool:
         deliver = self._sink.deliver
         if again and isinstance(self._sink, AppendingSink):
             deliver = self._sink.deliver_again
         retry_s, warned = FIRST_RETRY_S, False
         while True:
+            self.in_flight = upto
             try:
                 await deliver(bodies)
             except SinkEnded:
                 raise
             except Exception as error:
+                self.in_flight = 0
                 if isinstance(error, EventRefused) and self._parked_in_a_row < MOST_PARKED:
                     self.trouble = None
                     raise
@@ -402,7 +427,8 @@ class Pump:
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
 
     async def _wait_for(self, back: asyncio.Event, seconds: float) -> None:
         """Wait until the sink is back, for so long at most, or until ``stop``."""

@@ -111,6 +111,9 @@ def check_reason(turn: Turn, rule: str | None) -> Message | None:
 
 # Explaining what is wrong with them.
 
+AMOUNT = "amount"
+"""The argument of each command that says how much money it is."""
+
 _LONGEST = 64
 """How many characters of an unknown argument's name a refusal repeats."""
 
@@ -163,6 +166,8 @@ def _wrong_kind(argument: str, error: str) -> Message:
     if found is None:
         return message("refused_argument", argument=argument, detail=error)
     wanted = found[1].split(" | ")
+    if argument == AMOUNT:
+        return message("refused_amount_kind", argument=argument)
     if found[2] is None:
         return message("refused_argument_kind", argument=argument, wanted=wanted)
     return message("refused_argument_other_kind", argument=argument, wanted=wanted, given=found[2])

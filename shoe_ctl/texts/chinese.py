@@ -320,6 +320,9 @@ TEXTS: Mapping[str, str] = {
     "refused_argument_is_one_of": "{argument}：应为 {values:or}",
     "refused_argument_kind": "{argument}：应为{wanted:json_type or}",
     "refused_argument_other_kind": "{argument}：应为{wanted:json_type or}，而不是{given:json_type}",
+    "refused_amount_kind": (
+        "{argument}：应为以最小货币单位计的整数，例如最小单位为分时，5.00 写作 500"
+    ),
     "refused_argument": "{argument}：{detail}",
     "refused_arguments": "{detail}",
     "refused_no_such_choice": "可选的是 {choices}",
@@ -550,10 +553,29 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source：{source} 不是 after 中事件的来源",
     "events_source_unknown": "日志中从未有来源为 {source} 的事件 {after}",
     "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
+    # Why events are not offered to a sink again.
+    "sink_after_invalid": "after：应为事件编号，例如 {example}；不能是 {after}",
+    "sink_ended": "接收端 {sink} 不再接收任何事件：{why}",
+    "sink_nothing_parked": "接收端 {sink} 没有积压的事件",
+    "sink_of_other_audience": (
+        "接收端 {sink} 接收 {audience} 流，该流的编号形如 {example}，而不是 {after}"
+    ),
+    "sink_of_other_table": "接收端 {sink} 只接收 {table} 号桌的事件",
+    "sink_unknown": "没有接收端 {sink}（现有：{sinks}）",
+    "sink_unknown_none": "没有接收端 {sink}（没有任何接收端）",
+    # Why a request is not read, or not handled.
+    "request_incomplete": "最后一行没有行尾：未做任何处理",
+    "request_invalid": "请求无效：{detail}",
+    "request_too_long": "一个请求最多 {most} 字节",
     # What the daemon answers by itself.
+    "daemon_rotate_key_refused": "密钥未更换：{detail}",
+    "daemon_starting": "守护进程正在启动：请稍后再试",
+    "daemon_user_unknown": "用户 {user} 在此守护进程的牌桌没有职位",
+    "daemon_too_many_connections": "用户 {user} 已打开 {most} 个连接",
     "daemon_failed": "{detail}",
     "daemon_journal_failed": "日志故障：{detail}",
     "daemon_failed_before": "先前的守护进程运行时存储发生故障，原因未能记下",
+    "daemon_loss_not_ruled": "日志可能丢失了最新部分，须先作出裁决：{detail}",
     "daemon_loss_ruled": "{lost:clauses}；{person}（{position:position}）裁决日志继续使用：{reason}",
     "daemon_not_handled": "命令未能处理；牌桌已中止",
     "daemon_storage_fault": "存储故障，任何内容都不会存储、确认或发布：{detail}",

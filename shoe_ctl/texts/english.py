@@ -465,6 +465,10 @@ TEXTS: Mapping[str, str] = {
     "refused_argument_other_kind": (
         "{argument}: expected {wanted:json_type or}, not {given:json_type}"
     ),
+    "refused_amount_kind": (
+        "{argument}: expected a whole number of the smallest unit of money, for example 500 for "
+        "5.00 where that is the cent"
+    ),
     "refused_argument": "{argument}: {detail}",
     "refused_arguments": "{detail}",
     "refused_no_such_choice": "the choice is one of {choices}",
@@ -745,12 +749,31 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source: {source} is not the source of the event in after",
     "events_source_unknown": "the journal never had an event {after} of source {source}",
     "events_unknown": "there is no event {after}: the journal has {first} to {last}",
+    # Why events are not offered to a sink again.
+    "sink_after_invalid": "after: expected an event's id such as {example}, not {after}",
+    "sink_ended": "sink {sink} takes nothing any more: {why}",
+    "sink_nothing_parked": "nothing is parked of a sink {sink}",
+    "sink_of_other_audience": (
+        "sink {sink} gets the {audience} stream, whose ids are such as {example}, and not {after}"
+    ),
+    "sink_of_other_table": "sink {sink} gets the events of table {table} only",
+    "sink_unknown": "there is no sink {sink} (there is: {sinks})",
+    "sink_unknown_none": "there is no sink {sink} (there is none)",
+    # Why a request is not read, or not handled.
+    "request_incomplete": "the last line has no end: nothing of it was done",
+    "request_invalid": "{detail}",
+    "request_too_long": "a request may hold {most} bytes",
     # What the daemon answers by itself.
+    "daemon_rotate_key_refused": "{detail}",
+    "daemon_starting": "the daemon is starting: ask again",
+    "daemon_user_unknown": "user {user} has no position at this daemon's tables",
+    "daemon_too_many_connections": "user {user} has {most} connections open already",
     "daemon_failed": "{detail}",
     "daemon_journal_failed": "{detail}",
     "daemon_failed_before": (
         "the storage failed while an earlier daemon served, which could not note why"
     ),
+    "daemon_loss_not_ruled": "{detail}",
     "daemon_loss_ruled": "{lost:clauses}; {person} ({position}) ruled that it goes on: {reason}",
     "daemon_not_handled": "the command could not be handled; the table is halted",
     "daemon_storage_fault": "storage fault, nothing is stored, acknowledged or published: {detail}",

@@ -32,9 +32,7 @@ from shoe_testing.nats_server import (
     target_of,
 )
 
-pytestmark = pytest.mark.soak
-"""Some of these worlds do not end within their patience: over JetStream, and on a busy machine.
-Until the reason is known they are no part of `make test-all`."""
+pytestmark = pytest.mark.slow
 
 WORLDS = 20
 KILLS = 10
@@ -162,6 +160,7 @@ async def test_over_mqtt_a_broker_that_dies_costs_no_event_and_doubles_none(
     assert figures.gaps and figures.asked
 
 
+@pytest.mark.exhaustive(cpu_s=2)
 @pytest.mark.parametrize("number", range(WORLDS))
 async def test_over_mqtt_a_broker_that_dies_at_200_moments_costs_no_event(
     tmp_path: Path, number: int
@@ -217,7 +216,7 @@ class AtNats:
             TABLES,
             audience="public" if audience is Audience.PUBLIC else "restricted",
             from_first=True,
-            heartbeat_s=0.4,
+            heartbeat_s=0.2,
             connect_timeout=1,
         )
 
@@ -252,6 +251,7 @@ async def test_over_nats_a_server_that_dies_costs_no_event_and_doubles_none(
     report(await over_nats(tmp_path, f"sample {seed}", 4, 1))
 
 
+@pytest.mark.exhaustive(cpu_s=2)
 @pytest.mark.parametrize("number", range(WORLDS))
 async def test_over_nats_a_server_that_dies_at_200_moments_costs_no_event(
     tmp_path: Path, number: int
@@ -259,6 +259,7 @@ async def test_over_nats_a_server_that_dies_at_200_moments_costs_no_event(
     report(await over_nats(tmp_path, f"world {number}", KILLS, 1))
 
 
+@pytest.mark.exhaustive(cpu_s=3)
 async def test_over_three_nodes_the_death_of_the_leader_costs_no_event(
     tmp_path: Path, seed: int
 ) -> None:
@@ -266,6 +267,7 @@ async def test_over_three_nodes_the_death_of_the_leader_costs_no_event(
         report(await World(tmp_path, AtCluster(cluster), f"sample {seed}").run(1, 0))
 
 
+@pytest.mark.exhaustive(cpu_s=6)
 @pytest.mark.parametrize("number", range(4))
 async def test_over_three_nodes_leaders_die_one_after_the_other(
     tmp_path: Path, number: int

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shoe_events import Consumer, Due
-from shoe_events.follow import follow
+from shoe_events import Consumer, Due, Resend
+from shoe_events import follow as follow_module
+from shoe_events.follow import Received, follow
 from shoe_events.unix_socket import socket
 from shoe_testing.consumer_vectors import make_event
 
@@ -137,3 +138,77 @@ async def test_what_is_not_kept_any_more_waits_for_a_person(tmp_path: Path) -> N
     applied = await followed(daemon, tmp_path / "s", 3, consumer, gives_up=True)
     assert applied == [(OLD, 1), (OLD, 4), (OLD, 5)]
     assert consumer.positions[0].given_up == ((2, 3),)
+
+
+class Stubborn:
+    """A client that loses the first cancellation, as ``asyncio.wait_for`` does in Python 3.11."""
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.is_waiting = asyncio.Event()
+
+    async def wait(self) -> None:
+        with suppress(asyncio.CancelledError):
+            self.is_waiting.set()
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+
+class LosesOne(Stubborn):
+    """It is asked for events when the link goes down."""
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[LosesOne]:
+        self.connections += 1
+        yield self
+
+    async def events(self) -> AsyncIterator[Received]:
+        if self.connections == 1:
+            yield Received(line(OLD, 2))
+            await self.is_waiting.wait()
+            return
+        for number in (1, 2):
+            yield Received(line(OLD, number))
+        await asyncio.Event().wait()
+
+    async def resend(self, asked: Resend) -> None:  # noqa: ARG002 - it never comes to that
+        await self.wait()
+
+
+async def test_a_client_that_loses_a_cancellation_does_not_keep_it_from_connecting_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow_module, "CANCELLED_AGAIN_S", 0.01)
+    client, applied, both = LosesOne(), [], asyncio.Event()
+
+    def apply(due: Due) -> None:
+        applied.append(due.event.number)
+        if len(applied) == 2:
+            both.set()
+
+    consumer = Consumer(begin="first")
+    following = asyncio.create_task(follow(client.connected, consumer, apply, first_retry_s=0.01))
+    async with asyncio.timeout(30):
+        await both.wait()
+    following.cancel()
+    await asyncio.wait({following})
+    assert (client.connections, applied) == (2, [1, 2])
+
+
+async def test_it_ends_when_cancelled_though_the_client_loses_that_while_it_connects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow_module, "CANCELLED_AGAIN_S", 0.01)
+    client = Stubborn()
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[LosesOne]:
+        await client.wait()
+        yield LosesOne()
+
+    following = asyncio.create_task(follow(connected, Consumer(), lambda _: None))
+    await client.is_waiting.wait()
+    following.cancel()
+    async with asyncio.timeout(30):
+        await asyncio.wait({following})
+    assert following.cancelled()

@@ -20,8 +20,8 @@ LINES = (SHIPPED / "irregular_shoe.jsonl").read_bytes().splitlines()
 PUBLIC = [event for event in map(json.loads, LINES) if "/p" in event["id"]]
 
 
-async def published(address: str, *more: str) -> None:
-    words = ("publish", "--from", "irregular_shoe", "--pace-ms", "0", "--to", address, *more)
+async def published(address: str, *more: str, recording: str = "irregular_shoe") -> None:
+    words = ("publish", "--from", recording, "--pace-ms", "0", "--to", address, *more)
     done = await run_shoectl_async(*words)
     assert done.code == 0, done.err
 
@@ -58,17 +58,37 @@ async def test_the_guides_program_reads_as_the_guides_user(
     monkeypatch.setenv("NATS_PASSWORD", PASSWORDS["TABLE_SYSTEM_PASSWORD"])
     server = with_users(tmp_path)
     server.start()
+    words = [*guide_program(language, "from_nats"), server.address, "t1"]
+    login = daemons_login(tmp_path)
     try:
-        await published(server.address, "--leave-out", "t1/p30", *daemons_login(tmp_path))
+        await published(server.address, "--leave-out", "t1/p30", *login)
 
         async def publish() -> None:
-            await published(server.address, *daemons_login(tmp_path))
+            await published(server.address, *login)
 
-        words = [*guide_program(language, "from_nats"), server.address, "t1"]
         lines = await lines_of(words, tmp_path, len(SHOWN), publish)
     finally:
         server.kill()
     assert are_as_shown(lines), lines
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_stream_that_was_lost_is_read_from_its_beginning(
+    language: str, tmp_path: Path
+) -> None:
+    """It has nothing of the journal that the program knows, and another table's event first."""
+    another = tmp_path / "another_table.jsonl"
+    another.write_text(json.dumps(PUBLIC[0]).replace("t1", "t0") + "\n")
+
+    async def read(folder: str, *more: str) -> list[str]:
+        with nats_server(tmp_path / folder) as server:
+            await published(server.address, recording=str(another))
+            await published(server.address, *more)
+            words = [*guide_program(language, "from_nats"), server.address, "t1"]
+            return await lines_of(words, tmp_path, len(SHOWN))
+
+    for lines in (await read("first"), await read("second", "--new-source")):
+        assert are_as_shown(lines), lines
 
 
 def daemons_login(folder: Path) -> list[str]:

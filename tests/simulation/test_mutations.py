@@ -20,6 +20,7 @@ from shoe_ctl.journal import schema
 from shoe_ctl.journal.journal import SinkFeed
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.table import status, undelivered
+from shoe_testing.examples import sampled
 from shoe_testing.paths import ROOT, child_environment
 from tests.simulation.plan import Plan
 from tests.simulation.plans import struck
@@ -101,20 +102,20 @@ CLOSED = struck(face_up=False, lasts_s=10.0)
 REPEATED = struck(("said_twice", 1.0), ("said_twice", 4.0), face_up=False, lasts_s=10.0)
 
 
+BREAKS: list[tuple[Break, Plan, str]] = [
+    (commits_are_not_synced, LOST, "PossibleLoss"),  # the head file shows what was lost
+    (events_are_acknowledged_as_they_are_heard, QUIET, "nothing is lost"),
+    (tables_are_not_told_of_an_outage, ENDED_IN_AN_OUTAGE, "a person resumes"),
+    (what_was_parked_is_forgotten, CHOKED, "delivered"),
+    (a_sink_is_moved_too_far, QUIET, "order"),
+    (cards_are_told_as_they_are_drawn, CLOSED, "no card known early"),
+    (answers_are_forgotten, REPEATED, "one answer a command"),
+]
+EVERY = [pytest.param(*each, id=each[0].__name__) for each in BREAKS]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("broken", "plan", "promise"),
-    [
-        (commits_are_not_synced, LOST, "PossibleLoss"),  # the head file shows what was lost
-        (events_are_acknowledged_as_they_are_heard, QUIET, "nothing is lost"),
-        (tables_are_not_told_of_an_outage, ENDED_IN_AN_OUTAGE, "a person resumes"),
-        (what_was_parked_is_forgotten, CHOKED, "delivered"),
-        (a_sink_is_moved_too_far, QUIET, "order"),
-        (cards_are_told_as_they_are_drawn, CLOSED, "no card known early"),
-        (answers_are_forgotten, REPEATED, "one answer a command"),
-    ],
-    ids=lambda value: value.__name__ if callable(value) else "",
-)
+@pytest.mark.parametrize(("broken", "plan", "promise"), sampled(EVERY, one_in=3, cpu_s=0.5))
 def test_what_is_broken_on_purpose_is_found(
     broken: Break, plan: Plan, promise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

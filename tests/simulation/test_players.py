@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from shoe_ctl.records import Audience
+from shoe_testing.examples import sampled
 from tests.simulation.plan import GAMES, Fault, Plan
 from tests.simulation.promises import SOURCE
 from tests.simulation.run import Run, run
@@ -70,7 +71,7 @@ def raised(heard: list[Heard]) -> list[tuple[str, str | None]]:
     return [(h.data["key"], h.data.get("step")) for h in heard if h.kind == "irregularity.raised"]
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", sampled(GAMES, one_in=len(GAMES), cpu_s=1.2))
 def test_a_hand_that_is_held_when_power_is_lost_with_nothing_decided_is_taken_back(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +84,7 @@ def test_a_hand_that_is_held_when_power_is_lost_with_nothing_decided_is_taken_ba
     assert (back.data["hand"], back.data["seat"]) == (passed.data["hand"], passed.data["seat"])
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", sampled(GAMES, one_in=len(GAMES), cpu_s=1.2))
 def test_power_lost_before_the_first_card_opens_the_rules_window(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple, Protocol
 
@@ -20,6 +20,9 @@ from shoe_events.event import InvalidEvent, read_event
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 30.0
 ASK_AGAIN_S = 5.0
+
+CANCELLED_AGAIN_S = 3.0
+"""After so long a task that goes on is cancelled once more: longer than any cleaning up takes."""
 
 Apply = Callable[[Due], Awaitable[None] | None]
 """Applies an event and stores its position, in one transaction."""
@@ -106,15 +109,20 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
     retry_s = first_retry_s
     loop = asyncio.get_running_loop()
     while True:
-        began, reading = loop.time(), None
+        began = loop.time()
+        reading = _Reading(consumer, apply, may_give_up, ask_again_s)
+        # In a task of its own: clients lose cancellations while they connect.
+        work = asyncio.create_task(reading.run(connect))
         try:
-            async with connect() as connection:
-                reading = _Reading(connection, consumer, apply, may_give_up, ask_again_s)
-                await reading.run()
-        except ConnectionLost as lost:
-            if reading is not None and reading.failure is not None:
-                raise reading.failure from None  # and closing the connection failed as well
-            log.warning("connection lost: %s", lost)
+            await asyncio.wait({work})
+        finally:
+            failures = await _end({work})
+        if reading.failure is not None:  # even if closing the connection failed as well
+            raise reading.failure
+        for failure in failures:
+            if not isinstance(failure, ConnectionLost):
+                raise failure
+            log.warning("connection lost: %s", failure)
         if loop.time() - began > LONGEST_RETRY_S:
             retry_s = first_retry_s
         await asyncio.sleep(retry_s)
@@ -124,15 +132,15 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
 class _Reading:
     """One connection, from its beginning to its end."""
 
+    _connection: Connection
+
     def __init__(
         self,
-        connection: Connection,
         consumer: Consumer,
         apply: Apply,
         may_give_up: Callable[[Resend], bool],
         ask_again_s: float,
     ) -> None:
-        self._connection = connection
         self._consumer = consumer
         self._apply = apply
         self._may_give_up = may_give_up
@@ -143,17 +151,19 @@ class _Reading:
         self._applying = asyncio.Lock()
         self._asked: dict[tuple[str, str], str] = {}
 
-    async def run(self) -> None:
-        tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-            failures = [task.exception() for task in tasks if not task.cancelled()]
-        for failure in (self.failure, *failures):
-            if failure is not None:
+    async def run(self, connect: Connect) -> None:
+        """Connect and read.
+
+        Raises:
+            ConnectionLost: nothing more comes. Else what reading failed with.
+        """
+        async with connect() as self._connection:
+            tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                failures = await _end(tasks)
+            for failure in failures:
                 raise failure
 
     async def _receive(self) -> None:
@@ -231,6 +241,26 @@ class _Reading:
             else:
                 return True
         return True
+
+
+async def _end(tasks: Collection[asyncio.Task[None]]) -> list[BaseException]:
+    """Cancel tasks until they have ended; return what they failed with.
+
+    What they wait for may lose a cancellation: in Python 3.11 ``asyncio.wait_for`` does, if what it
+    waits for comes at the same moment.
+    """
+    running, is_cancelled = set(tasks), False
+    while running:
+        for task in running:
+            task.cancel()
+        try:
+            _, running = await asyncio.wait(running, timeout=CANCELLED_AGAIN_S)
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if is_cancelled:
+        raise asyncio.CancelledError
+    ended = (task.exception() for task in tasks if not task.cancelled())
+    return [failure for failure in ended if failure is not None]
 
 
 def _key(asked: Resend) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_events.consumer import Resend
-from shoe_events.event import Audience, make_id
+from shoe_events.event import Audience, make_id, number_of
 from shoe_events.follow import (
     Connect,
     ConnectionLost,
@@ -46,8 +46,6 @@ TIMEOUT_S = 10.0
 
 SESSION_S = 7 * 24 * 3600
 """So long the broker keeps events for a consumer that is away, if it keeps any."""
-
-_LAST = re.compile(r"(?:the last of its table is|the journal has \S+ to) \S+/[pr](\d+)")
 
 
 def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
@@ -198,8 +196,7 @@ def _object(body: bytes | str) -> dict[str, Any]:
 def _shown(table: str, state: bytes | str, audience: Audience) -> str | None:
     """Return the id of an event of this audience that a table's state shows to be there.
 
-    The state names the last public event since the daemon's start. A table at work has told of its
-    start, to both audiences.
+    The state names the last public event. A table at work has told of its start, to both audiences.
     """
     shown = _object(state)
     last = shown.get("last_event")
@@ -213,10 +210,14 @@ def _check(answer: Mapping[str, Any]) -> None:
     if answer.get("accepted") is not False:
         return
     error = answer["error"]
-    text = str(error.get("text", error["code"]))
-    if "is not in the journal" in text or error["code"] == "events_not_kept":
+    code = error["code"]
+    text = str(error.get("text", code))
+    if code == "events_not_kept":
         raise NotKept(text)
-    if "there is no event" in text:
-        last = _LAST.search(text)
-        raise NotFound(text, None if last is None else int(last[1]))
+    if code == "events_unknown":
+        raise NotFound(text, number_of(error["args"]["last"]))
+    if code == "events_none":
+        raise NotFound(text)
+    if code == "daemon_starting":
+        raise NotAnswered
     raise ConnectionLost(text)

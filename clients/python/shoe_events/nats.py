@@ -17,6 +17,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.errors import APIError
 
 from shoe_events.consumer import Consumer, Resend
 from shoe_events.event import Audience, InvalidEvent, number_of, read_event
@@ -84,6 +85,9 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
             finally:
                 watching.cancel()
                 await asyncio.wait({watching})
+        except APIError as error:
+            asked = f"stream {stream or STREAMS[audience]}"
+            raise ConnectionLost(f"{asked}: the server says: {error.description}") from None
         except (OSError, nats.errors.Error) as error:
             raise ConnectionLost(str(error) or type(error).__name__) from None
         finally:
@@ -159,11 +163,15 @@ class _Stream:
         """Return a message's sequence from which on all that is asked for comes, or 1."""
         number, step = number_of(asked.after), 1
         found = await self._look(asked.table, None)
-        while found is not None and found.metadata.sequence.stream > 1:
+        begin = 1 if found is None else found.metadata.sequence.stream
+        while found is not None and begin > 1:
             sequence = found.metadata.sequence.stream
             if _is_at_or_before(found.data, number, asked.source):
                 return sequence
-            found, step = await self._look(asked.table, max(1, sequence - step)), 2 * step
+            # The table's first message from there on may be this one again: other tables' lie
+            # between, or the stream has none before it.
+            begin, step = max(1, sequence - step), 2 * step
+            found = await self._look(asked.table, begin)
         return 1
 
     async def _look(self, table: str, sequence: int | None) -> Msg | None:

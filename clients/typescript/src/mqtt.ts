@@ -10,7 +10,7 @@ import { randomBytes } from "node:crypto";
 import { connectAsync, type IClientOptions, type IPublishPacket, type MqttClient } from "mqtt";
 
 import type { Resend } from "./consumer.js";
-import { makeId, type Audience } from "./event.js";
+import { makeId, numberOf, type Audience } from "./event.js";
 import {
   ConnectionLost,
   NotAnswered,
@@ -83,7 +83,11 @@ export function mqtt(address: string, given: MqttOptions): Connect {
 
 interface Answer {
   readonly accepted?: boolean;
-  readonly error?: { readonly code: string; readonly text?: string };
+  readonly error?: {
+    readonly code: string;
+    readonly args?: { readonly last?: string };
+    readonly text?: string;
+  };
 }
 
 class Broker implements Connection {
@@ -155,8 +159,7 @@ class Broker implements Connection {
 /**
  * Return the id of an event of this audience that a table's state shows to be there.
  *
- * The state names the last public event since the daemon's start. A table at work has told of its
- * start, to both audiences.
+ * The state names the last public event. A table at work has told of its start, to both audiences.
  */
 function shownBy(
   table: string,
@@ -182,12 +185,15 @@ function asObject(payload: Buffer): Record<string, unknown> {
 function check({ accepted, error }: Answer): void {
   if (accepted !== false || error === undefined) return;
   const text = error.text ?? error.code;
-  if (error.code === "events_not_kept" || text.includes("is not in the journal")) {
-    throw new NotKept(text);
+  switch (error.code) {
+    case "events_not_kept":
+      throw new NotKept(text);
+    case "events_unknown":
+    case "events_none":
+      throw new NotFound(text, error.args?.last === undefined ? null : numberOf(error.args.last));
+    case "daemon_starting":
+      throw new NotAnswered();
+    default:
+      throw new ConnectionLost(text);
   }
-  const last = /(?:the last of its table is|the journal has \S+ to) \S+\/[pr](\d+)/u.exec(text);
-  if (text.includes("there is no event")) {
-    throw new NotFound(text, last?.[1] === undefined ? null : Number(last[1]));
-  }
-  throw new ConnectionLost(text);
 }

@@ -96,9 +96,13 @@ class Stream implements Connection {
   async #find(asked: Resend): Promise<number> {
     const number = numberOf(asked.after);
     let found = await this.#look(asked.table, null);
-    for (let step = 1; found !== null && found.seq > 1; step *= 2) {
+    let begin = found?.seq ?? 1;
+    for (let step = 1; found !== null && begin > 1; step *= 2) {
       if (isAtOrBefore(found.data, number, asked.source)) return found.seq;
-      found = await this.#look(asked.table, Math.max(1, found.seq - step));
+      // The table's first message from there on may be this one again: other tables' lie between,
+      // or the stream has none before it.
+      begin = Math.max(1, found.seq - step);
+      found = await this.#look(asked.table, begin);
     }
     return 1;
   }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.command_server import run_command
+from shoe_testing.command_server import WarmProgram, run_command
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -27,9 +27,7 @@ BURST = "05 32 47 91 03 45 37"
 
 @contextmanager
 def started(*words: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with WarmProgram(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:

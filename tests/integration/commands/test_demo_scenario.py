@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.cli import on_terminal
-from shoe_testing.command_server import run_command
+from shoe_testing.command_server import WarmProgram, run_command
 from simulators.table.scenario import SHIPPED
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 DEMO = [str(Path(sys.executable).with_name("shoectl")), "demo"]
 SERVE = [str(Path(sys.executable).with_name("shoe-sim")), "serve"]
-RUN = [sys.executable, "-c", "from shoe_ctl.cli.main import main; main()", "run"]
+RUN = [str(Path(sys.executable).with_name("shoectl")), "run"]
 
 
 def done(*words: str) -> subprocess.CompletedProcess[str]:
@@ -198,7 +198,7 @@ kind = "jsonl"
 path = "public.jsonl"
 """
     )
-    with subprocess.Popen([*RUN, "--config", str(config)], stderr=subprocess.DEVNULL) as running:
+    with WarmProgram([*RUN, "--config", str(config)], stderr=subprocess.DEVNULL) as running:
         try:
             yield
         finally:
@@ -213,9 +213,7 @@ def test_a_scenario_is_served_to_a_daemon_that_someone_else_runs(
     words = ("--scenario", scenario, "--port", f"pty:{tmp_path}/shoe", "--pace-ms", "0")
     reached = ("--socket", str(tmp_path / "s"), "--events", str(tmp_path / "public.jsonl"))
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [*SERVE, *words, *reached], stdout=pipe, stderr=pipe, text=True
-    ) as serving:
+    with WarmProgram([*SERVE, *words, *reached], stdout=pipe, stderr=pipe, text=True) as serving:
         assert serving.stdout is not None and serving.stderr is not None
         assert serving.stdout.readline() == f"{tmp_path}/shoe\n"
         told = [serving.stderr.readline() for _ in range(5)]

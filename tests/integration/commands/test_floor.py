@@ -18,7 +18,7 @@ from shoe_testing.config import make_config, table_section
 from shoe_testing.nats_server import NatsServer, free_port, nats_server, target_of
 from shoe_testing.programs import rest_of, started_program
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import pytest
 
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.chain import GENESIS, chain_hash
+from shoe_testing.examples import sampled
 
 pytestmark = pytest.mark.slow
 
@@ -191,8 +192,14 @@ def fed(command: str) -> Iterator[int]:
             feeding.kill()
 
 
-@pytest.mark.parametrize("profile", ["reference", "angel_eye", "bee_tek"])
-@pytest.mark.parametrize("source", ["cat /dev/zero", "yes"])
+ENDLESS = [
+    pytest.param(profile, source, id=f"{source}-{profile}")
+    for profile in ("reference", "angel_eye", "bee_tek")
+    for source in ("cat /dev/zero", "yes")
+]
+
+
+@pytest.mark.parametrize(("profile", "source"), sampled(ENDLESS, one_in=3, cpu_s=0.7))
 def test_an_input_without_an_end_is_decoded_in_flat_memory_until_ctrl_c(
     profile: str, source: str
 ) -> None:

@@ -27,9 +27,12 @@ from firmware_proto.angel_eye.codec import Listener
 from firmware_proto.events import Discarded
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from shoe_testing.command_server import WarmProgram
 from shoe_testing.toy_table import Table
 
-SERVE = [sys.executable, "-c", "from simulators.cli import main; main()", "serve"]
+pytestmark = pytest.mark.usefixtures("commands")
+
+SERVE = [str(Path(sys.executable).with_name("shoe-sim")), "serve"]
 CHILD = [sys.executable, "-m", "simulators"]
 PTY = ["--profile", "reference", "--port", "pty"]
 
@@ -43,7 +46,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
     def begin(command: list[str], **options: Any) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        process = subprocess.Popen(
+        process: subprocess.Popen[str] = WarmProgram(
             command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True} | options
         )
         running.append(process)

@@ -15,6 +15,7 @@ import pytest
 
 from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_testing import programs
 from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.examples import sampled
 from shoe_testing.programs import (
@@ -27,6 +28,14 @@ from shoe_testing.programs import (
 )
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def _new_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a signal does depends on the interpreter too: here each program has its own."""
+    monkeypatch.setattr(programs, "WarmProgram", subprocess.Popen)
+
+
 INTERRUPTED = 130
 
 

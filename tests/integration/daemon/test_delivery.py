@@ -165,7 +165,7 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
             await told.times(1, "delivery.taken")
             assert await run_shoectl_async(*redeliver) == (0, "nothing is parked\n", "")
             code, _, wrong = await run_shoectl_async(*redeliver, "sink=choosy")
-            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink 'choosy'\n")
+            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink choosy\n")
         (poison,) = (e for e in told.events if e["id"] == choosy.poison)
         named = {"sink": "choosy", "event": poison["id"], "type": "round.outcome"}
         assert told.data("delivery.taken") == [named]
@@ -193,7 +193,7 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
             choosy.mended = True
             assert (await run_shoectl_async(*redeliver))[:2] == (0, "nothing is parked\n")
             code, _, wrong = await run_shoectl_async(*redeliver, "sink=choosy")
-            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink 'choosy'\n")
+            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink choosy\n")
         path.write_text(path.read_text() + 'audience = "restricted"\n')
         async with serving(path, told, sinks=sinks):
             assert (await run_shoectl_async(*redeliver))[:2] == (0, "choosy: 1 taken\n")
@@ -231,13 +231,16 @@ async def test_what_a_receiver_lost_is_offered_again_with_the_same_ids(tmp_path:
             none = await run_shoectl_async(*resend, "sink=floor", f"after=bac-07/p{last}")
             assert none == (0, f"floor: 0 events behind bac-07/p{last}\n", "")
             for arguments, line in (
-                (("sink=attic", "after=bac-07/p1"), "there is no sink 'attic' (there is: "),
-                (("sink=hidden", "after=bac-07/r1"), "there is no sink 'hidden' (there is: "),
+                (("sink=attic", "after=bac-07/p1"), "there is no sink attic (there is: "),
+                (("sink=hidden", "after=bac-07/r1"), "there is no sink hidden (there is: "),
                 (
                     ("sink=floor", "after=bac-07/p99999"),
-                    "there is no event bac-07/p99999: the last ",
+                    f"there is no event bac-07/p99999: the journal has bac-07/p1 to bac-07/p{last}",
                 ),
-                (("sink=floor", "after=bac-08/p1"), "there is no event bac-08/p1: the last "),
+                (
+                    ("sink=floor", "after=bac-08/p1"),
+                    "there is no event bac-08/p1: the journal has no ",
+                ),
                 (
                     ("sink=floor", "after=bac-07/r1"),
                     "sink floor gets the public stream, whose ids ",
@@ -247,7 +250,7 @@ async def test_what_a_receiver_lost_is_offered_again_with_the_same_ids(tmp_path:
                 code, out, wrong = await run_shoectl_async(*resend, *arguments)
                 assert (code, out, wrong.count("\n")) == (1, "", 1)
                 assert wrong.startswith(f"shoectl: {line}")
-                assert "hidden (" not in wrong and ", hidden" not in wrong
+                assert "hidden" not in wrong.partition("(")[2]
             code, _, wrong = await run_shoectl_async(*resend, "sink=floor")
             assert code == 2 and "resend takes sink=NAME and after=ID" in wrong
             assert len(floor.events) == len(first) + last - 10 + 1

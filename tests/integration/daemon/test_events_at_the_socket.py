@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import pytest
 
 from shoe_testing.daemon import ToldEvents, at_socket_table, serve_table, shoe_on_a_pty
 from shoe_testing.faulty_disk import Call, Do, disk
@@ -113,6 +114,7 @@ async def test_a_receiver_has_every_event_once_over_a_storage_fault_and_restarts
     assert once_each(receiver.events) == receiver.events
 
 
+@pytest.mark.usefixtures("commands")
 async def test_shoectl_prints_events_until_it_is_ended_or_the_daemon_is(tmp_path: Path) -> None:
     follow = ("table", "events", "--socket", str(tmp_path / "shoectl.sock"))
     with ExitStack() as stack:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -134,6 +135,41 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
             await subscriber.until(lambda: subscriber.payloads(STATE)[-1] == b"")
     wanted = {key: value for key, value in stands.items() if key not in ("parked", "doubt")}
     assert state == {**wanted, "last_event": last}
+
+
+async def test_after_a_restart_the_state_names_the_last_event_from_the_first_moment_on(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told = ToldEvents()
+    config = write(tmp_path, *sinks(tmp_path, at.address))
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        async with (
+            as_user(at, "display", PUBLIC) as display,
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            last = told.events[-1]["id"]
+            await display.until(lambda: events(display)[-1:] == told.events[-1:])
+    # A shoe that says nothing is on the line: no event comes yet.
+    with silent_port(tmp_path / "shoe"):
+        async with as_user(at, "display", PUBLIC, STATE) as display, serving(config, ToldEvents()):
+            await display.until(lambda: bool(stood(display)))
+            first, *_ = [json.loads(body) for body in display.payloads(STATE) if body]
+            assert (first["last_event"], events(display)) == (last, [])
+
+
+@contextmanager
+def silent_port(at: Path) -> Iterator[None]:
+    """A serial port at which nobody speaks."""
+    near, far = os.openpty()
+    at.symlink_to(os.ttyname(far))
+    try:
+        yield
+    finally:
+        at.unlink()
+        os.close(near)
+        os.close(far)
 
 
 def stood(subscriber: Subscriber) -> dict[str, Any]:
@@ -297,7 +333,8 @@ async def test_a_user_of_the_broker_is_answered_as_at_the_socket(
         for line in (b"", b"{", b"[]", b'{"request": "weather"}', b'{"command_id": "x"}', b"\xff"):
             assert await user.says(line) == await caller.says(line + b"\n")
         long = json.dumps(envelope("long", "x" * 70_000)).encode()
-        assert (await user.says(long))["error"]["text"] == "a request may hold 65535 bytes"
+        error = (await user.says(long))["error"]
+        assert (error["code"], error["args"]) == ("request_too_long", {"most": 65535})
         assert (await user.asks(request="events"))["error"]["code"] == "events_at_the_socket"
         # A question.
         over, local = await user.asks(request="status"), await caller.asks(request="status")
@@ -342,7 +379,7 @@ async def test_a_user_of_the_broker_is_answered_as_at_the_socket(
 
 
 async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: Mosquitto) -> None:
-    async with at_work(tmp_path, at) as (user, _, told):
+    async with at_work(tmp_path, at) as (user, caller, told):
         assert (await user.asks(**envelope("b", "place_your_bets")))["accepted"]
         await user.until(lambda: events(user)[-1:] == told.events[-1:])
         got = len(events(user))
@@ -355,6 +392,39 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
         assert other["error"]["code"] == "daemon_no_such_table"
         assert await user.asks(request="redeliver") == {"redelivered": []}
         assert not (await user.asks(request="redeliver", table="bac-08"))["accepted"]
+        # What cannot be done is refused with a code, and as at the socket.
+        first, last = told.events[0]["id"], told.events[-1]["id"]
+        for asked, code, args in (
+            (
+                {"request": "resend", "sink": "floor", "after": f"{TABLE}/p999"},
+                "events_unknown",
+                {"after": f"{TABLE}/p999", "first": first, "last": last},
+            ),
+            (
+                {"request": "resend", "sink": "attic", "after": first},
+                "sink_unknown",
+                {"sink": "attic"},
+            ),
+            (
+                {"request": "resend", "sink": "floor", "after": f"{TABLE}/r1"},
+                "sink_of_other_audience",
+                {"audience": "public"},
+            ),
+            (
+                {"request": "resend", "sink": "floor", "after": "31"},
+                "sink_after_invalid",
+                {"after": "31"},
+            ),
+            (
+                {"request": "redeliver", "sink": "floor"},
+                "sink_nothing_parked",
+                {"sink": "floor"},
+            ),
+            ({"request": "status", "table": "bac-08"}, "daemon_no_such_table", {"table": "bac-08"}),
+        ):
+            for answer in (await user.asks(**asked), await caller.asks(**asked)):
+                assert answer["error"]["code"] == code
+                assert answer["error"]["args"].items() >= args.items()
 
 
 async def test_a_user_without_a_position_is_refused_and_nobody_speaks_for_another(
@@ -362,7 +432,8 @@ async def test_a_user_without_a_position_is_refused_and_nobody_speaks_for_anothe
 ) -> None:
     async with at_work(tmp_path, at, "stranger") as (user, _, told):
         refused = await user.asks(**envelope("c1", "place_your_bets"))
-        assert refused["error"]["text"] == ("user stranger has no position at this daemon's tables")
+        assert refused["error"]["code"] == "daemon_user_unknown"
+        assert refused["error"]["text"] == "user stranger has no position at this daemon's tables"
         # The access list does not let it use another's name, nor write an event.
         before = len(told.events)
         bets = json.dumps(envelope("c2", "place_your_bets")).encode()

@@ -36,7 +36,7 @@ from shoe_testing.programs import (
     started_program,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 PAGE = ROOT / "docs/guides/install.md"
 TIMES = 6

@@ -27,7 +27,7 @@ from shoe_testing.programs import (
     shoe_program,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 
 def test_it_says_that_it_is_ready_alive_and_stopping(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from shoe_testing.socket_client import Caller, calling
 from shoe_testing.transports import until
 from simulators.shoe.reference import ReferenceDevice
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 KEY = "ab" * 32
 DEVICE = "SIM-0001"

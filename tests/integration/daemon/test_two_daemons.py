@@ -18,10 +18,11 @@ from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.programs import PATIENCE_S, SHOECTL, rest_of, shoe_program
 from shoe_testing.rounds import lines_of, of_type, once_each
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 
 def started(stack: ExitStack, config: Path) -> subprocess.Popen[bytes]:
+    # Of a new interpreter: the refusal names the process as it was started.
     process = stack.enter_context(
         subprocess.Popen((SHOECTL, "run", "--config", str(config)), stderr=subprocess.PIPE)
     )

@@ -10,7 +10,7 @@ from shoe_testing.config import write_config
 from shoe_testing.daemon import ToldEvents, nothing_is_wrong_with, serving, shoe_process
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each, read_rounds
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 
 @pytest.mark.parametrize(

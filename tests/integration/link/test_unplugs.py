@@ -119,7 +119,8 @@ async def test_a_shoe_is_heard_again_within_a_second_of_its_return_however_long_
                 await told.times(number, "shoe.lost")
                 watch.heard.clear()
                 asyncio.get_running_loop().call_later(away_s, shoe.rig.replug)
-                await asyncio.wait_for(watch.heard.wait(), 30)
+                async with asyncio.timeout(30):
+                    await watch.heard.wait()
             await told.times(5, "table.resumed")
     assert len(watch.waits_s) == 5
     assert watch.nearly_all_in_time(), watch.waits_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from shoe_ctl.games import catalog
 from shoe_testing.bench import assert_replays
 from shoe_testing.bench import play_in_process as in_process
 from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
+from shoe_testing.examples import sampled
 from shoe_testing.tables import game
 from simulators.table.scenario import Scenario, parse
 
@@ -110,9 +112,17 @@ async def test_it_comes_out_so_and_the_same_again(what: str, name: str, method: 
     assert_replays(bench)
 
 
+ONE_IN = 4
+"""Of so many one is played over the socket in every run: each situation, in several games."""
+
+EVERY = [
+    pytest.param(what, name, method, id=f"{what}-{name}-{method}")
+    for what, (name, method) in product(SITUATIONS, CONDUCTED)
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "method"), CONDUCTED)
-@pytest.mark.parametrize("what", SITUATIONS)
+@pytest.mark.parametrize(("what", "name", "method"), sampled(EVERY, one_in=ONE_IN, cpu_s=0.2))
 async def test_it_comes_out_so_over_the_socket(
     what: str, name: str, method: str, tmp_path: Path
 ) -> None:

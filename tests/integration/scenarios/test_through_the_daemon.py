@@ -13,7 +13,7 @@ from simulators.table.scenario import find, shipped
 pytestmark = pytest.mark.slow
 
 
-ONE_IN = 6
+ONE_IN = 12
 """Of so many one is played in every run. In process all are: ``test_in_process.py``."""
 
 

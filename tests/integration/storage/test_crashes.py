@@ -38,10 +38,10 @@ CALLS = 64
 PARTS = 4
 """Every call takes so many evenings, each with its share of the calls."""
 
-SPARSE = 5
+SPARSE = 8
 """Of so many calls one is killed at in every run, beginning with each in turn."""
 
-FEW_AT_RANDOM = 15
+FEW_AT_RANDOM = 8
 AT_RANDOM = 60
 SOAK_CALLS = 400
 SOAK_CRASHES = 2000

@@ -221,11 +221,12 @@ async def evenings(tmp_path: Path, seed: int, many: int) -> tuple[int, Counter[s
     return damages, noticed
 
 
+@pytest.mark.parametrize("many", [1, pytest.param(EVENINGS, marks=pytest.mark.exhaustive(cpu_s=5))])
 async def test_damage_after_a_kill_is_noticed_before_anything_is_written(
-    tmp_path: Path, seed: int
+    tmp_path: Path, seed: int, many: int
 ) -> None:
-    damages, noticed = await evenings(tmp_path, seed, EVENINGS)
-    assert damages >= EVENINGS * KILLS_AN_EVENING / 2
+    damages, noticed = await evenings(tmp_path, seed, many)
+    assert damages >= many * KILLS_AN_EVENING / 2
     assert sum(noticed.values()) == damages
 
 

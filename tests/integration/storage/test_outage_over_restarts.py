@@ -45,7 +45,7 @@ from shoe_testing.programs import (
 )
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 WAITS = "serving; storage failed and works again, waiting for resume: bac-07"
 

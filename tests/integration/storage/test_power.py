@@ -24,6 +24,7 @@ from shoe_testing.daemon import (
     runner,
     serving,
 )
+from shoe_testing.examples import sampled
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 from simulators.shoe.reference import ReferenceDevice
 
@@ -57,10 +58,13 @@ def open_cards(shoe: ShoeAtTable) -> list[str]:
     return [code for _, code in shoe.truth.cards[ended:before]]
 
 
-@pytest.mark.parametrize(
-    ("round_number", "hand", "index"),
-    [(3, "player", 1), (4, "banker", 1), (5, "player", 2), (6, "banker", 2)],
-)
+PLACES = [
+    pytest.param(*place, id="-".join(map(str, place)))
+    for place in ((3, "player", 1), (4, "banker", 1), (5, "player", 2), (6, "banker", 2))
+]
+
+
+@pytest.mark.parametrize(("round_number", "hand", "index"), sampled(PLACES, one_in=2, cpu_s=0.8))
 async def test_power_lost_in_a_round_is_told_with_what_the_cards_on_view_decide(
     tmp_path: Path, round_number: int, hand: str, index: int
 ) -> None:

@@ -27,7 +27,7 @@ from shoe_testing.daemon import (
 from shoe_testing.programs import daemon_process
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 STOPS = [(2, "player", 1), (3, "banker", 1), (4, "player", 2), (5, "banker", 2)]
 """The last cards drawn before each stop."""
@@ -89,12 +89,13 @@ async def test_cards_drawn_while_no_daemon_ran_are_dealt_when_it_is_back(tmp_pat
         every_round_was_told(tmp_path, shoe, {"link_lost"})
 
 
+@pytest.mark.parametrize("times", [2, pytest.param(6, marks=pytest.mark.exhaustive(cpu_s=4))])
 async def test_a_daemon_killed_at_any_moment_loses_and_doubles_nothing(
-    tmp_path: Path, seed: int
+    tmp_path: Path, seed: int, times: int
 ) -> None:
     """Killed as a card leaves the shoe: before it is read, while it is stored, or after."""
     config = config_for(tmp_path, "reference")
-    kills = sorted(random.Random(seed).sample(range(2, 170), 6))
+    kills = sorted(random.Random(seed).sample(range(2, 170), times))
     over = asyncio.Event()
     with ShoeAtTable(tmp_path, "reference", seed=33) as shoe:
         for kill_at in kills:

@@ -42,7 +42,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 CALLS = 24
 """How many calls an evening tries, one after another; a card costs about as many."""
 
-FEW_CALLS = 6
+FEW_CALLS = 3
 SOAK_CALLS = 80
 
 HOW_MANY = [

@@ -7,6 +7,7 @@ import pytest
 
 from shoe_ctl.cli.main import COMMANDS
 from shoe_ctl.errors import EXIT_CODES, ShoeCtlError
+from shoe_ctl.texts.english import TEXTS
 from tools import reference_pages
 
 
@@ -27,6 +28,13 @@ def test_every_exit_code_of_an_error_has_a_meaning() -> None:
     for each in found:
         found += each.__subclasses__()
     assert {each.exit_code for each in found} <= EXIT_CODES.keys()
+
+
+def test_every_code_that_refuses_a_request_is_on_the_page_of_the_socket() -> None:
+    page = (reference_pages.FOLDER / "socket.md").read_text("utf-8")
+    codes = [code for code in TEXTS if code.startswith(("events_", "request_", "sink_"))]
+    assert len(codes) > 20
+    assert [code for code in codes if f"`{code}`" not in page] == []
 
 
 def test_a_key_without_a_docstring_is_noticed() -> None:

@@ -6,6 +6,7 @@ one language alone.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections import Counter
@@ -415,7 +416,10 @@ def test_a_flow_chart_that_cannot_be_drawn_is_refused(chart: str) -> None:
 def test_each_situation_prints_on_one_sheet(name: str, tmp_path: Path) -> None:
     browser = sheets.find_browser()
     if browser is None:
-        pytest.skip("no Chromium is installed: the pages cannot be printed here")
+        why = "the pages cannot be printed here: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
     situations = sheets.situations(name)
     page, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
     page.write_text(sheets.document(name, situations), "utf-8")

@@ -17,7 +17,11 @@ from typing import NamedTuple
 
 import pytest
 
+from shoe_testing.cli import plain_words
+from shoe_testing.command_server import WarmProgram
 from shoe_testing.paths import ROOT
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 PAGES = {
     "tutorial": ROOT / "docs/tutorial.md",
@@ -74,8 +78,8 @@ class Running:
     """A command that stays. Its lines are read as they come."""
 
     def __init__(self, typed: str, folder: Path, variables: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
-            ["bash", "-c", f"exec {typed}"],
+        self._process = WarmProgram(
+            plain_words(typed) or ["bash", "-c", f"exec {typed}"],
             cwd=folder,
             env=variables,
             stdout=subprocess.PIPE,
@@ -146,6 +150,12 @@ class Terminals:
 
     def run(self, typed: str) -> str:
         """Run a command to its end; return all that it printed."""
+        if words := plain_words(typed):
+            with WarmProgram(
+                words, cwd=self.folder, env=self._variables, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True,
+            ) as process:  # fmt: skip
+                return process.communicate(timeout=PATIENCE_S)[0]
         return self._bash(typed).stdout
 
     def _bash(self, typed: str) -> subprocess.CompletedProcess[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import functools
 import os
 import pty
 import re
@@ -44,7 +45,10 @@ def invoke(
     command: click.Command, *words: object, stdin: str | bytes | None = None
 ) -> click.testing.Result:
     """Run a command in this process, as one caught by click's own runner."""
-    return CliRunner().invoke(command, [str(word) for word in words], input=stdin)
+    # As both programs do: a command keeps the names of its help from its first context.
+    return CliRunner().invoke(
+        command, [str(word) for word in words], input=stdin, help_option_names=["-h", "--help"]
+    )
 
 
 def run_shoectl(*words: str, **env: str) -> Result:
@@ -57,6 +61,13 @@ def run_shoectl(*words: str, **env: str) -> Result:
 async def run_shoectl_async(*words: str, **env: str) -> Result:
     """The same, while this loop goes on."""
     return await asyncio.to_thread(run_shoectl, *words, **env)
+
+
+def plain_words(typed: str) -> list[str]:
+    """The words of a command of ours that needs no shell; none where it needs one."""
+    if typed.startswith(("shoectl ", "shoe-sim ")) and set(typed).isdisjoint("|<>$&;*~"):
+        return shlex.split(typed.replace("\\\n", ""))
+    return []
 
 
 def pasted_commands(shown: str) -> list[list[str]]:
@@ -92,6 +103,7 @@ def _below(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str
             yield from _below(below, (*words, name))
 
 
+@functools.cache
 def help_of(words: tuple[str, ...]) -> list[str]:
     """The lines of this command's help, as a terminal of 80 columns shows them."""
     program, *rest = words

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -37,6 +36,7 @@ from shoe_ctl.replay.replay import replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
+from shoe_testing.command_server import A_SHOE, start_warm
 from shoe_testing.config import SOCKET, TABLE, write_socket_config
 from shoe_testing.event_check import OwnData
 from shoe_testing.rounds import Dealt, all_agree, lines_of, of_type, once_each, read_rounds
@@ -268,9 +268,8 @@ async def shoe_process(  # noqa: PLR0913 - what a test may choose, each by name
         options += ("--fault", fault)
     if profile == "bee_tek":
         options += ("--socket", str(folder / SOCKET), "--table", TABLE)
-    child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "simulators", *options),
-        *("--deck", game_deck, "--truth", str(truth)),
+    child = await start_warm(
+        *(*A_SHOE, *options, "--deck", game_deck, "--truth", str(truth)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def _serve(config: str, death: Death | None) -> None:
 
 def split_off() -> None:
     """Starts a daemon for each line on stdin; says its process and, later, how it ended."""
+    import_module("shoe_testing.warm_start")
     for line in sys.stdin:
         config, death = msgspec.json.decode(line, type=tuple[str, Death | None])
         pid = os.fork()

@@ -36,8 +36,12 @@ def guide_program(language: str, name: str) -> list[str]:
     return [program("node"), str(built_package() / f"examples/{name}.js")]
 
 
+async def nothing() -> None:
+    """All events are there already."""
+
+
 async def lines_of(
-    words: list[str], folder: Path, count: int, events: Callable[[], Awaitable[None]]
+    words: list[str], folder: Path, count: int, events: Callable[[], Awaitable[None]] = nothing
 ) -> list[str]:
     """The first lines that a program prints. ``events`` is called until there are so many."""
     path = os.environ | {"PYTHONPATH": str(ROOT / "clients/python")}

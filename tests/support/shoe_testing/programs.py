@@ -13,10 +13,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from bench._shoe import simulated_shoe
+from shoe_testing.command_server import A_SHOE, WarmProgram, start_warm
 from shoe_testing.config import write_config
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
@@ -26,9 +26,9 @@ PATIENCE_S = 60
 @contextmanager
 def started_program(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     """A command with its output in pipes; it must have ended in the end."""
-    with subprocess.Popen(
-        (SHOECTL, *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    pipe = subprocess.PIPE
+    program: subprocess.Popen[bytes] = WarmProgram((SHOECTL, *words), stdout=pipe, stderr=pipe)
+    with program as process:
         try:
             yield process
         finally:
@@ -43,9 +43,17 @@ def rest_of(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     return process.wait(PATIENCE_S), said
 
 
-def shoe_program(profile: str) -> AbstractContextManager[str]:
+@contextmanager
+def shoe_program(profile: str) -> Iterator[str]:
     """A simulated shoe in a process of its own, dealt without haste; gives its port."""
-    return simulated_shoe(profile, pace_ms=5)
+    options = ("--profile", profile, "--port", "pty", "--seed", "1", "--pace-ms", "5")
+    with WarmProgram((*A_SHOE, *options), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["port"]
+        finally:
+            process.stdin.close()
+            assert process.wait(PATIENCE_S) == 0
 
 
 @contextmanager
@@ -104,11 +112,12 @@ def daemon_service(config: Path, *options: str) -> Iterator[Service]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(address))
         listener.settimeout(PATIENCE_S)
-        with subprocess.Popen(
+        program: subprocess.Popen[bytes] = WarmProgram(
             (SHOECTL, "run", "--config", str(config), *options),
             stderr=subprocess.PIPE,
             env=environment,
-        ) as process:
+        )
+        with program as process:
             try:
                 yield Service(process, listener)
             finally:
@@ -137,9 +146,7 @@ def let_grow(service: Service, size: int) -> None:
 async def daemon_process(config: Path) -> AsyncIterator[asyncio.subprocess.Process]:
     """``shoectl run``; on leaving it must have ended."""
     with (config.parent / "daemon.log").open("ab") as log:
-        process = await asyncio.create_subprocess_exec(
-            SHOECTL, "run", "--config", str(config), stderr=log
-        )
+        process = await start_warm(SHOECTL, "run", "--config", str(config), stderr=log)
     try:
         yield process
     finally:

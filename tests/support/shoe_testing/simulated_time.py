@@ -1,7 +1,7 @@
 """Simulated time: an event loop that jumps to its next timer, and a wall clock that people set.
 
 In: callbacks, timers, tasks. Out: each run by itself, in an order that only they decide.
-Must not know: what runs in it. One thread, no descriptors, no real clock.
+Must not know: what runs in it. One thread, no descriptors, no real clock, but for ``SkippingLoop``.
 """
 
 from __future__ import annotations
@@ -210,3 +210,24 @@ class WallClock:
     def read_ns(self) -> int:
         """What it shows now."""
         return round((self._ahead_s + self._loop.time()) * 1e6) * 1000
+
+
+SETTLING_STEPS = 20
+"""Turns of a loop in which all that has become due begins, and what a refused connection ends."""
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """A loop with real descriptors whose time runs on by leaps: for what talks to a real broker."""
+
+    def __init__(self) -> None:
+        self._skipped_s = 0.0
+        super().__init__()
+
+    def time(self) -> float:
+        return super().time() + self._skipped_s
+
+    async def skip(self, seconds: float) -> None:
+        """Let so much time pass at once; return when what is due then has begun."""
+        self._skipped_s += seconds
+        for _ in range(SETTLING_STEPS):
+            await asyncio.sleep(0)

@@ -124,9 +124,12 @@ async def answering_socket(
     try:
         yield
     finally:
+        # A server that is closed drops a connection that it has just accepted, without its end.
+        for listener in server.sockets:
+            loop.remove_reader(listener.fileno())
+        await asyncio.sleep(0)  # a connection that was accepted just now has begun by then
         server.close()
         await server.wait_closed()
-        await asyncio.sleep(0)  # a connection that was accepted just now is counted by then
         await asyncio.gather(*ended)
 
 

@@ -108,7 +108,8 @@ async def test_a_line_as_long_as_may_be_is_read_and_a_longer_one_ends_the_talk(p
             assert (await caller.says(b" " * (MOST_BYTES - len(STATUS)) + STATUS))["accepted"]
         async with calling(path) as caller:
             refused = await caller.says(b"{" * (4 * MOST_BYTES))
-            assert refused["error"]["text"] == f"a line may hold {MOST_BYTES} bytes"
+            assert refused["error"]["code"] == "request_too_long"
+            assert refused["error"]["text"] == f"a request may hold {MOST_BYTES} bytes"
             assert await caller.is_hung_up()
     assert len(desk.asked) == 1
 
@@ -174,6 +175,7 @@ async def test_a_user_that_is_not_configured_is_refused_in_one_line(
             async with calling(path) as caller:
                 refused = await caller.answer()
                 said = f"user id {os.getuid()} has no position at this daemon's tables"
+                assert refused["error"]["code"] == "daemon_user_unknown"
                 assert refused["error"]["text"] == said
                 assert await caller.is_hung_up()
     assert desk.asked == []
@@ -240,7 +242,9 @@ async def test_a_user_has_so_many_connections_and_no_more(path: Path) -> None:
         for caller in callers:
             assert (await caller.says(STATUS))["accepted"] is True
         async with calling(path) as one_more:
-            assert "connections open already" in (await one_more.answer())["error"]["text"]
+            error = (await one_more.answer())["error"]
+            assert error["code"] == "daemon_too_many_connections"
+            assert "connections open already" in error["text"]
             assert await one_more.is_hung_up()
         callers[0].writer.close()
         await callers[0].writer.wait_closed()

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from shoe_ctl.api import unix_socket
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import EventsRequest, Request
-from shoe_ctl.api.unix_socket import MOST_CONNECTIONS, EventBatches, RequestRefused, serving
+from shoe_ctl.api.unix_socket import MOST_CONNECTIONS, EventBatches, serving
 from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import message

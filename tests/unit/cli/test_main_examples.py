@@ -18,8 +18,8 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.games import catalog
-from shoe_testing.cli import all_commands, help_examples
-from shoe_testing.command_server import run_command
+from shoe_testing.cli import all_commands, help_examples, plain_words
+from shoe_testing.command_server import WarmProgram, run_command
 from shoe_testing.config import FACE_UP, make_config, table_section, this_user
 from shoe_testing.nats_server import nats_server
 from shoe_testing.socket_client import answering_daemon
@@ -67,9 +67,9 @@ def run(line: str, folder: Path) -> str:
 def workshop(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iterator[Path]:
     """A folder with a shoe that is served, a configuration, a journal, a capture, a game file."""
     folder = tmp_path_factory.mktemp("workshop")
-    serve = "shoe-sim serve --profile reference --port pty:shoe --seed 1 --pace-ms 0"
-    with subprocess.Popen(
-        shlex.split(serve), executable=BIN / "shoe-sim", cwd=folder,
+    serve = "serve --profile reference --port pty:shoe --seed 1 --pace-ms 0"
+    with WarmProgram(
+        [BIN / "shoe-sim", *shlex.split(serve)], cwd=folder,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     ) as shoe:  # fmt: skip
         try:
@@ -89,8 +89,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iter
 
 def deal(folder: Path) -> None:
     """Run the daemon until it has settled enough rounds."""
-    with subprocess.Popen(
-        ["shoectl", "run", "--config", "table.toml", "--json"], executable=BIN / "shoectl",
+    with WarmProgram(
+        [BIN / "shoectl", "run", "--config", "table.toml", "--json"],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as daemon:  # fmt: skip
         assert daemon.stdout is not None
@@ -155,9 +155,10 @@ def test_an_example_does_what_it_says(
     if until is None:
         run(example, folder)
         return
-    with subprocess.Popen(
-        ["bash", "--norc", "-c", example], cwd=folder, env=environment(folder),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    with WarmProgram(
+        plain_words(example) or ["bash", "--norc", "-c", example],
+        cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
     ) as child:  # fmt: skip
         assert child.stdout is not None
         shown = ""

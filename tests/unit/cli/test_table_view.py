@@ -141,7 +141,12 @@ def test_what_is_wrong_with_an_argument_is_said_in_the_words_of_those_who_typed_
     asked = table.asks("place_wager", player=9)
     assert asked.error == "say seat=... wager=... amount=..."
     asked = table.asks("place_wager", player=9, seat=2, wager="tie", amount="10.5")
-    assert asked.error == "amount: expected a whole number, not text"
+    assert asked.error == (
+        "amount: expected a whole number of the smallest unit of money, for example 500 for 5.00 "
+        "where that is the cent"
+    )
+    asked = table.asks("place_wager", player=9, seat="two", wager="tie", amount=1050)
+    assert asked.error == "seat: expected a whole number, not text"
     asked = table.asks("place_wager", player=9, seat=2, wager="tie", amount=10, chips=3)
     assert asked.error == (
         "there is no chips=... here: it takes player, seat, wager, on_behalf, amount"

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, EventsRequest
-from shoe_ctl.api.unix_socket import RequestRefused
 from shoe_ctl.daemon import event_streams as streams_module
 from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.journal import journal as journal_module

@@ -143,7 +143,8 @@ async def test_signs_of_life_come_twice_in_the_time_that_is_given(listener: sock
 
 async def test_without_a_watchdog_there_is_no_beat() -> None:
     clock: Any = None
-    await asyncio.wait_for(ServiceManager().beat(clock), timeout=10)
+    async with asyncio.timeout(10):
+        await ServiceManager().beat(clock)
 
 
 async def settle() -> None:

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.daemon.delivery import Beginning, NamedSink, delivering, place_new_sinks
 from shoe_ctl.daemon.host import SYSTEM
-from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, EventId
+from shoe_ctl.texts.message import message
 from shoe_testing import bulk_journal
 from shoe_testing.journals import Never, stored, stored_round, verified
 
@@ -155,7 +156,8 @@ async def test_a_sink_of_one_table_is_not_offered_the_events_of_another_again(pa
         async with delivering(
             sinks, journal, store, SYSTEM, lambda *_: Never(), tables=("a", "b")
         ) as deliveries:
-            with pytest.raises(InputRefused) as refused:
+            with pytest.raises(RequestRefused) as refused:
                 await deliveries.sinks["floor"].resend(EventId("a", Audience.PUBLIC, 1))
         await journal.close()
+    assert refused.value.why == message("sink_of_other_table", sink="floor", table="b")
     assert str(refused.value) == "sink floor gets the events of table b only"

@@ -16,6 +16,7 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.games.wagers import Wager
 from shoe_testing import rounds as expected_rounds
+from shoe_testing.examples import sampled
 from shoe_testing.paths import LUCKY_EIGHT
 
 GAMES = {name: catalog.load(name) for name in catalog.shipped()}
@@ -218,7 +219,7 @@ def is_decided_as_dealt(
 @pytest.mark.parametrize(
     "examples", [2, pytest.param(8, marks=pytest.mark.exhaustive(cpu_s=3))], ids=["few", "more"]
 )
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", sampled(GAMES, one_in=len(GAMES), cpu_s=1))
 def test_every_game_decides_as_settling_every_completion_says(name: str, examples: int) -> None:
     game = GAMES[name]
     decks = game.decks.min

@@ -178,8 +178,8 @@ def test_a_pair_of_one_suit_needs_two_decks() -> None:
     ("source", "told"),
     [
         (b"id = \xff", "my.toml: byte 5: expected UTF-8 text, found 0xff"),
-        (b"id = ", "my.toml: expected TOML: "),
-        (b"id = 'a'\nid = 'b'", "my.toml: expected TOML: "),
+        (b"id = ", "my.toml: end of line 1: expected TOML: there is no value here"),
+        (b"id = 'a'\nid = 'b'", "my.toml: end of line 2: expected TOML: the key is there twice"),
         (b"", "my.toml: deck: expected french52 or element65, but the key is missing"),
     ],
 )
@@ -189,3 +189,11 @@ def test_what_is_no_toml_of_a_game_is_refused(source: bytes, told: str) -> None:
 
 def test_a_refused_file_is_a_refused_input() -> None:
     assert issubclass(GameFileError, InputRefused)
+
+
+def test_the_same_bytes_are_one_game_under_any_name() -> None:
+    source = LUCKY_EIGHT.read_bytes()
+    assert parse(source, "a file") is parse(source, "the journal's copy of it")
+    for name in ("one.toml", "two.toml"):
+        with pytest.raises(GameFileError, match=rf"^{name}: "):
+            parse(source + b"?", name)

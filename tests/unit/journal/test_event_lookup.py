@@ -20,11 +20,18 @@ from shoe_ctl.records import Audience, EventId, event_id
 from shoe_testing.journals import Never, spoil, stored, stored_round, verified
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Twenty groups of table b, in stretches between those of table a."""
-    path = tmp_path / "journal.db"
+    path = tmp_path_factory.mktemp("made") / "journal.db"
     stored(path, [stored_round(n, "b" if n % 50 < 2 else "a") for n in range(500)])
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(made: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "journal.db"
+    path.write_bytes(made)
     return path
 
 

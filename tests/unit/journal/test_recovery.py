@@ -199,7 +199,7 @@ def test_no_way_of_losing_the_newest_part_goes_unnoticed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sparse", [4, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2))])
+@pytest.mark.parametrize("sparse", [12, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2))])
 @pytest.mark.parametrize("bit", [0, 7])
 def test_one_bit_anywhere_in_any_frame_is_noticed_or_loses_nothing(
     images: list[Image], tmp_path: Path, bit: int, sparse: int

@@ -112,7 +112,7 @@ def worked(folder: Path) -> Iterator[Listing]:
     yield listing
 
 
-@pytest.mark.parametrize("sparse", [6, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2.2))])
+@pytest.mark.parametrize("sparse", [12, pytest.param(1, marks=pytest.mark.exhaustive(cpu_s=2.2))])
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_disk_that_fails_at_any_call_never_makes_the_store_promise_what_is_not_there(
     folder: Path, fault: Fault, sparse: int
@@ -237,7 +237,7 @@ class Killed(Work):
 @pytest.mark.parametrize(
     "step",
     [
-        233,
+        911,
         pytest.param(61, marks=pytest.mark.exhaustive(cpu_s=2)),
         pytest.param(1, marks=pytest.mark.soak),
     ],

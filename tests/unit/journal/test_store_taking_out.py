@@ -14,6 +14,7 @@ from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.codec import JOURNAL
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
+from shoe_testing.examples import sampled
 from shoe_testing.faulty_disk import (
     BROKEN,
     ONE_ERROR,
@@ -95,7 +96,9 @@ def test_events_counted_wrongly_before_the_beginning_are_found(path: Path, key: 
     assert bad is not None and bad.text.startswith("wrong head: the head counts")
 
 
-@pytest.mark.parametrize("fault", [BROKEN, ONE_ERROR], ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault", sampled([BROKEN, ONE_ERROR], one_in=2, cpu_s=0.7), ids=lambda fault: fault.name
+)
 def test_any_call_to_the_disk_may_fail(path: Path, key: Signer, fault: Any) -> None:
     content = path.read_bytes()
     with disk(listing := Listing()) as layer:

@@ -197,10 +197,12 @@ async def test_what_arrives_under_another_name_is_nothing_to_us(tmp_path: Path) 
         (tmp_path / "SH-2").touch()
         (tmp_path / "SH-1x").touch()
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(arrived.wait(), 0.05)
+            async with asyncio.timeout(0.05):
+                await arrived.wait()
         assert not arrived.is_set()
         (tmp_path / "SH-1").touch()
-        await asyncio.wait_for(arrived.wait(), 10)
+        async with asyncio.timeout(10):
+            await arrived.wait()
 
 
 async def test_what_arrives_while_an_attempt_fails_is_not_missed(
@@ -269,7 +271,8 @@ async def test_a_bus_that_comes_up_is_looked_into(tmp_path: Path) -> None:
         with watch() as arrived:
             assert not arrived.is_set()
             step.mkdir()
-            await asyncio.wait_for(arrived.wait(), 10)
+            async with asyncio.timeout(10):
+                await arrived.wait()
 
 
 async def test_cancelled_while_it_waits_it_watches_no_more(

@@ -118,7 +118,7 @@ def connection(
     ("rate", "kind"),
     sampled(
         (pytest.param(rate, kind) for rate in (LINE_RATE, 100 * LINE_RATE) for kind in GARBAGE),
-        one_in=2,
+        one_in=5,
         cpu_s=0.6,
     ),
 )

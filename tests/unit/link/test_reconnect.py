@@ -131,7 +131,8 @@ async def test_a_first_open_that_must_succeed_raises_the_one_clear_line(
     shoe.unplug()
     host = LinkOwner(opener)
     with pytest.raises(PortError, match="no such port"):
-        await asyncio.wait_for(host.link.run(must_open_first=True), 10)
+        async with asyncio.timeout(10):
+            await host.link.run(must_open_first=True)
     assert host.told == []
     assert host.link.state is LinkState.STOPPED
 

@@ -82,7 +82,8 @@ async def test_an_unplug_is_a_loss_and_wakes_the_reader(
     woken = asyncio.Event()
     transport.when_readable(woken.set)
     shoe.unplug()
-    await asyncio.wait_for(woken.wait(), 10)
+    async with asyncio.timeout(10):
+        await woken.wait()
     assert transport.lost is None
     for _ in range(2):
         with pytest.raises(TransportLost, match=f"unplugged: {shoe.link}"):

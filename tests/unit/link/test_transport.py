@@ -80,7 +80,8 @@ async def test_nothing_to_read_is_no_loss_and_wakes_nobody(end: TransportEnd) ->
     woken = asyncio.Event()
     transport.when_readable(woken.set)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(woken.wait(), 0.25)  # longer than a device is waited for at once
+        async with asyncio.timeout(0.25):  # longer than a device is waited for at once
+            await woken.wait()
     assert transport.read() == b""
     assert transport.lost is None
     transport.close()
@@ -93,7 +94,8 @@ async def test_an_unplug_wakes_the_reader_and_is_told_at_each_read(
     woken = asyncio.Event()
     transport.when_readable(woken.set)
     end.port.close()
-    await asyncio.wait_for(woken.wait(), 10)
+    async with asyncio.timeout(10):
+        await woken.wait()
     for _ in range(2):
         with pytest.raises(TransportLost, match=LOST_WITH[kind]):
             transport.read()

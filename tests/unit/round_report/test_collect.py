@@ -223,7 +223,12 @@ async def test_the_last_rounds_are_one_command_and_one_object_each(tmp_path: Pat
     whole = json.loads(run_replay(str(journal), "--round", "t1-s1-r2", "--json").output)
     assert whole == told_of
     with pytest.raises(InputRefused, match=r"no round t1-s1-r3 .t1 has t1-s1-r1 to t1-s1-r2"):
-        CliRunner().invoke(replay, [str(journal), "--round", "t1-s1-r3"], catch_exceptions=False)
+        CliRunner().invoke(
+            replay,
+            [str(journal), "--round", "t1-s1-r3"],
+            catch_exceptions=False,
+            help_option_names=["-h", "--help"],
+        )
 
 
 @pytest.mark.slow

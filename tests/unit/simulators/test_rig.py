@@ -64,7 +64,8 @@ class Host:
 
     async def _wait(self, ready: asyncio.Event, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ready.wait(), min(0.05, max(0.001, seconds)))
+            async with asyncio.timeout(min(0.05, max(0.001, seconds))):
+                await ready.wait()
 
     def _take(self, ready: asyncio.Event, t: float) -> bool:
         ready.clear()

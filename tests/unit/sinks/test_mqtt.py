@@ -8,10 +8,11 @@ import logging
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import aiomqtt
 import pytest
 
 from shoe_ctl.records import Audience
@@ -360,6 +361,23 @@ async def test_a_command_is_handled_to_its_end_though_the_connection_is_lost_mea
         await ann.publish("shoe/v1/t/commands/ann", b"2")
         await ann.until(lambda: bool(ann.got))
         assert [got.payload for got in ann.got] == [b'{"heard":2}']
+
+
+async def test_it_stops_though_the_client_loses_the_cancellation_of_a_subscription(
+    at: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As aiomqtt does in Python 3.11 where the broker answers at that very moment."""
+    is_asked = asyncio.Event()
+
+    async def subscribe(*_: object, **__: object) -> list[Any]:
+        is_asked.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return []
+
+    monkeypatch.setattr(aiomqtt.Client, "subscribe", subscribe)
+    async with asyncio.timeout(30), sinking(at.port, takes_commands=True):
+        await is_asked.wait()
 
 
 async def test_commands_are_answered_where_the_user_may_read(at: Mosquitto) -> None:

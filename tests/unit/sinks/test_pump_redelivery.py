@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -93,13 +94,73 @@ async def test_a_range_is_offered_again_in_order_and_the_cursor_stays() -> None:
     while feed.cursor < 6:
         await feed.moves.get()
     asked = pump.resend(Resend("t", after=2, upto=5, events=3))
-    assert pump.resend(Resend("t", after=2, upto=6, events=4)) is asked
+    assert pump.resend(Resend("t", after=2, upto=4, events=2)) is asked
     assert (asked.taken, asked.waiting) == (0, 3)
     assert await asked.done is None
     assert (asked.taken, asked.refused, asked.waiting) == (3, 0, 0)
     assert sink.taken == [*numbered(6), b"2", b"3", b"4"]
     assert feed.moved == [6]
     assert feed.taken_after_all == []
+    pump.stop()
+    await running
+
+
+async def test_a_range_that_is_asked_for_twice_goes_to_the_later_end_and_one_that_began_anew() -> (
+    None
+):
+    feed, sink = Ledger(), Taker()
+    feed.events = numbered(6)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 6:
+        await feed.moves.get()
+    honest, again = sink.deliver, list[Resend]()
+
+    async def deliver(events: Sequence[bytes]) -> None:
+        await honest(events)
+        if not again:  # who asks now was away when these came
+            again.append(pump.resend(Resend("t", after=2, upto=6, events=4)))
+
+    sink.deliver = deliver  # type: ignore[method-assign]
+    asked = pump.resend(Resend("t", after=2, upto=5, events=3))
+    assert pump.resend(Resend("t", after=2, upto=6, events=4)) is asked
+    assert await asked.done is None
+    assert again[0] is not asked
+    assert await again[0].done is None
+    assert sink.taken == [*numbered(6), *2 * numbered(4, 2)]
+    pump.stop()
+    await running
+
+
+async def test_what_the_sink_is_taking_is_in_flight_until_the_cursor_has_moved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.0)
+    feed, sink = Ledger(), Taker(OSError("away"))
+    feed.events = numbered(3)
+    pump = Pump("test", feed, sink)
+    seen: list[int] = []
+    taking, moving = sink.deliver, feed.delivered
+
+    async def deliver(events: Sequence[bytes]) -> None:
+        seen.append(pump.in_flight)
+        await taking(events)
+
+    async def delivered(n: int) -> None:
+        seen.append(pump.in_flight)
+        await moving(n)
+
+    async def pause(seconds: float) -> None:
+        seen.append(pump.in_flight)
+
+    sink.deliver, feed.delivered = deliver, delivered  # type: ignore[method-assign]
+    monkeypatch.setattr(pump, "_pause", pause)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 3:
+        await feed.moves.get()
+    assert await pump.resend(Resend("t", after=2, upto=3, events=1)).done is None
+    assert seen == [3, 0, 3, 3, 0]
+    assert pump.in_flight == 0
     pump.stop()
     await running
 

@@ -12,6 +12,7 @@ from shoe_ctl.table.effects import Answer, TableEvent
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.bench import played_once
+from shoe_testing.examples import sampled
 from shoe_testing.tables import (
     BANKER_WINS,
     PLAYER_WINS,
@@ -30,7 +31,7 @@ SAID_OTHERWISE = frozenset({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", sampled(shipped(), one_in=3, cpu_s=0.02))
 async def test_every_command_of_a_scenario_is_answered_with_what_happened(name: str) -> None:
     bench = (await played_once(name)).bench
     words = {*answers._EACH, *answers._TOGETHER}

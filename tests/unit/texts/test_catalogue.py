@@ -21,7 +21,10 @@ from shoe_ctl.texts.message import Message, message
 from shoe_testing.for_each import for_each
 from shoe_testing.message_calls import built, by_code
 
-GROUPS = ("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events", "link")
+GROUPS = (
+    *("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events", "link"),
+    *("request", "sink"),
+)
 
 
 @for_each(lambda: sorted(by_code()))
