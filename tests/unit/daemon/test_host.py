@@ -157,7 +157,8 @@ def test_a_daemon_may_open_as_many_files_as_the_host_allows() -> None:
     """In a process of its own: a limit of this one would be every other test's."""
     code = (
         "import resource as r; from shoe_ctl.daemon.host import allow_open_files as allow\n"
-        "r.setrlimit(r.RLIMIT_NOFILE, (256, 2048)); allow(1500); print(r.getrlimit(r.RLIMIT_NOFILE))\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (256, 2048)); allow(1500)\n"
+        "print(r.getrlimit(r.RLIMIT_NOFILE))\n"
         "allow(99_999); print(r.getrlimit(r.RLIMIT_NOFILE)); allow(9)\n"
         "print(r.getrlimit(r.RLIMIT_NOFILE))"
     )
