@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -58,6 +59,18 @@ def processor_s(pid: int) -> float:
     for thread in Path(f"/proc/{pid}/task").iterdir():
         spent += int((thread / "schedstat").read_text().split()[0])
     return spent / 1e9
+
+
+def wait_until_ready(daemon: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once the daemon serves, as its log says.
+
+    Raises:
+        SystemExit: it ended; its log is the message.
+    """
+    while b" ready: " not in log.read_bytes():
+        if daemon.poll() is not None:
+            raise SystemExit(log.read_text())
+        time.sleep(0.02)
 
 
 @contextmanager
@@ -142,10 +155,7 @@ def played(  # noqa: PLR0913 - one argument for each choice
             line_of(stack.enter_context(least))
         if lines:
             begin["socket"] = str(folder / "shoe.sock")
-            while not (folder / "shoe.sock").exists():
-                if daemon.poll() is not None:
-                    raise SystemExit((folder / "log").read_text())
-                os.sched_yield()
+        wait_until_ready(daemon, folder / "log")
         say(shoes, begin)
         try:
             line_of(shoes)
