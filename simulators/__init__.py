@@ -18,6 +18,8 @@ The simulators share no rule with the controller and import nothing of ``shoe_ct
 * ``shoe``: the shoes: cards, bolt, key, memory, what each profile sends, and the judge.
 * ``ports``: what a host opens: a pty or a TCP server.
 * ``faults``, ``rig``: a faulty line; a shoe, its port and its dealer on one clock.
+* ``incidents``: what can happen to a shoe beside its draws.
+* ``control``: change a shoe while it is served.
 * ``table``: dealers, scenarios and how they are played.
 * ``server``, ``capture_player``, ``scenario_runner``: what ``shoe-sim`` runs.
 """
@@ -41,6 +43,7 @@ __all__ = [
     "ScenarioRun",
     "Server",
     "ServerSettings",
+    "ShoeControl",
     "SimulatorError",
     "WrongUsage",
     "parse_faults",
@@ -52,6 +55,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from simulators.capture_player import CapturePlayer, Recording, recording
+    from simulators.control.client import ShoeControl
     from simulators.errors import PortFault, SimulatorError, WrongUsage
     from simulators.faults import CleanLine, Faults, FaultyLine, Line, parse_faults
     from simulators.rig import Rig
@@ -65,6 +69,7 @@ else:
             "CapturePlayer": "capture_player",
             "Recording": "capture_player",
             "recording": "capture_player",
+            "ShoeControl": "control.client",
             "PortFault": "errors",
             "SimulatorError": "errors",
             "WrongUsage": "errors",

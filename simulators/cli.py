@@ -18,6 +18,7 @@ import click
 
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import PROFILES
+from simulators.control.command import ctl
 from simulators.errors import SimulatorError, WrongUsage
 from simulators.faults import parse_faults
 from simulators.ports.port import parse
@@ -123,6 +124,13 @@ _OPTIONS = (
         "delay_s=0.05 seconds), unplug.",
     ),
     click.option(
+        "--control",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="SOCKET",
+        help="Take changes of shoe-sim ctl at this Unix socket, while the shoe is served. Only its "
+        "owner may connect.",
+    ),
+    click.option(
         "--scenario",
         metavar="NAME|FILE",
         help="Play this scenario: its shoe, and a dealer and pit who act through the daemon. "
@@ -213,6 +221,7 @@ def scenario_run(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
         events=options["events"],
         pace_ms=options["pace_ms"],
         patience_s=patience_s,
+        control=options["control"],
     )
 
 
@@ -225,6 +234,7 @@ def cli() -> None:
     Examples:
       shoe-sim serve --profile reference --port pty:shoe
       shoe-sim play shoe.capture --port pty:shoe
+      shoe-sim ctl --at shoe.ctl unplug
     """  # noqa: D301 - click wants the very character
 
 
@@ -260,6 +270,7 @@ def serve(**options: Any) -> int:
             f'  [table.shoe]\n  profile = "{settings.profile}"\n  port = "{serving.address}"\n'
             f"unplug the shoe with: kill -USR1 {os.getpid()}\n"
             f"plug it in again with: kill -USR2 {os.getpid()}\n"
+            f"{_how_to_change(settings.control)}"
             "stop with Ctrl-C",
             err=True,
         )
@@ -268,11 +279,18 @@ def serve(**options: Any) -> int:
         click.echo("plugged in" if plugged else "unplugged", err=True)
 
     def count(faults: Mapping[str, int]) -> None:
-        if settings.faults is not None:
+        if settings.faults is not None or any(faults.values()):
             told = ", ".join(f"{name} {times}" for name, times in faults.items() if times)
             click.echo(f"faults of the line: {told or 'none occurred'}", err=True)
 
     return serve_shoe(settings, opened=tell, until_stdin_ends=False, struck=count, plugged=note)
+
+
+cli.add_command(ctl)
+
+
+def _how_to_change(control: Path | None) -> str:
+    return "" if control is None else f"change it with: shoe-sim ctl --at {control} --help\n"
 
 
 @cli.command(short_help="Play back a capture: the same bytes and pauses.")
@@ -340,6 +358,7 @@ def _play(scene: ScenarioRun) -> int:
         click.echo(serving.address)
         click.echo(f"{scene.scenario.title}\nthe daemon's table:", err=True)
         click.echo(_as_toml(configured(scene.scenario, serving.address)), err=True)
+        click.echo(_how_to_change(scene.control), err=True, nl=False)
 
     def host(what: str) -> None:
         click.echo(f"{what} the daemon's host now", err=True)

@@ -109,11 +109,15 @@ def parse_faults(text: str) -> Faults:
 
 
 class FaultyLine:
-    """The same seed, chunks and times give the same faults. ``struck`` counts them by name."""
+    """The same seed, chunks and times give the same faults. ``struck`` counts them by name.
+
+    ``faults`` may be changed at any time.
+    """
 
     def __init__(self, seed: int, faults: Faults) -> None:
+        self.seed = seed
         self.struck: Counter[str] = Counter()
-        self._faults = faults
+        self.faults = faults
         self._random = random.Random(seed)
         self._under_way: deque[tuple[float, bytes]] = deque()
         self._kept = b""
@@ -132,7 +136,7 @@ class FaultyLine:
             return
         chunk, self._kept = self._kept + data, b""
         if self._strikes("merge"):
-            self._kept, self._kept_until = chunk, t + self._faults.delay_s
+            self._kept, self._kept_until = chunk, t + self.faults.delay_s
             return
         self._send(chunk, t)
 
@@ -157,7 +161,7 @@ class FaultyLine:
         self._pull_at = None
 
     def _strikes(self, name: str) -> bool:
-        rate: float = getattr(self._faults, name)
+        rate: float = getattr(self.faults, name)
         hit = rate > 0 and self._random.random() < rate
         self.struck[name] += hit
         return hit
@@ -166,7 +170,7 @@ class FaultyLine:
         chunk = self._damaged(chunk)
         due = t
         if self._strikes("delay"):
-            due += self._random.random() * self._faults.delay_s
+            due += self._random.random() * self.faults.delay_s
         if self._under_way:
             due = max(due, self._under_way[-1][0])
         if self._strikes("unplug"):

@@ -45,6 +45,10 @@ class Rig:
         self.connections = 0
         """How often a host has opened the port."""
 
+        self.plugged = False
+        self.watchers: set[Callable[[], None]] = set()
+        """Called whenever something may have happened at the shoe or its port."""
+
     @property
     def now(self) -> float:
         """The time that the device and the dealer live in, in seconds."""
@@ -57,6 +61,7 @@ class Rig:
             simulators.errors.PortFault: the port cannot be made.
         """
         self.port.start(self)
+        self.plugged = True
         self.turn()
 
     def stop(self) -> None:
@@ -73,12 +78,15 @@ class Rig:
         if self._replug is not None:
             self._replug.cancel()
             self._replug = None
+        self.plugged = False
         self.port.close()
+        self.turn()
 
     def replug(self) -> None:
         """Plug it in again under the same name; raises like ``start``."""
         self._replug = None
         self.port.reopen()
+        self.plugged = True
         self.turn()
 
     def hold(self) -> None:
@@ -100,6 +108,8 @@ class Rig:
         finally:
             self._turning = False
         self._sleep()
+        for watcher in tuple(self.watchers):
+            watcher()
 
     def opened(self) -> None:
         """A host opened the port."""
@@ -134,6 +144,7 @@ class Rig:
         for chunk in self._to_host.take(t):
             self.port.write(chunk)
         if self._to_host.pulled(t) or self._to_shoe.pulled(t):
+            self.plugged = False
             self.port.close()
             self._replug = self._loop.call_later(REPLUG_S, self.replug)
 

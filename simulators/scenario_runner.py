@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from simulators.control.changes import ShoeBench
+from simulators.control.server import controlled
 from simulators.errors import SimulatorError
+from simulators.faults import Faults, FaultyLine
 from simulators.ports.port import PtyAt, TcpAt
 from simulators.rig import Rig
 from simulators.server import Server, port_at, signals, stdin_watched
@@ -38,6 +41,8 @@ class ScenarioRun:
     events: Path
     pace_ms: int
     patience_s: float
+    control: Path | None = None
+    """The socket at which changes are taken, which the scenario does not know of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +72,16 @@ def run_scenario(run: ScenarioRun, progress: Progress, *, until_stdin_ends: bool
 async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> int:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
-    with contextlib.ExitStack() as cleanup:
+    async with contextlib.AsyncExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         device = shoe_for(run.scenario)
-        rig = Rig(device, cleanup.enter_context(port_at(run.port)))
+        port, seed = cleanup.enter_context(port_at(run.port)), run.scenario.shoe.seed
+        lines = FaultyLine(seed, Faults()), FaultyLine(seed + 1, Faults())
+        rig = Rig(device, port, to_host=lines[0], to_shoe=lines[1])
         cleanup.callback(rig.stop)
         rig.start()
+        if run.control is not None:
+            await cleanup.enter_async_context(controlled(run.control, ShoeBench(rig, lines)))
         progress.opened(Server(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))

@@ -14,15 +14,17 @@ import secrets
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from firmware_proto.cards import DECKS
 from firmware_proto.reference.mac import ShoeKeys, parse_keys
+from simulators.control.changes import ShoeBench
+from simulators.control.server import controlled
 from simulators.errors import PortFault, WrongUsage
-from simulators.faults import Faults, FaultyLine, Line
+from simulators.faults import Faults, FaultyLine
 from simulators.ports.port import Port, PtyAt, TcpAt
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
@@ -61,6 +63,9 @@ class ServerSettings:
     faults: Faults | None = None
     """Of the line, in both directions."""
 
+    control: Path | None = None
+    """The socket at which changes are taken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -93,9 +98,8 @@ def serve(
     Raises:
         simulators.errors.SimulatorError: a choice that cannot be, a port or file that fails.
     """
-    lines: list[FaultyLine] = []
-    if settings.faults is not None:
-        lines = [FaultyLine(settings.seed + way, settings.faults) for way in range(2)]
+    faults = Faults() if settings.faults is None else settings.faults
+    lines = FaultyLine(settings.seed, faults), FaultyLine(settings.seed + 1, faults)
     code = asyncio.run(_serve(settings, lines, opened, plugged, until_stdin_ends))
     struck(sum((line.struck for line in lines), Counter()))
     return code
@@ -103,7 +107,7 @@ def serve(
 
 async def _serve(
     settings: ServerSettings,
-    lines: Sequence[Line],
+    lines: tuple[FaultyLine, FaultyLine],
     opened: Callable[[Server], None],
     plugged: Callable[[bool], None],
     until_stdin_ends: bool,
@@ -124,9 +128,8 @@ async def _serve(
             truth=truth,
         )
         supply = Supply(DECKS[settings.deck], settings.decks, settings.seed + 1, settings.shoes - 1)
-        to_host, to_shoe = lines or (None, None)
         port = cleanup.enter_context(port_at(settings.port))
-        rig = Rig(device, port, to_host=to_host, to_shoe=to_shoe)
+        rig = Rig(device, port, to_host=lines[0], to_shoe=lines[1])
         cleanup.callback(rig.stop)
         tell = None
         if (operator := _operator(settings, rig)) is not None:
@@ -137,6 +140,9 @@ async def _serve(
         dealer.open_table(rig.now)
         rig.start()
         cleanup.enter_context(_plug_signals(loop, rig, plugged, done))
+        if settings.control is not None:
+            bench = ShoeBench(rig, lines, supply)
+            await cleanup.enter_async_context(controlled(settings.control, bench))
         opened(Server(rig.port.address, device.shoe.device_id))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))

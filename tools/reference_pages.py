@@ -353,6 +353,10 @@ def exit_codes() -> str:
                 ("`games --check`", "the game file is wrong"),
                 ("`replay`", "something differs from the record, or a key is missing"),
                 ("`settle`", "at least one round could not be settled"),
+                (
+                    "`shoe-sim ctl`",
+                    "the shoe cannot do that now, or its protocol has no message for it",
+                ),
                 ("`table`", "the table refused the command; the line says what it needs"),
                 ("`verify`", "the journal is not what was written"),
             ],

@@ -6,11 +6,16 @@ Must not know: who deals, bytes, ports; it forgets what nobody heard, and hears 
 
 from __future__ import annotations
 
+import re
+
 from firmware_proto.commands import HostMessage
-from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent
+from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent, Warned
 from simulators.shoe.judge import Judge
-from simulators.shoe.model import CardOut
+from simulators.shoe.model import CannotSay, CardOut
 from simulators.shoe.unarmed import UnarmedDevice
+
+_ALARM = re.compile("E[0-9A-F]{1,4}")
+_WARNING = re.compile("(W0x|W)[0-9A-F]{1,4}")
 
 NOT_READ = Error(code="E3", text="Card Not Read")
 
@@ -21,6 +26,24 @@ class BeeTekDevice(UnarmedDevice):
     Which card opens a round is known at the table only: its ``lamp`` is the dealer's own count,
     which no power cut changes.
     """
+
+    profile = "bee_tek"
+    _reports = (Error, Warned)
+    _errors_in_words = "E and one to four hex digits, such as E3"
+
+    def _check_reportable(self, event: ShoeEvent) -> None:
+        super()._check_reportable(event)
+        if isinstance(event, Warned) and not _WARNING.fullmatch(event.code):
+            has = "W0x and one to four hex digits, such as W0x01"
+            raise CannotSay(self.profile, f"a warning {event.code!r} (has: {has})")
+        if isinstance(event, Error) and event.in_error_mode:
+            raise CannotSay(self.profile, "that it has stopped")
+
+    def _has_error(self, code: str) -> bool:
+        return _ALARM.fullmatch(code) is not None
+
+    def _on_happening(self, event: ShoeEvent, t: float) -> None:
+        self._say(event, t)
 
     def _on_boot(self, t: float) -> None:
         """Nothing is said."""
@@ -68,4 +91,5 @@ class BeeTekDevice(UnarmedDevice):
         self.refused.append(said.reason if isinstance(said, Discarded) else f"not known: {said}")
 
     def _say(self, event: ShoeEvent, t: float) -> None:
+        self._note_said(event)
         self._send(event, 0, self._t_us(t))

@@ -7,25 +7,55 @@ Must not know: ports, clocks (time is an argument), the controller, who deals.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import ClassVar
 
 from firmware_proto.cards import Deck
 from firmware_proto.commands import HostMessage
-from firmware_proto.events import ShoeEvent
+from firmware_proto.events import (
+    Button,
+    Error,
+    ErrorCleared,
+    Lid,
+    PowerLow,
+    PowerRestored,
+    ShoeEvent,
+    Tamper,
+    Warned,
+)
 from firmware_proto.session import DeviceSession
+from simulators.shoe.clock import Clock
 from simulators.shoe.ground_truth import GroundTruth
+from simulators.shoe.lens import Lens
 from simulators.shoe.model import (
     AS_SHUFFLED,
     CARDS_BEHIND_CUT,
+    CannotSay,
     CardOut,
     CuttingCardOut,
+    Refused,
     Shoe,
     Stacked,
 )
 
 FIRMWARE = "sim-1.0"
 """What the simulated shoe says of its firmware."""
+
+SENT_IN_BROWN_OUT = 5
+"""Bytes that still leave the shoe when its power dips: less than any profile's report of a card."""
+
+_IN_WORDS: dict[type[ShoeEvent], str] = {
+    Lid: "that its lid was opened or closed",
+    Tamper: "that it was tampered with",
+    Button: "which button was pressed",
+    PowerLow: "that its power is low",
+    PowerRestored: "that its power is back",
+    Warned: "a warning",
+    ErrorCleared: "that an error is over",
+}
+"""What a profile may have no message for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +80,10 @@ class Device(ABC):
     ) -> None:
         self.shoe = shoe
         self.truth = truth
+        self.clock = Clock()
         self.refused: list[str] = []
+        self._said: list[ShoeEvent] | None = None
+        self._cut_short = b""
         self._new_session = session
         self._session: DeviceSession | None = None
         self.line_open = False
@@ -80,10 +113,11 @@ class Device(ABC):
 
     def boot(self, t: float) -> None:
         """Power comes on, or goes and comes back: a new boot id, an open port stays open."""
-        self._booted_at = t
+        self._booted_at = self.clock.read(t)
         self.shoe.boot()
         self._session = self._new_session() if self.line_open else None
         self._on_boot(t)
+        self._check_jam(t)
 
     def power_off(self) -> None:
         """Power goes. The host sees a silent line."""
@@ -100,6 +134,7 @@ class Device(ABC):
         """The host closed the port, or the cable came off."""
         self.line_open = False
         self._session = None
+        self._cut_short = b""
 
     def receive(self, data: bytes, t: float) -> None:
         """Bytes of the host; with no power or no connection they are lost."""
@@ -114,7 +149,8 @@ class Device(ABC):
 
     def outgoing(self) -> bytes:
         """Take the bytes to be sent now."""
-        return b"" if self._session is None else self._session.outgoing()
+        before, self._cut_short = self._cut_short, b""
+        return before if self._session is None else before + self._session.outgoing()
 
     # --- hands --------------------------------------------------------------------------
 
@@ -158,7 +194,164 @@ class Device(ABC):
         self.shoe.turn_key(locked=locked)
         self._on_key(t)
 
+    def brown_out(self, t: float, *, kept: bool) -> None:
+        """Power dips in the middle of a draw: the card is out, and the shoe starts again.
+
+        ``kept``: it had counted the card and stored it before its power went; else it never
+        noticed the card. What it was sending breaks off in the middle.
+
+        Raises:
+            simulators.shoe.model.Refused: no card may be drawn now, or a shoe that stores nothing
+                is to keep the card.
+        """
+        if not self.powered:
+            raise Refused("the shoe has no power")
+        if self.lamp is None:
+            raise Refused("no card may be drawn now")
+        before = self.outgoing()
+        try:
+            self._draw_in_brown_out(t, kept=kept)
+        except Refused:
+            self._cut_short = before
+            raise
+        sent = self.outgoing()
+        self.boot(t)
+        self._cut_short = before + sent[:SENT_IN_BROWN_OUT]
+
+    def _draw_in_brown_out(self, t: float, *, kept: bool) -> None:
+        if kept:
+            raise CannotSay(self.profile, "after a loss of power what happened before it")
+        self.draw(t)
+
+    # --- its body -------------------------------------------------------------------------
+
+    def happen(self, event: ShoeEvent, t: float) -> None:
+        """Something happens to the shoe that it notices: its lid, a button, its power, an error.
+
+        Raises:
+            simulators.shoe.model.CannotSay: shoes of this profile have no message for it.
+            simulators.shoe.model.Refused: it has no power and notices nothing.
+        """
+        self._check_reportable(event)
+        if not self.powered:
+            raise Refused("the shoe has no power: it notices nothing")
+        self._on_happening(event, t)
+
+    def jam(self, t: float) -> None:
+        """A card gets stuck: nothing comes out until it is freed.
+
+        Raises:
+            simulators.shoe.model.Refused: the shoe is jammed already.
+        """
+        if self.shoe.jammed:
+            raise Refused("the shoe is jammed already")
+        self.shoe.jammed = True
+        self._check_jam(t)
+
+    def free(self, t: float) -> None:
+        """The card that is stuck is freed; it is still in the shoe.
+
+        Raises:
+            simulators.shoe.model.Refused: the shoe is not jammed.
+        """
+        if not self.shoe.jammed:
+            raise Refused("the shoe is not jammed")
+        self.shoe.jammed = False
+        self._check_jam(t)
+
+    def push_back(self, t: float) -> None:  # noqa: ARG002
+        """Let a hand push the card drawn last back in.
+
+        Raises:
+            simulators.shoe.model.Refused: no card of this set is out.
+            simulators.shoe.model.CannotSay: shoes of this profile do not report it.
+        """
+        raise CannotSay(self.profile, "that a card was pushed back")
+
+    def reverse_run(self, t: float) -> None:
+        """The sensor sees a card run backwards.
+
+        Raises:
+            simulators.shoe.model.CannotSay: shoes of this profile do not report it.
+        """
+        if self._reverse_run_code is None:
+            raise CannotSay(self.profile, "that a card ran backwards")
+        self.happen(Error(code=self._reverse_run_code), t)
+
+    def change_lens(self, lens: Lens) -> None:
+        """The lens is another: dirty, or clean again.
+
+        Raises:
+            simulators.shoe.model.CannotSay: it would make the sensor unsure of cards, which shoes
+                of this profile do not report.
+        """
+        if lens.unsure and not self._reports_confidence:
+            raise CannotSay(self.profile, "how sure it is of a card")
+        self.shoe.lens = lens
+
+    def drift(self, ppm: int, t: float) -> None:
+        """From now on the shoe's clock is this much too fast, or too slow if negative.
+
+        Raises:
+            simulators.shoe.model.CannotSay: shoes of this profile report no times.
+        """
+        if not self._reports_times:
+            raise CannotSay(self.profile, "a time")
+        self.clock.drift(ppm, t)
+
+    @contextmanager
+    def listened_to(self) -> Iterator[list[ShoeEvent]]:
+        """Yield a list of what the shoe reports meanwhile, whether or not a host hears it."""
+        self._said, said = [], self._said
+        try:
+            yield self._said
+        finally:
+            self._said = said
+
     # --- what a profile fills in ----------------------------------------------------------
+
+    profile: ClassVar[str]
+    _reports: ClassVar[tuple[type[ShoeEvent], ...]] = (Error, ErrorCleared)
+    """What of its body it has a message for."""
+
+    _reports_confidence: ClassVar[bool] = False
+    _reports_times: ClassVar[bool] = False
+    _jam_code: ClassVar[str | None] = None
+    _reverse_run_code: ClassVar[str | None] = None
+    """Its own names of these errors, None where it has none."""
+
+    @property
+    def _knows_of_jam(self) -> bool:
+        return False
+
+    def _check_jam(self, t: float) -> None:
+        """Report a jam that the shoe does not know of yet, or that one is over."""
+        code = self._jam_code
+        if code is None or not self.powered or self.shoe.jammed == self._knows_of_jam:
+            return
+        jammed = self.shoe.jammed
+        self.happen(Error(code=code, in_error_mode=True) if jammed else ErrorCleared(code=code), t)
+
+    def _check_reportable(self, event: ShoeEvent) -> None:
+        if not isinstance(event, self._reports):
+            raise CannotSay(self.profile, _IN_WORDS[type(event)])
+        if isinstance(event, Error | ErrorCleared) and not self._has_error(event.code):
+            raise CannotSay(self.profile, f"an error {event.code!r} (has: {self._errors_in_words})")
+
+    @property
+    @abstractmethod
+    def _errors_in_words(self) -> str: ...
+
+    @abstractmethod
+    def _has_error(self, code: str) -> bool: ...
+
+    @abstractmethod
+    def _on_happening(self, event: ShoeEvent, t: float) -> None: ...
+
+    def _note_said(self, event: ShoeEvent) -> None:
+        """Tell who listens what the shoe reports."""
+        if self._said is not None:
+            self._said.append(event)
 
     _bolted = True
     """Whether a bolt holds what is not armed."""
@@ -187,7 +380,9 @@ class Device(ABC):
 
     def _t_us(self, t: float) -> int:
         """Return the shoe's own time: µs since boot, 0 without power (its clock stands)."""
-        return 0 if self._booted_at is None else round((t - self._booted_at) * 1_000_000)
+        if self._booted_at is None:
+            return 0
+        return round((self.clock.read(t) - self._booted_at) * 1_000_000)
 
     def _send(self, event: ShoeEvent, seq: int, t_us: int, boot_id: int | None = None) -> None:
         if self._session is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from firmware_proto.cards import Card
 from simulators.shoe.judge import Judge
 from simulators.shoe.model import CardOut, CardSet, CuttingCardOut
 
@@ -21,11 +22,13 @@ Line = dict[str, object]
 class GroundTruth:
     """Grows as cards are drawn; ``write`` gets each JSON line, without its newline, at once.
 
-    ``cards`` are ``(draw number, code)``; ``rounds`` are the lines of finished rounds.
+    ``cards`` are ``(draw number, code)``, ``slips`` the codes of cards that the shoe never counted;
+    ``rounds`` are the lines of finished rounds.
     """
 
     def __init__(self, write: Callable[[str], None] | None = None) -> None:
         self.cards: list[tuple[int, str]] = []
+        self.slips: list[str] = []
         self.rounds: list[Line] = []
         self.lines: list[Line] = []
         self._write = write
@@ -67,6 +70,17 @@ class GroundTruth:
         self._say(line | {"place": hand, "index": index})
         if self._judge.complete:
             self._finish()
+
+    def slipped(self, card: Card, *, place: str | None) -> None:
+        """A card came out that the shoe did not count: only people can say what becomes of it."""
+        self.slips.append(card.code)
+        self._say({"slipped": card.code, "place": place})
+        self.broken_off()
+
+    def designated(self, card: Card) -> None:
+        """A card that was set aside is a round's next card after all."""
+        hand, index = self._judge.place(card)
+        self._say({"designated": card.code, "place": hand, "index": index})
 
     def broken_off(self) -> None:
         """The open round will not be finished: its cards are out, it has no verdict."""

@@ -13,6 +13,8 @@ from firmware_proto.events import (
     Error,
     ErrorCleared,
     KeyRotated,
+    PowerLow,
+    PowerRestored,
     QueryAnswered,
     Reply,
     ResetDone,
@@ -55,9 +57,16 @@ class Hardware:
             self.faults[event.code] = event.in_error_mode
         elif isinstance(event, ErrorCleared):
             self.faults.pop(event.code, None)
+        elif isinstance(event, PowerLow):
+            self.battery_percent = event.percent
+        elif isinstance(event, PowerRestored):
+            self.battery_percent = 100
 
     def do(self, command: ShoeCommand, t: float) -> tuple[Answer, tuple[ShoeEvent, ...]]:
-        """Do a command once: the answer, and the events that come of it."""
+        """Do a command once: the answer, and the events that come of it.
+
+        ``t`` is the shoe's own time, in seconds.
+        """
         known = self._answered.get(command.command_id)
         if known is not None:
             return known, ()

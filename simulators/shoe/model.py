@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from firmware_proto.cards import Card, Deck
+from simulators.shoe.lens import CLEAN, SURE
 
 CARDS_BEHIND_CUT = 14
 """Cards left behind the cutting card: two whole rounds at six cards each, and two to spare."""
@@ -19,6 +20,13 @@ CARDS_BEHIND_CUT = 14
 
 class Refused(Exception):
     """The shoe does not do it; ``str(refusal)`` is the reason in a word or two."""
+
+
+class CannotSay(Refused):
+    """A shoe of this profile has no way to report it."""
+
+    def __init__(self, profile: str, what: str) -> None:
+        super().__init__(f"a shoe of profile {profile} cannot report {what}")
 
 
 def shuffled(deck: Deck, decks: int, seed: int) -> tuple[Card, ...]:
@@ -116,7 +124,7 @@ class CardSet:
 class CardOut:
     """A card left the shoe. ``seen`` is what the sensor read of it: None when it could not.
 
-    ``face_up``: it lay so in the shoe, for all to see.
+    ``face_up``: it lay so in the shoe, for all to see. ``confidence``: of the reading, in percent.
     """
 
     card: Card
@@ -124,6 +132,7 @@ class CardOut:
     number: int
     armed: bool
     face_up: bool = False
+    confidence: int = SURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +146,15 @@ class Shoe:
     """The cards and the mechanism. Battery-backed: a power cut changes only the lock.
 
     ``unreadable`` are draw numbers (from 1 in each set) whose card the sensor cannot read;
-    ``face_up`` those whose card lies face up.
+    ``face_up`` those whose card lies face up. While ``jammed`` nothing comes out.
     """
 
     def __init__(self, device_id: str, *, unreadable: frozenset[int] = frozenset()) -> None:
         self.device_id = device_id
         self.unreadable = unreadable
         self.face_up: frozenset[int] = frozenset()
+        self.lens = CLEAN
+        self.jammed = False
         self.cards: CardSet | None = None
         self.drawn = 0
         self.cutting_card_out = False
@@ -238,8 +249,10 @@ class Shoe:
         the shoe has none). The cutting card passes the bolt and leaves the arm as it is.
 
         Raises:
-            Refused: the shoe is empty, or the bolt holds.
+            Refused: the shoe is jammed or empty, or the bolt holds.
         """
+        if self.jammed:
+            raise Refused("jammed")
         if self.cards is None or (not self.remaining and self.cutting_card_out):
             raise Refused("empty")
         armed = self.armed == self.drawn + 1
@@ -251,5 +264,31 @@ class Shoe:
         card = self.cards.cards[self.drawn]
         self.drawn += 1
         self.armed = None
-        seen = None if self.drawn in self.unreadable else card
-        return CardOut(card, seen, self.drawn, armed, face_up=self.drawn in self.face_up)
+        seen, confidence = self._read(card)
+        face_up = self.drawn in self.face_up
+        return CardOut(card, seen, self.drawn, armed, face_up=face_up, confidence=confidence)
+
+    def slip(self) -> Card:
+        """Let the card at the front out while the electronics sleep: nothing counts it.
+
+        Raises:
+            Refused: no card lies at the front, or the shoe is jammed.
+        """
+        if self.jammed:
+            raise Refused("jammed")
+        if self.cards is None or not self.remaining:
+            raise Refused("empty")
+        at, cards, cut_at = self.drawn, self.cards.cards, self.cards.cut_at
+        if at == cut_at and not self.cutting_card_out:
+            raise Refused("the cutting card lies at the front")
+        self.cards = replace(
+            self.cards, cards=(*cards[:at], *cards[at + 1 :]), cut_at=cut_at - (at < cut_at)
+        )
+        self.armed = None
+        return cards[at]
+
+    def _read(self, card: Card) -> tuple[Card | None, int]:
+        """Return what the sensor reads of the card drawn last, and how sure it is in percent."""
+        if self.drawn in self.unreadable:
+            return None, 0
+        return self.lens.look(card, card_set=self.sets_loaded, draw=self.drawn)

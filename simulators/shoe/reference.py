@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from firmware_proto.cards import Card
 from firmware_proto.commands import (
     Acknowledge,
     Armed,
@@ -24,18 +25,27 @@ from firmware_proto.commands import (
     TestSelf,
 )
 from firmware_proto.events import (
+    Button,
     CardDrawn,
     CardPushedBack,
     CardsDrawn,
     CuttingCard,
     Discarded,
+    Error,
+    ErrorCleared,
     Hello,
+    Lid,
+    PowerLow,
+    PowerRestored,
     Reply,
+    SelfTested,
     ShoeEmpty,
     ShoeEvent,
     ShoeLoaded,
     Status,
+    Tamper,
 )
+from firmware_proto.reference.fields import FAULT_CODES
 from firmware_proto.session import DeviceSession
 from simulators.shoe.device import FIRMWARE, Device, Lamp
 from simulators.shoe.event_log import EventLog, Stored
@@ -45,9 +55,6 @@ from simulators.shoe.model import CardOut, Refused, Shoe
 
 STATUS_EVERY_S = 2.0
 """Often enough that a silent line is noticed within seconds, seldom enough to cost nothing."""
-
-SURE = 100
-"""The simulated sensor is never in doubt: it reads a card or it does not."""
 
 
 class ReferenceDevice(Device):
@@ -68,6 +75,16 @@ class ReferenceDevice(Device):
         self._greeted = False
         self._lamp: Lamp | None = None
         self._status_due: float | None = None
+        self.firmware = FIRMWARE
+        self.firmware_digest: str | None = None
+        self._opened_without_power = False
+
+    profile = "reference"
+    _reports = (Lid, Tamper, Button, PowerLow, PowerRestored, Error, ErrorCleared, SelfTested)
+    _reports_confidence = True
+    _reports_times = True
+    _jam_code = "jam"
+    _reverse_run_code = "reverse_run"
 
     @property
     def lamp(self) -> Lamp | None:
@@ -97,10 +114,33 @@ class ReferenceDevice(Device):
         self._session.tick(t)
 
     def happen(self, event: ShoeEvent, t: float) -> None:
-        """Something happens to the shoe: its lid, a button, its power, a fault, someone meddling.
+        """As ``Device.happen``; a lid that is opened without power is noticed when power is back.
 
         A fault in error mode lets the bolt fall.
         """
+        if isinstance(event, Lid) and not self.powered:
+            self._opened_without_power |= event.open
+            return
+        super().happen(event, t)
+
+    def install(self, firmware: str, digest: str | None, t: float) -> None:
+        """Give the shoe other firmware; with power, it starts again with it."""
+        self.firmware, self.firmware_digest = firmware, digest
+        if self.powered:
+            self.boot(t)
+
+    @property
+    def _errors_in_words(self) -> str:
+        return ", ".join(FAULT_CODES)
+
+    def _has_error(self, code: str) -> bool:
+        return code in FAULT_CODES
+
+    @property
+    def _knows_of_jam(self) -> bool:
+        return "jam" in self.hardware.faults
+
+    def _on_happening(self, event: ShoeEvent, t: float) -> None:
         self.hardware.note(event)
         if self.hardware.in_error_mode:
             self.shoe.lock()
@@ -136,11 +176,7 @@ class ReferenceDevice(Device):
         return outs
 
     def push_back(self, t: float) -> None:
-        """Let a hand push the card drawn last back in.
-
-        Raises:
-            simulators.shoe.model.Refused: no card of this set is out.
-        """
+        """As ``Device.push_back``."""
         card = self.shoe.push_back()
         self._remember(CardPushedBack(card=card, number=self.shoe.drawn), t)
         self._status(t)
@@ -150,6 +186,26 @@ class ReferenceDevice(Device):
         self._status_due = None
         if self.connected:
             self._greet(t)
+        if self._opened_without_power:
+            self._opened_without_power = False
+            self._remember(Tamper(what="opened_without_power"), t)
+
+    def _draw_in_brown_out(self, t: float, *, kept: bool) -> None:
+        if kept:
+            self.draw(t)
+        else:
+            self.slip()
+
+    def slip(self) -> Card:
+        """Let a hand pull a card that the shoe does not notice: its electronics have no power.
+
+        Raises:
+            simulators.shoe.model.Refused: no card lies at the front.
+        """
+        lamp = self.lamp
+        card = self.shoe.slip()
+        self.truth.slipped(card, place=None if lamp is None else lamp.hand)
+        return card
 
     def _on_host(self, said: HostMessage, t: float) -> None:
         match said:
@@ -179,14 +235,13 @@ class ReferenceDevice(Device):
             self._status(t)
 
     def _on_card(self, out: CardOut, t: float) -> None:
-        confidence = 0 if out.seen is None else SURE
         self._remember(
             CardDrawn(
                 card=out.seen,
                 number=out.number,
                 armed=out.armed,
                 face_up=out.face_up,
-                confidence=confidence,
+                confidence=out.confidence,
             ),
             t,
         )
@@ -218,12 +273,13 @@ class ReferenceDevice(Device):
         self._status(t)
 
     def _command(self, command: ShoeCommand, t: float) -> None:
-        answer, events = self.hardware.do(command, t)
+        answer, events = self.hardware.do(command, self.clock.read(t))
         self._say_now(answer, t)
         for event in events:
             self._remember(event, t)
         if isinstance(command, Reset):
             self.shoe.lock()
+            self._check_jam(t)
             self._status(t)
 
     def _refuse(self, reason: str, t: float, *, number: int | None = None) -> None:
@@ -243,7 +299,8 @@ class ReferenceDevice(Device):
         self._send_unnumbered(
             Hello(
                 device_id=self.shoe.device_id,
-                firmware=FIRMWARE,
+                firmware=self.firmware,
+                firmware_digest=self.firmware_digest,
                 boot_id=self.shoe.boot_id,
                 deck="french52" if cards is None else cards.deck.name,
                 set_id=None if cards is None else cards.set_id,
@@ -276,6 +333,7 @@ class ReferenceDevice(Device):
         self._send(event, self.event_log.next_seq, self._t_us(t))
 
     def _remember(self, event: ShoeEvent, t: float) -> None:
+        self._note_said(event)
         stored = self.event_log.store(event, boot_id=self.shoe.boot_id, t_us=self._t_us(t))
         if self.event_log.full:
             self.shoe.lock()

@@ -86,7 +86,7 @@ class Dealer(ABC):
         self._look(t)
 
     def _look(self, t: float) -> None:
-        wanted = self._wanted()
+        wanted = None if self.device.shoe.jammed else self._wanted()
         if wanted is None:
             self._intent, self.next_deadline = None, None
         elif self._intent is None or wanted[0].subject != self._intent.subject:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from firmware_proto.events import Error
+from simulators.incidents import INCIDENTS
 from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
 from simulators.shoe.event_log import EventLog
-from simulators.shoe.model import CuttingCardOut, Refused
+from simulators.shoe.model import CannotSay, CuttingCardOut, Refused
 from simulators.shoe.reference import ReferenceDevice
 from simulators.table.bench import Bench, Stuck
 from simulators.table.dealer_view import DealerView, Draws, Manners
@@ -41,11 +41,20 @@ class StepFailed(Stuck):
     """A step of a scenario could not be taken; says which and why."""
 
 
+class LeftOut(StepFailed):
+    """Shoes of the scenario's profile cannot report what the step does; says which and what."""
+
+    def __init__(self, where: str, why: CannotSay) -> None:
+        super().__init__(f"{where}: {why}")
+        self.reason = str(why)
+
+
 def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
     """Return the scenario's shoe with its cards in it, without power.
 
     Raises:
         WrongUsage: cards that shoes of its profile cannot name.
+        LeftOut: it begins with something that shoes of its profile cannot report.
     """
     setup = scenario.shoe
     event_log = None if setup.memory is None else EventLog(setup.memory, reserve=1)
@@ -61,6 +70,14 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
         event_log=event_log,
     )
     device.shoe.face_up = setup.face_up
+    try:
+        device.change_lens(setup.lens)
+        if setup.clock_ppm:
+            device.drift(setup.clock_ppm, 0.0)
+        if setup.firmware is not None:
+            INCIDENTS["firmware"].happen(device, 0.0, setup.firmware)
+    except CannotSay as why:
+        raise LeftOut(f"{scenario.name}: shoe", why) from None
     return device
 
 
@@ -99,8 +116,10 @@ class ScenarioPlayer:
                 if under_way:
                     await self._arrive(under_way)
             except (Stuck, Refused) as stuck:
-                where = f"{self._scenario.name}: steps[{number}]"
-                raise StepFailed(f"{where}: {step_words(step)}: {stuck}") from None
+                where = f"{self._scenario.name}: steps[{number}]: {step_words(step)}"
+                if isinstance(stuck, CannotSay):
+                    raise LeftOut(where, stuck) from None
+                raise StepFailed(f"{where}: {stuck}") from None
 
     async def _take(self, step: Step) -> None:
         if not isinstance(step, Say | Play | Wait):
@@ -114,8 +133,8 @@ class ScenarioPlayer:
                 await self._play(until)
             case Wait(until):
                 await self._bench.until(lambda: self._came(until), str(until))
-            case ShoeDoes(what):
-                await self._shoe_does(what)
+            case ShoeDoes():
+                await self._shoe_does(step)
             case HostDoes(what):
                 before = self._bench.connections
                 await self._bench.host(what)
@@ -183,7 +202,7 @@ class ScenarioPlayer:
         await self._bench.taken_up(count)
 
     async def _pull_as_one(self, step: Draw) -> None:
-        device, order_known = self._tells_of_its_body(), step.manner == "as_one"
+        device, order_known = self._counts_pulls(), step.manner == "as_one"
         if step.when_freed:
             await self._bench.until(lambda: device.lamp is not None, "the shoe to be freed")
         device.pull_together(self._bench.now, step.count, order_known=order_known)
@@ -222,9 +241,9 @@ class ScenarioPlayer:
         while (lamp := device.lamp) is not None and lamp.hand in OPENING:
             await self._draw_one(force=False)
 
-    async def _shoe_does(self, what: str) -> None:
-        bench, device = self._bench, self._bench.device
-        match what:
+    async def _shoe_does(self, step: ShoeDoes) -> None:
+        bench = self._bench
+        match step.what:
             case "unplug":
                 lost = self._told("shoe.lost")
                 bench.unplug()
@@ -233,24 +252,18 @@ class ScenarioPlayer:
                 before = bench.connections
                 bench.replug()
                 await self._connected(before + 1)
-            case "power_off":
-                device.power_off()
-            case "power_on" | "reboot":
-                await self._power_on()
-            case "read_again":
-                await self._read_again()
-            case "push_back":
-                self._tells_of_its_body().push_back(bench.now)
-                bench.touched()
-                await bench.taken_up()
-            case "reverse_run":
-                self._tells_of_its_body().happen(Error(code="reverse_run"), bench.now)
-                bench.touched()
-                await bench.taken_up()
             case _:
-                device.turn_key(bench.now, locked=what == "lock")
-                bench.touched()
-                await bench.taken_up()
+                await self._happen(step)
+
+    async def _happen(self, step: ShoeDoes) -> None:
+        bench, device, incident = self._bench, self._bench.device, INCIDENTS[step.what]
+        if step.what == "brown_out":
+            await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        incident.happen(device, bench.now, step.arguments)
+        bench.touched()
+        await bench.taken_up(int(incident.card))
+        if incident.starts:
+            await self._open_shoe()
 
     async def _power_on(self) -> None:
         self._bench.device.boot(self._bench.now)
@@ -258,19 +271,11 @@ class ScenarioPlayer:
         await self._bench.taken_up()
         await self._open_shoe()
 
-    def _tells_of_its_body(self) -> ReferenceDevice:
+    def _counts_pulls(self) -> ReferenceDevice:
         device = self._bench.device
         if not isinstance(device, ReferenceDevice):
-            raise Stuck(f"a shoe of {self._scenario.profile} does not tell of that")
+            raise CannotSay(device.profile, "several cards of one pull")
         return device
-
-    async def _read_again(self) -> None:
-        device = self._bench.device
-        if not isinstance(device, AngelEyeDevice):
-            raise Stuck(f"a shoe of {self._scenario.profile} does not stop at a card")
-        device.read_again(self._bench.now)
-        self._bench.touched()
-        await self._bench.taken_up(1)
 
     def _misjudge(self, winner: str) -> None:
         device = self._bench.device
@@ -395,6 +400,10 @@ def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
         raise Stuck(f"it was refused for want of {', '.join(needs)}: {_error(answer)}")
 
 
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def step_words(step: Step) -> str:
     """Return the step as one says it at a table."""
     match step:
@@ -410,8 +419,10 @@ def step_words(step: Step) -> str:
             return f"all play until {until}"
         case Wait(until):
             return f"all wait for {until}"
-        case ShoeDoes(what):
-            return f"shoe: {what.replace('_', ' ')}"
+        case ShoeDoes(what, arguments):
+            given = {key: value for key, value in arguments.items() if value is not None}
+            args = "".join(f" {key}={_plain(value)}" for key, value in given.items())
+            return f"shoe: {what.replace('_', ' ')}{args}"
         case HostDoes(what):
             return f"host: {what}"
         case NewShoe():

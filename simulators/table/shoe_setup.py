@@ -7,9 +7,14 @@ Must not know: files, devices, what the table is set for.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from firmware_proto.cards import CARDS, DECKS, Card, Deck
+from simulators.arguments import read_arguments
+from simulators.incidents import INCIDENTS
+from simulators.shoe.lens import CLEAN, Lens
 from simulators.shoe.model import CARDS_BEHIND_CUT, Stacked
 from simulators.table.fields import Fields, Wrong
 
@@ -24,6 +29,7 @@ class ShoeSetup:
     ``burn`` are the first card and those burned, for shoes that ask for them. ``extra`` are cards
     that are in the set beyond its decks. ``cut_after`` cards come out before the cutting card.
     ``unreadable`` and ``face_up`` are draw numbers, ``memory`` how many events the shoe can keep.
+    ``lens``, ``clock_ppm`` and ``firmware`` are the shoe's own, as incidents change them.
     """
 
     deck: Deck = DECKS["french52"]
@@ -37,6 +43,9 @@ class ShoeSetup:
     unreadable: frozenset[int] = frozenset()
     face_up: frozenset[int] = frozenset()
     memory: int | None = None
+    lens: Lens = CLEAN
+    clock_ppm: int = 0
+    firmware: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, fields: Fields) -> ShoeSetup:
@@ -62,6 +71,9 @@ class ShoeSetup:
             unreadable=_numbers(fields, "unreadable"),
             face_up=_numbers(fields, "face_up"),
             memory=fields.optional_whole("memory", at_least=2, at_most=LARGEST_MEMORY),
+            lens=_lens(fields),
+            clock_ppm=_own(fields, "clock_drift").get("ppm", 0),
+            firmware=_own(fields, "firmware") or None,
         )
         _check(setup, fields)
         fields.nothing_else()
@@ -79,6 +91,25 @@ class ShoeSetup:
         if self.cut_after is None:
             return CARDS_BEHIND_CUT
         return self.decks * len(self.deck.cards) + len(self.extra) - self.cut_after
+
+
+OF_THE_SHOE = ("memory", "dirty_lens", "clock_drift", "firmware")
+"""Keys of the shoe itself, which stays when another set of cards is pushed in."""
+
+
+def _own(fields: Fields, key: str) -> dict[str, Any]:
+    """Return the arguments of an incident that the shoe begins with; none where it does not."""
+    if (given := fields.take(key)) is None:
+        return {}
+    table = Fields(given, fields.at(key))
+    arguments = read_arguments(INCIDENTS[key].arguments, table)
+    table.nothing_else()
+    return arguments
+
+
+def _lens(fields: Fields) -> Lens:
+    given = _own(fields, "dirty_lens")
+    return Lens(**given) if given else CLEAN
 
 
 def _cards(fields: Fields, key: str) -> tuple[Card, ...]:

@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from simulators.arguments import read_arguments
+from simulators.incidents import INCIDENTS
 from simulators.table.expectation import Pattern, pattern
 from simulators.table.fields import Fields, Wrong
-from simulators.table.shoe_setup import ShoeSetup
+from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
 
-SHOE_DOES = (
-    "unplug", "replug", "power_off", "power_on", "reboot", "lock", "unlock", "read_again",
-    "push_back", "reverse_run",
-)  # fmt: skip
+SHOE_DOES = ("unplug", "replug", *INCIDENTS)
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
@@ -79,9 +78,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class ShoeDoes:
-    """Something happens to the shoe: its cable, its power, its key."""
+    """Something happens to the shoe: its cable, or an incident with its arguments."""
 
     what: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,9 @@ def _wait(fields: Fields, verb: str) -> Step:
 
 
 def _shoe(fields: Fields, verb: str) -> Step:
-    return ShoeDoes(fields.choice(verb, SHOE_DOES))
+    what = fields.choice(verb, SHOE_DOES)
+    incident = INCIDENTS.get(what)
+    return ShoeDoes(what, {} if incident is None else read_arguments(incident.arguments, fields))
 
 
 def _host(fields: Fields, verb: str) -> Step:
@@ -191,8 +193,9 @@ def _host(fields: Fields, verb: str) -> Step:
 
 def _new_shoe(fields: Fields, verb: str) -> Step:
     given = Fields(fields.take(verb), fields.at(verb))
-    if given.take("memory") is not None:
-        raise Wrong(f"{given.at('memory')}: expected no such key: the shoe itself stays")
+    for key in OF_THE_SHOE:
+        if given.take(key) is not None:
+            raise Wrong(f"{given.at(key)}: expected no such key: the shoe itself stays")
     return NewShoe(ShoeSetup.read(given))
 
 

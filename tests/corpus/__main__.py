@@ -34,7 +34,7 @@ def main() -> int:
 
 
 async def _record() -> int:
-    from tests.corpus.sources import SOURCES
+    from tests.corpus.sources import LEFT_OUT, SOURCES
 
     corpus.FOLDER.mkdir(exist_ok=True)
     for name, source in SOURCES.items():
@@ -47,6 +47,8 @@ async def _record() -> int:
             f"{name}: {len(runs):,} runs, {steps:,} inputs, {path.stat().st_size:,} bytes, "
             f"{time.perf_counter() - began:.0f} s"
         )
+    for reason, times in sorted(LEFT_OUT.items()):
+        print(f"{times:5} left out: {reason}")
     return 0
 
 

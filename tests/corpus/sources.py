@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 from firmware_proto.profiles import PROFILES
@@ -22,11 +23,14 @@ from simulators.shoe.model import Refused
 from simulators.table.bench import Stuck
 from simulators.table.fields import Wrong
 from simulators.table.scenario import Scenario, find, shipped
-from simulators.table.scenario_player import ScenarioPlayer
+from simulators.table.scenario_player import LeftOut, ScenarioPlayer
 from tests.corpus.corpus import Run, record
 
 ANY_ORDER_SEEDS = 300
 ANY_ORDER_STEPS = 80
+
+LEFT_OUT: Counter[str] = Counter()
+"""Why scenarios are left out for a profile that cannot report what happens in them."""
 
 
 async def scenarios() -> list[Run]:
@@ -63,6 +67,11 @@ async def _played(scenario: Scenario, *, is_shipped: bool) -> Run | None:
         bench = InProcessBench(scenario)
         await ScenarioPlayer(scenario, bench).play()
         await bench.rest()
+    except LeftOut as left_out:
+        if is_shipped:
+            raise
+        LEFT_OUT[left_out.reason] += 1
+        return None
     except (ConfigError, Refused, Stuck, Wrong, WrongUsage, ValueError, KeyError, TypeError):
         if is_shipped:
             raise

@@ -15,6 +15,7 @@ import pytest
 from shoe_ctl.cli.main import COMMANDS
 from shoe_ctl.cli.table_pages import PAGES
 from shoe_testing.paths import ROOT
+from simulators.control.changes import CHANGES
 from tools.manual import escape, make
 
 DATE = "2026-11-20"
@@ -34,6 +35,7 @@ def test_every_command_has_a_page(made: Path) -> None:
         "shoectl.1", *(f"shoectl-{name}.1" for name in COMMANDS),
         *(f"shoectl-table-{name}.1" for name in PAGES),
         "shoectl-config-check.1", "shoe-sim.1", "shoe-sim-serve.1", "shoe-sim-play.1",
+        "shoe-sim-ctl.1", *(f"shoe-sim-ctl-{name}.1" for name in CHANGES),
     }  # fmt: skip
 
 
@@ -103,6 +105,10 @@ printf '%s\n' "${COMPREPLY[@]}"
         (("shoectl", "table", "expose", "ha"), ["hand=player", "hand=banker"]),
         (("shoe-sim", "serve", "--profile", "b"), ["bee_tek"]),
         (("shoe-sim", "serve", "--fau"), ["--fault", "--faults"]),
+        (("shoe-sim", "ctl", "lid"), ["lid_open", "lid_close"]),
+        (("shoe-sim", "ctl", "brown_out", "ca"), ["card=kept", "card=lost"]),
+        (("shoe-sim", "ctl", "wait", "--until", "ack"), ["acknowledged"]),
+        (("shoe-sim", "ctl", "fault", "d"), ["drop=", "delay=", "delay_s="]),
     ],
 )
 def test_bash_completes_with_the_file_that_is_installed(

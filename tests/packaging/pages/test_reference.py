@@ -8,6 +8,7 @@ import pytest
 from shoe_ctl.cli.main import COMMANDS
 from shoe_ctl.errors import EXIT_CODES, ShoeCtlError
 from shoe_ctl.texts.english import TEXTS
+from simulators.control.changes import CHANGES
 from tools import reference_pages
 
 
@@ -19,7 +20,11 @@ def test_a_committed_page_is_the_generated_one(name: str) -> None:
 
 def test_every_command_of_both_programs_has_a_section() -> None:
     page = reference_pages.cli()
-    for name in (*(f"shoectl {each}" for each in COMMANDS), "shoe-sim serve", "shoe-sim play"):
+    of_shoes = ("serve", "play", "ctl", *(f"ctl {change}" for change in CHANGES))
+    for name in (
+        *(f"shoectl {each}" for each in COMMANDS),
+        *(f"shoe-sim {each}" for each in of_shoes),
+    ):
         assert f"\n## `{name}`\n" in page
 
 
