@@ -206,18 +206,20 @@ class Journal:
         done: Future[list[CommitResult]],
     ) -> None:
         error = done.exception()
-        if error is not None:
-            _answer(waiting, error)
-        else:
-            results = done.result()
-            _answer(waiting, results)
-            self._notify(results)
-        if self._waiting:
-            self._write()
-        elif error is None and self._store.is_head_file_due:
-            self._submit(self._store.sync_head_file, self._went_on)
-        else:
-            self._rest()
+        try:
+            if error is not None:
+                _answer(waiting, error)
+            else:
+                results = done.result()
+                _answer(waiting, results)
+                self._notify(results)
+        finally:  # whatever a listener does, the next batch is stored
+            if self._waiting:
+                self._write()
+            elif error is None and self._store.is_head_file_due:
+                self._submit(self._store.sync_head_file, self._went_on)
+            else:
+                self._rest()
 
     def _went_on(self, _: Future[None]) -> None:
         """The head file is synced, or not: then the next commit fails, and says why."""
