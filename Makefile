@@ -85,7 +85,7 @@ layouts: $(OURS) $(RUN)  ## derive code and tables from layouts.py; ARGS=--check
 soak: $(OURS) $(TEST)  ## test with fresh seeds for SOAK_S=600 seconds
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
 
-bench: $(OURS) $(BENCH)  ## measure all promises, in one table; ARGS="line tables" for some
+bench: $(OURS) $(BENCH)  ## measure all promises; ARGS="line tables" for some
 	@$(BIN)/python -m bench._report $(ARGS)
 
 wheel: $(RELEASE) $(PARTS)  ## build wheel, source archive and bill of materials: dist/

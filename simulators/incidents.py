@@ -93,23 +93,23 @@ def _error(device: Device, t: float, given: Mapping[str, Any]) -> None:
 
 INCIDENTS: Mapping[str, Incident] = {
     "lock": Incident(
-        about="The shoe is locked by its key.",
+        about="Lock the shoe by its key.",
         happen=lambda device, t, _: device.turn_key(t, locked=True),
     ),
     "unlock": Incident(
-        about="The shoe is unlocked by its key.",
+        about="Unlock the shoe by its key.",
         happen=lambda device, t, _: device.turn_key(t, locked=False),
     ),
     "lid_open": Incident(
-        about="The lid is opened.",
+        about="Open the lid.",
         happen=lambda device, t, _: device.happen(Lid(open=True), t),
     ),
     "lid_close": Incident(
-        about="The lid is closed.",
+        about="Close the lid.",
         happen=lambda device, t, _: device.happen(Lid(open=False), t),
     ),
     "tamper": Incident(
-        about="Someone tampers with the shoe.",
+        about="Tamper with the shoe.",
         happen=lambda device, t, given: device.happen(Tamper(what=given["what"]), t),
         arguments={
             "what": Word(
@@ -121,13 +121,13 @@ INCIDENTS: Mapping[str, Incident] = {
         example="what=seal",
     ),
     "button": Incident(
-        about="A button of the shoe is pressed.",
+        about="Press a button of the shoe.",
         happen=lambda device, t, given: device.happen(Button(button=given["number"]), t),
         arguments={"number": WholeNumber(about="which button", default=1, at_least=1, at_most=255)},
         example="number=3",
     ),
     "power_low": Incident(
-        about="The shoe runs out of power.",
+        about="Let the shoe run out of power.",
         happen=lambda device, t, given: device.happen(PowerLow(percent=given["percent"]), t),
         arguments={
             "percent": WholeNumber(
@@ -137,25 +137,25 @@ INCIDENTS: Mapping[str, Incident] = {
         example="percent=4",
     ),
     "power_restored": Incident(
-        about="The shoe has enough power again.",
+        about="Give the shoe enough power again.",
         happen=lambda device, t, _: device.happen(PowerRestored(), t),
     ),
     "power_off": Incident(
-        about="The shoe loses its power; the line stays open and silent.",
+        about="Take the shoe's power away; the line stays open and silent.",
         happen=lambda device, _t, _: _power_off(device),
     ),
     "power_on": Incident(
-        about="Power is back: the shoe starts.",
+        about="Give the shoe its power back: it starts.",
         happen=lambda device, t, _: _power_on(device, t),
         starts=True,
     ),
     "reboot": Incident(
-        about="Power is lost and back at once: the shoe starts again.",
+        about="Take the power away and give it back at once: the shoe starts again.",
         happen=lambda device, t, _: device.boot(t),
         starts=True,
     ),
     "brown_out": Incident(
-        about="Power dips in the middle of a draw: the card is out, the shoe starts again, and "
+        about="Let power dip in the middle of a draw: the card is out, the shoe starts again, and "
         "what it was sending breaks off.",
         happen=_brown_out,
         arguments={
@@ -169,7 +169,7 @@ INCIDENTS: Mapping[str, Incident] = {
         example="card=kept",
     ),
     "clock_drift": Incident(
-        about="From now on the shoe's clock is too fast, or too slow.",
+        about="Let the shoe's clock run too fast, or too slow, from now on.",
         happen=lambda device, t, given: device.drift(given["ppm"], t),
         arguments={
             "ppm": WholeNumber(
@@ -182,11 +182,11 @@ INCIDENTS: Mapping[str, Incident] = {
         example="ppm=200",
     ),
     "misread": Incident(
-        about="The next card will not be read.",
+        about="Let the next card not be read.",
         happen=lambda device, _t, _: _misread(device),
     ),
     "dirty_lens": Incident(
-        about="The lens is dirty: a part of the cards is not read, or read unsurely.",
+        about="Dirty the lens: a part of the cards is not read, or read unsurely.",
         happen=lambda device, _t, given: device.change_lens(Lens(**given)),
         arguments={
             "misread": Number(about="the part that is not read", default=0.0),
@@ -196,31 +196,31 @@ INCIDENTS: Mapping[str, Incident] = {
         example="misread=0.02 unsure=0.1",
     ),
     "clean_lens": Incident(
-        about="The lens is cleaned.",
+        about="Clean the lens.",
         happen=lambda device, _t, _: device.change_lens(CLEAN),
     ),
     "jam": Incident(
-        about="A card gets stuck: nothing comes out until it is freed.",
+        about="Jam a card: nothing comes out until it is freed.",
         happen=lambda device, t, _: device.jam(t),
     ),
     "free": Incident(
-        about="The card that is stuck is freed.",
+        about="Free the card that is stuck.",
         happen=lambda device, t, _: device.free(t),
     ),
     "error": Incident(
-        about="The shoe finds an error, by its protocol's name of it.",
+        about="Let the shoe find an error, by its protocol's name of it.",
         happen=_error,
         arguments={"code": _CODE, "stops": YesNo(about="whether it stops until it is cleared")},
         example="code=sensor stops=true",
     ),
     "error_cleared": Incident(
-        about="That error is over.",
+        about="Let that error be over.",
         happen=lambda device, t, given: device.happen(ErrorCleared(code=given["code"]), t),
         arguments={"code": _CODE},
         example="code=sensor",
     ),
     "warning": Incident(
-        about="The shoe warns of something.",
+        about="Let the shoe warn of something.",
         happen=lambda device, t, given: device.happen(Warned(code=given["code"]), t),
         arguments={
             "code": Text(
@@ -233,7 +233,7 @@ INCIDENTS: Mapping[str, Incident] = {
         example="code=W0x01",
     ),
     "firmware": Incident(
-        about="The shoe is given other firmware, and starts again with it.",
+        about="Give the shoe other firmware: it starts again with it.",
         happen=_install,
         arguments={
             "version": Text(
@@ -252,33 +252,33 @@ INCIDENTS: Mapping[str, Incident] = {
         example="version=2.0",
     ),
     "overdraw": Incident(
-        about="A card is drawn just as the shoe has judged the round: it objects and stops.",
+        about="Draw a card just as the shoe has judged the round: it objects and stops.",
         happen=lambda device, t, _: _judging(device, "a card drawn too many").overdraw(t),
         card=True,
     ),
     "overdraw_kept": Incident(
-        about="Someone keeps that card at the shoe: it is designated the next round's first.",
+        about="Keep that card at the shoe: it is designated the next round's first.",
         happen=lambda device, t, _: _judging(device, "a card's new place").clear_overdraw(
             t, keep=True
         ),
     ),
     "overdraw_discarded": Incident(
-        about="Someone discards that card at the shoe.",
+        about="Discard that card at the shoe.",
         happen=lambda device, t, _: _judging(device, "a card drawn too many").clear_overdraw(
             t, keep=False
         ),
     ),
     "read_again": Incident(
-        about="The card at which the shoe has stopped is read after all.",
+        about="Read the card at which the shoe has stopped after all.",
         happen=lambda device, t, _: _judging(device, "a card that it reads again").read_again(t),
         card=True,
     ),
     "push_back": Incident(
-        about="The card drawn last is pushed back in.",
+        about="Push the card drawn last back in.",
         happen=lambda device, t, _: device.push_back(t),
     ),
     "reverse_run": Incident(
-        about="The sensor sees a card run backwards.",
+        about="Let the sensor see a card run backwards.",
         happen=lambda device, t, _: device.reverse_run(t),
     ),
 }

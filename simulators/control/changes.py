@@ -264,12 +264,12 @@ _RATES: Arguments = {
 
 CHANGES: Mapping[str, Change] = {
     "unplug": Change(
-        about="The cable comes off. The shoe keeps its power, its cards and its memory.",
+        about="Take the cable off. The shoe keeps its power, its cards and its memory.",
         make=_unplug,
     ),
-    "replug": Change(about="The cable is plugged in again, under the same name.", make=_replug),
+    "replug": Change(about="Plug the cable in again, under the same name.", make=_replug),
     "pull": Change(
-        about="A hand pulls cards out of the shoe, bolt or not, wanted or not.",
+        about="Pull cards out of the shoe, bolt or not, wanted or not.",
         make=_pull,
         arguments={
             "cards": WholeNumber(about="how many", default=1, at_least=1, at_most=4),
@@ -282,17 +282,17 @@ CHANGES: Mapping[str, Change] = {
         example="cards=2",
     ),
     "fault": Change(
-        about="The line is faulty from now on, both ways: each rate is the part of chunks hit.",
+        about="Spoil the line from now on, both ways: each rate is the part of chunks hit.",
         make=_fault,
         arguments=_RATES,
         example="drop=0.1 flip=0.01",
         needs_one=True,
     ),
-    "clean_line": Change(about="The line has no faults any more.", make=_clean_line),
-    "rest": Change(about="The dealer draws nothing until told to deal.", make=_rest),
-    "deal": Change(about="The dealer draws again.", make=_deal),
+    "clean_line": Change(about="Clear the line of its faults.", make=_clean_line),
+    "rest": Change(about="Let the dealer draw nothing until told to deal.", make=_rest),
+    "deal": Change(about="Let the dealer draw again.", make=_deal),
     "pace": Change(
-        about="The dealer takes this long for each card.",
+        about="Let the dealer take this long for each card.",
         make=_pace,
         arguments={
             "ms": WholeNumber(about="milliseconds", required=True, at_least=0, at_most=3_600_000)
@@ -300,7 +300,7 @@ CHANGES: Mapping[str, Change] = {
         example="ms=50",
     ),
     "new_shoe": Change(
-        about="The cards are taken out, and another set is pushed in.",
+        about="Take the cards out, and push another set in.",
         make=_new_shoe,
         arguments={
             "seed": WholeNumber(

@@ -63,7 +63,7 @@ class _Change(click.Command):
         from simulators.control.changes import CHANGES
 
         change = CHANGES[name]
-        typed = f"shoe-sim ctl --at shoe.ctl {name} {change.example}".rstrip()
+        typed = " ".join(("shoe-sim ctl", name, *change.example.split(), "--at shoe.ctl"))
         words = _Words(["words"], nargs=-1, metavar="[NAME=VALUE]...", shell_complete=_complete)
         arguments = [_ArgumentOption(*pair) for pair in change.arguments.items()]
         super().__init__(

@@ -23,10 +23,12 @@ from shoe_testing.command_server import WarmProgram, run_command
 from shoe_testing.config import FACE_UP, make_config, table_section, this_user
 from shoe_testing.nats_server import nats_server
 from shoe_testing.socket_client import answering_daemon
+from simulators.control.changes import CHANGES
 
 ROUNDS = 12
 BIN = Path(sys.executable).parent
 TABLE = ("shoectl", "table")
+CHANGE = ("shoe-sim", "ctl")
 
 
 def configuration(port: str, **sections: Any) -> str:
@@ -48,11 +50,16 @@ def environment(folder: Path) -> dict[str, str]:
     return os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "TMPDIR": str(folder)}
 
 
+def typed(line: str) -> list[str]:
+    """The words of a line, the program as this checkout has it."""
+    name, *words = shlex.split(line)
+    return [str(BIN / name), *words]
+
+
 def run(line: str, folder: Path) -> str:
     """What a command that must succeed leaves on stdout; a shell only runs what needs one."""
     if set(line).isdisjoint("|>"):
-        name, *words = shlex.split(line)
-        done = run_command(str(BIN / name), *words, cwd=folder, env=environment(folder))
+        done = run_command(*typed(line), cwd=folder, env=environment(folder))
     else:
         done = subprocess.run(
             ["bash", "--norc", "-c", line], cwd=folder, env=environment(folder),
@@ -121,10 +128,48 @@ def broker(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iterat
         yield server.address
 
 
+IMPOSSIBLE = {
+    "brown_out": "no card may be drawn now",
+    "read_again": "cannot report a card that it reads again",
+    "warning": "cannot report a warning",
+    "overdraw": "cannot report a card drawn too many",
+    "overdraw_kept": "cannot report a card's new place",
+    "overdraw_discarded": "cannot report a card drawn too many",
+}
+"""What a reference shoe without a daemon cannot do, and the reason that it gives."""
+
+
+@pytest.mark.slow
+def test_the_examples_of_ctl_change_a_shoe_one_after_the_other(
+    tmp_path: Path, commands: object
+) -> None:
+    serve = "serve --profile reference --port pty:shoe --seed 1 --control shoe.ctl"
+    with WarmProgram(
+        [BIN / "shoe-sim", *shlex.split(serve)], cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as shoe:  # fmt: skip
+        try:
+            assert shoe.stdout is not None
+            shoe.stdout.readline()
+            for name in CHANGES:
+                if name == "wait":
+                    run("shoe-sim ctl pull cards=4 --at shoe.ctl", tmp_path)  # what it waits for
+                for example in help_examples((*CHANGE, name)):
+                    if (why := IMPOSSIBLE.get(name)) is None:
+                        run(example, tmp_path)
+                        continue
+                    done = run_command(*typed(example), cwd=tmp_path, env=environment(tmp_path))
+                    assert (done.returncode, why in done.stderr) == (1, True), done.stderr
+        finally:
+            shoe.send_signal(signal.SIGINT)
+            shoe.communicate()
+    assert shoe.returncode == 0
+
+
 OTHERS = {
     example: words
     for words in all_commands()
-    if words[:2] != TABLE
+    if words[:2] not in (TABLE, CHANGE)
     for example in help_examples(words)
     if not example.startswith("shoectl table ")
 }

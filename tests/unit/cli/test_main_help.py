@@ -10,12 +10,14 @@ from click.testing import CliRunner
 from shoe_ctl.cli.main import COMMANDS, shoectl
 from shoe_ctl.cli.table_pages import PAGES
 from shoe_testing.cli import HELP_WIDTH, PROGRAM_COMMANDS, all_commands, help_examples, help_of
+from simulators.control.changes import CHANGES
 
 EACH = pytest.mark.parametrize("words", all_commands(), ids=" ".join)
 
 
 def test_every_command_is_looked_at() -> None:
-    assert len(all_commands()) == 1 + len(COMMANDS) + len(PAGES) + 4
+    of_shoectl, of_shoe_sim = 1 + len(COMMANDS) + len(PAGES), 5 + len(CHANGES)
+    assert len(all_commands()) == of_shoectl + of_shoe_sim
 
 
 @EACH
