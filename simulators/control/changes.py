@@ -89,6 +89,7 @@ class ShoeBench:
             "profile": device.profile,
             "plugged": rig.plugged,
             "powered": device.powered,
+            "frozen": rig.frozen,
             "host": device.line_open,
             "connections": rig.connections,
             "drawn": shoe.drawn,
@@ -156,6 +157,18 @@ def _replug(bench: ShoeBench, _: Mapping[str, Any]) -> None:
     if bench.rig.plugged:
         raise Refused("the shoe is plugged in already")
     bench.rig.replug()
+
+
+def _freeze(bench: ShoeBench, _: Mapping[str, Any]) -> None:
+    if bench.rig.frozen:
+        raise Refused("the shoe is frozen already")
+    bench.rig.freeze()
+
+
+def _thaw(bench: ShoeBench, _: Mapping[str, Any]) -> None:
+    if not bench.rig.frozen:
+        raise Refused("the shoe is not frozen")
+    bench.rig.thaw()
 
 
 def _pull(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
@@ -268,6 +281,12 @@ CHANGES: Mapping[str, Change] = {
         make=_unplug,
     ),
     "replug": Change(about="The cable is plugged in again, under the same name.", make=_replug),
+    "freeze": Change(
+        about="The shoe hangs: it hears nothing, says nothing and lets nobody draw. A USB device "
+        "answers nothing that its host asks.",
+        make=_freeze,
+    ),
+    "thaw": Change(about="It goes on, with what the host said meanwhile.", make=_thaw),
     "pull": Change(
         about="A hand pulls cards out of the shoe, bolt or not, wanted or not.",
         make=_pull,

@@ -21,7 +21,7 @@ _CHUNK = 65536
 class Stream:
     """One open descriptor, until ``stop``; the owner closes the descriptor itself."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each by name
         self,
         loop: asyncio.AbstractEventLoop,
         fd: int,
@@ -29,8 +29,10 @@ class Stream:
         received: Callable[[bytes], None],
         hung_up: Callable[[], None],
         drained: Callable[[], None],
+        limit: int = LIMIT,
     ) -> None:
         self.overrun = 0
+        self._limit = limit
         self._loop = loop
         self._fd = fd
         self._received = received
@@ -46,10 +48,10 @@ class Stream:
         return len(self._waiting)
 
     def write(self, data: bytes) -> None:
-        """Write what fits and keep the rest; a write that would exceed LIMIT is lost whole."""
+        """Write what fits and keep the rest; a write that would exceed the limit is lost."""
         if not self._running or not data:
             return
-        if len(self._waiting) + len(data) > LIMIT:
+        if len(self._waiting) + len(data) > self._limit:
             self.overrun += len(data)
             return
         waited = bool(self._waiting)
@@ -107,6 +109,16 @@ class StreamPort:
     def pending(self) -> int:
         """Bytes beyond what the kernel holds for the host."""
         return 0 if self._stream is None else self._stream.pending
+
+    @property
+    def attachment(self) -> None:
+        """A host needs to attach nothing."""
+
+    def freeze(self) -> None:
+        """Answer a host no more: a line has no answers."""
+
+    def thaw(self) -> None:
+        """Answer again."""
 
     @property
     def overrun(self) -> int:
