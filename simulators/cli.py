@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -33,6 +34,7 @@ _INTERRUPTED = 130
 _MOST_SHOES = 1_000_000
 _LONGEST_WORD = 300
 _USBIP_PORT = 3240
+_EVERYWHERE = ("0.0.0.0", "::")
 _LONGEST_LINE = 200
 _PATIENCE_S = 600.0  # a person may be starting the daemon, or starting it again
 
@@ -299,9 +301,10 @@ def _how_to_attach(attachment: Attachment | None) -> str:
     if attachment is None:
         return ""
     port = "" if attachment.port == _USBIP_PORT else f" --tcp-port {attachment.port}"
+    host = socket.gethostname() if attachment.host in _EVERYWHERE else attachment.host
     return (
-        "attach it on the host, as root: "
-        f"usbip{port} attach -r {attachment.host} -b {attachment.bus_id}\n"
+        "attach it on the host, as root: modprobe vhci-hcd; "
+        f"usbip{port} attach -r {host} -b {attachment.bus_id}\n"
     )
 
 

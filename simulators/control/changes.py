@@ -281,12 +281,6 @@ CHANGES: Mapping[str, Change] = {
         make=_unplug,
     ),
     "replug": Change(about="The cable is plugged in again, under the same name.", make=_replug),
-    "freeze": Change(
-        about="The shoe hangs: it hears nothing, says nothing and lets nobody draw. A USB device "
-        "answers nothing that its host asks.",
-        make=_freeze,
-    ),
-    "thaw": Change(about="It goes on, with what the host said meanwhile.", make=_thaw),
     "pull": Change(
         about="A hand pulls cards out of the shoe, bolt or not, wanted or not.",
         make=_pull,
@@ -308,6 +302,12 @@ CHANGES: Mapping[str, Change] = {
         needs_one=True,
     ),
     "clean_line": Change(about="The line has no faults any more.", make=_clean_line),
+    "freeze": Change(
+        about="The shoe hangs: it hears nothing, says nothing and lets nobody draw. A USB device "
+        "answers nothing that its host asks.",
+        make=_freeze,
+    ),
+    "thaw": Change(about="It goes on, with what the host said meanwhile.", make=_thaw),
     "rest": Change(about="The dealer draws nothing until told to deal.", make=_rest),
     "deal": Change(about="The dealer draws again.", make=_deal),
     "pace": Change(
