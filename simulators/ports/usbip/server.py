@@ -64,7 +64,12 @@ _DEVICES = 127
 _HIGHEST_ENDPOINT = 15
 _NO_PACKETS = (0, -1)
 _SHORT_NOT_OK = 1
-_KEEPALIVE = {socket.TCP_KEEPIDLE: 10, socket.TCP_KEEPINTVL: 3, socket.TCP_KEEPCNT: 3}
+_KEEPALIVE = {
+    socket.TCP_KEEPIDLE: 10,
+    socket.TCP_KEEPINTVL: 3,
+    socket.TCP_KEEPCNT: 3,
+    socket.TCP_USER_TIMEOUT: 20_000,
+}
 """A host that is gone without a word gives its device back within 20 s."""
 
 
