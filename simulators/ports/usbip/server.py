@@ -60,7 +60,9 @@ MOST_UNREAD = LONGEST_TRANSFER + (1 << 20)
 """Bytes that a host may leave unread."""
 
 _BUS = 1
-_DEVICES = 127
+_FIRST, _LAST = 2, 127
+"""Numbers of devices on a bus; 1 is its hub."""
+
 _HIGHEST_ENDPOINT = 15
 _NO_PACKETS = (0, -1)
 _SHORT_NOT_OK = 1
@@ -106,13 +108,13 @@ class UsbIpServer:
         self._listener: socket.socket | None = None
         self._devices: dict[str, Exported] = {}
         self._sockets = 0
-        self._next_number = 2  # 1 is the hub
+        self._next_number = _FIRST
         self._connections: set[Connection] = set()
 
     @property
     def address(self) -> str:
         """Where it listens, as ``--port`` has it."""
-        return f"usbip:{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return f"usbip:{_address(self.host, self.port)}"
 
     def __enter__(self) -> Self:
         """Listen.
@@ -149,7 +151,7 @@ class UsbIpServer:
     def plug(self, device: Exported) -> None:
         """A device is plugged into its socket, and is given a number."""
         device.device_number = self._next_number
-        self._next_number = self._next_number % _DEVICES + 1
+        self._next_number = _FIRST if self._next_number == _LAST else self._next_number + 1
         self._devices[device.bus_id] = device
 
     def unplug(self, device: Exported) -> None:
@@ -199,7 +201,7 @@ class UsbIpServer:
             peer, address = self._listener.accept()
         except OSError:
             return  # it went away again before it was let in
-        name = f"{address[0]}:{address[1]}"
+        name = _address(address[0], address[1])
         if sum(connection.device is None for connection in self._connections) >= MOST_WAITING:
             peer.close()
             log.warning("usbip: %s: closed: %d connections ask for nothing", name, MOST_WAITING)
@@ -411,6 +413,10 @@ def _check(command: Any, submit: Any) -> None:
         )
     if submit.packets not in _NO_PACKETS:
         raise _Wrong("an isochronous transfer, and the device has no such endpoint")
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _operation(code: int, status: int = 0) -> bytes:

@@ -445,6 +445,17 @@ async def test_a_detached_device_starts_anew_for_the_next_host(port: UsbIpPort, 
         assert await device.bulk_in() == b"for her"
 
 
+async def test_a_device_is_given_a_number_that_a_bus_has_however_often_it_is_plugged_in(
+    port: UsbIpPort,
+) -> None:
+    numbers = []
+    for _ in range(130):
+        numbers.append(port.device_number)
+        port.close()
+        port.reopen()
+    assert numbers[:127] == [*range(2, 128), 2]
+
+
 async def test_a_taken_address_is_told_in_one_line(server: UsbIpServer) -> None:
     with (
         pytest.raises(PortFault, match=r"cannot listen at usbip:127\.0\.0\.1:[0-9]+: .*in use"),
