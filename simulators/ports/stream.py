@@ -8,14 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import Callable
 
+from simulators.errors import PortFault
 from simulators.ports.port import Wire
 
 LIMIT = 64 * 1024
 """Bytes kept for a host that does not read; beyond it, whole writes are lost."""
 
 _CHUNK = 65536
+
+
+def listening_socket(host: str, port: int, *, backlog: int, name: str) -> socket.socket:
+    """Return a socket that listens and never blocks; ``name`` is what an error calls it.
+
+    Raises:
+        simulators.errors.PortFault: the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=backlog)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise PortFault(f"cannot listen at {name}: {why}") from None
+    listener.setblocking(False)
+    return listener
 
 
 class Stream:

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
-from simulators.errors import PortFault
-from simulators.ports.stream import Stream
+from simulators.ports.stream import Stream, listening_socket
 from simulators.ports.usbip.descriptors import PRODUCT, RELEASE, VENDOR, Function
 from simulators.ports.usbip.device import IN, Transfer
 from simulators.ports.usbip.messages import (
@@ -123,13 +122,7 @@ class UsbIpServer:
             simulators.errors.PortFault: the address cannot be had.
         """
         self._loop = asyncio.get_running_loop()
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        try:
-            listener = socket.create_server((self.host, self.port), family=family)
-        except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise PortFault(f"cannot listen at {self.address}: {why}") from None
-        listener.setblocking(False)
+        listener = listening_socket(self.host, self.port, backlog=MOST_WAITING, name=self.address)
         self.port = listener.getsockname()[1]
         self._listener = listener
         self._loop.add_reader(listener, self._accept)
