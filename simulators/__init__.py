@@ -16,7 +16,7 @@ A shoe on a pty, dealt by a simulated dealer, in a running event loop:
 The simulators share no rule with the controller and import nothing of ``shoe_ctl``.
 
 * ``shoe``: the shoes: cards, bolt, key, memory, what each profile sends, and the judge.
-* ``ports``: what a host opens: a pty or a TCP server.
+* ``ports``: what a host opens: a pty, a TCP server, or a USB device that it attaches.
 * ``faults``, ``rig``: a faulty line; a shoe, its port and its dealer on one clock.
 * ``incidents``: what can happen to a shoe beside its draws.
 * ``control``: change a shoe while it is served.

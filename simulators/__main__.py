@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,10 +55,16 @@ def child(**options: Any) -> int:
             "pid": os.getpid(),
             "profile": settings.profile,
             "device_id": serving.device_id,
+            **_attachment(serving),
         }
         click.echo(json.dumps(line))
 
     return serve(settings, opened=tell, until_stdin_ends=True)
+
+
+def _attachment(serving: Server) -> dict[str, object]:
+    """Return what a host has to attach, where it has to."""
+    return {} if serving.attachment is None else {"attach": asdict(serving.attachment)}
 
 
 def _play(scene: ScenarioRun) -> int:
@@ -75,6 +82,7 @@ def _play(scene: ScenarioRun) -> int:
             device_id=serving.device_id,
             title=scene.scenario.title,
             table=configured(scene.scenario, serving.address),
+            **_attachment(serving),
         )
 
     progress = Progress(

@@ -26,11 +26,14 @@ from firmware_proto.capture import (
     read_header,
 )
 from simulators.errors import PortFault, SimulatorError, WrongUsage
-from simulators.ports.port import Port, PtyAt, TcpAt
+from simulators.ports.port import Attachment, Port, PortAt
 from simulators.server import port_at, signals
 
 LINGER_S = 1.0
 """How long the port stays after the last byte: a hang-up would take what the host has not read."""
+
+SERIAL = "CAPTURE"
+"""The serial number of a USB device that plays: a capture does not know that of its shoe."""
 
 MOST_BYTES = 1 << 30
 """The longest capture that is played: months of a shoe. What has no end is refused there."""
@@ -245,10 +248,10 @@ def _nothing() -> None:
 
 def play(
     found: Recording,
-    at: PtyAt | TcpAt,
+    at: PortAt,
     *,
     speed: float,
-    opened: Callable[[str], None],
+    opened: Callable[[str, Attachment | None], None],
 ) -> int:
     """Play once, from when a host opens the port.
 
@@ -262,9 +265,9 @@ def play(
 
 async def _play(
     found: Recording,
-    at: PtyAt | TcpAt,
+    at: PortAt,
     speed: float,
-    opened: Callable[[str], None],
+    opened: Callable[[str, Attachment | None], None],
 ) -> int:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[int] = loop.create_future()
@@ -279,9 +282,9 @@ async def _play(
 
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
-        port = cleanup.enter_context(port_at(at))
+        port = cleanup.enter_context(port_at(at, serial=SERIAL))
         player = CapturePlayer(found.entries(), port, speed=speed, ended=ended, failed=failed)
         cleanup.callback(player.stop)
         player.start()
-        opened(port.address)
+        opened(port.address, port.attachment)
         return await done

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,9 +22,10 @@ from firmware_proto.profiles import PROFILES
 from simulators.control.command import ctl
 from simulators.errors import SimulatorError, WrongUsage
 from simulators.faults import parse_faults
-from simulators.ports.port import parse
+from simulators.ports.port import PORT_FORMS, parse
 
 if TYPE_CHECKING:
+    from simulators.ports.port import Attachment
     from simulators.scenario_runner import ScenarioRun
     from simulators.server import Server, ServerSettings
 
@@ -31,6 +33,8 @@ _ENVIRONMENT = 3
 _INTERRUPTED = 130
 _MOST_SHOES = 1_000_000
 _LONGEST_WORD = 300
+_USBIP_PORT = 3240
+_EVERYWHERE = ("0.0.0.0", "::")
 _LONGEST_LINE = 200
 _PATIENCE_S = 600.0  # a person may be starting the daemon, or starting it again
 
@@ -56,9 +60,10 @@ _OPTIONS = (
     click.option(
         "--port",
         required=True,
-        metavar="pty[:LINK]|tcp:HOST:PORT",
-        help="Where to serve the shoe: a pty, linked at LINK or in a private folder, or a TCP "
-        "server (port 0: any free one).",
+        metavar=PORT_FORMS,
+        help="Where to serve the shoe: a pty, linked at LINK or in a private folder; a TCP server "
+        "(port 0: any free one); or a USB device that a Linux host attaches by USB/IP, as a serial "
+        "port or with :bulk as a bulk interface.",
     ),
     click.option(
         "--deck",
@@ -238,10 +243,10 @@ def cli() -> None:
     """  # noqa: D301 - click wants the very character
 
 
-@cli.command(short_help="Serve a simulated shoe on a pty or TCP port.")
+@cli.command(short_help="Serve a simulated shoe on a pty, over TCP or as a USB device.")
 @shoe_options
 def serve(**options: Any) -> int:
-    """Serve a simulated shoe on a pty or TCP port until Ctrl-C.
+    """Serve a simulated shoe on a pty, over TCP or as a USB device until Ctrl-C.
 
     The first line on stdout is the port for the daemon's configuration. A simulated dealer draws
     whenever the shoe is armed; a shoe that cannot be armed is dealt while the port is open. With
@@ -254,6 +259,7 @@ def serve(**options: Any) -> int:
       shoe-sim serve --profile reference --port pty:shoe
       shoe-sim serve --profile angel_eye --port tcp:127.0.0.1:0 --pace-ms 1500
       shoe-sim serve --profile bee_tek --port pty --faults drop=0.02,flip=0.01
+      shoe-sim serve --profile reference --port usbip:127.0.0.1:3240
     """  # noqa: D301 - click wants the very character
     from simulators.server import serve as serve_shoe
 
@@ -266,6 +272,7 @@ def serve(**options: Any) -> int:
         click.echo(
             f"shoe {serving.device_id}: profile {settings.profile}, {settings.decks} decks of "
             f"{settings.deck}, seed {settings.seed}\n"
+            f"{_how_to_attach(serving.attachment)}"
             "for the daemon's configuration:\n"
             f'  [table.shoe]\n  profile = "{settings.profile}"\n  port = "{serving.address}"\n'
             f"unplug the shoe with: kill -USR1 {os.getpid()}\n"
@@ -289,6 +296,18 @@ def serve(**options: Any) -> int:
 cli.add_command(ctl)
 
 
+def _how_to_attach(attachment: Attachment | None) -> str:
+    """Return the command that attaches a USB device; empty if there is none."""
+    if attachment is None:
+        return ""
+    port = "" if attachment.port == _USBIP_PORT else f" --tcp-port {attachment.port}"
+    host = socket.gethostname() if attachment.host in _EVERYWHERE else attachment.host
+    return (
+        "attach it on the host, as root: modprobe vhci-hcd; "
+        f"usbip{port} attach -r {host} -b {attachment.bus_id}\n"
+    )
+
+
 def _how_to_change(control: Path | None) -> str:
     return "" if control is None else f"change it with: shoe-sim ctl --at {control} --help\n"
 
@@ -297,9 +316,9 @@ def _how_to_change(control: Path | None) -> str:
 @click.option(
     "--port",
     required=True,
-    metavar="pty[:LINK]|tcp:HOST:PORT",
-    help="Where to play it: a pty, linked at LINK or in a private folder, or a TCP server (port 0: "
-    "any free one).",
+    metavar=PORT_FORMS,
+    help="Where to play it: a pty, linked at LINK or in a private folder, a TCP server (port 0: "
+    "any free one), or a USB device that a Linux host attaches by USB/IP.",
 )
 @click.option(
     "--speed",
@@ -327,10 +346,11 @@ def play(port: str, speed: float, capture: Path) -> int:
         raise WrongUsage("--speed: expected a number from 0.01 to 1000")
     at = parse(port)
 
-    def opened(address: str) -> None:
+    def opened(address: str, attachment: Attachment | None) -> None:
         told = found.header
         click.echo(address)
         click.echo(
+            f"{_how_to_attach(attachment)}"
             f"profile {_visible(told.profile)}, {found.shoe_bytes} bytes of the shoe, captured at "
             f"{_visible(told.port)} on {_visible(told.started)}\nstop with Ctrl-C",
             err=True,
@@ -356,6 +376,7 @@ def _play(scene: ScenarioRun) -> int:
 
     def opened(serving: Server) -> None:
         click.echo(serving.address)
+        click.echo(_how_to_attach(serving.attachment), err=True, nl=False)
         click.echo(f"{scene.scenario.title}\nthe daemon's table:", err=True)
         click.echo(_as_toml(configured(scene.scenario, serving.address)), err=True)
         click.echo(_how_to_change(scene.control), err=True, nl=False)

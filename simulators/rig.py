@@ -42,6 +42,7 @@ class Rig:
         self._replug: asyncio.TimerHandle | None = None
         self._turning = False
         self._held = False
+        self.frozen = False
         self.connections = 0
         """How often a host has opened the port."""
 
@@ -98,16 +99,29 @@ class Rig:
         self._held = False
         self.turn()
 
+    def freeze(self) -> None:
+        """The shoe hangs: it hears nothing, says nothing and lets nobody draw, until it thaws."""
+        self.frozen = True
+        self.port.freeze()
+        self.turn()
+
+    def thaw(self) -> None:
+        """It goes on, with what the host said meanwhile."""
+        self.frozen = False
+        self.port.thaw()
+        self.turn()
+
     def turn(self) -> None:
         """Let happen what is due; call it after touching device or dealer from outside."""
         if self._turning or self._held:
             return
-        self._turning = True
-        try:
-            self._turn(self.now)
-        finally:
-            self._turning = False
-        self._sleep()
+        if not self.frozen:
+            self._turning = True
+            try:
+                self._turn(self.now)
+            finally:
+                self._turning = False
+            self._sleep()
         for watcher in tuple(self.watchers):
             watcher()
 

@@ -16,7 +16,7 @@ from simulators.control.changes import ShoeBench
 from simulators.control.server import controlled
 from simulators.errors import SimulatorError
 from simulators.faults import Faults, FaultyLine
-from simulators.ports.port import PtyAt, TcpAt
+from simulators.ports.port import PortAt
 from simulators.rig import Rig
 from simulators.server import Server, port_at, signals, stdin_watched
 from simulators.table.client import SocketClient
@@ -36,7 +36,7 @@ class ScenarioRun:
     """A scenario to play, and where. ``patience_s`` bounds every wait, that for a daemon too."""
 
     scenario: Scenario
-    port: PtyAt | TcpAt
+    port: PortAt
     socket: Path
     events: Path
     pace_ms: int
@@ -75,14 +75,16 @@ async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> 
     async with contextlib.AsyncExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         device = shoe_for(run.scenario)
-        port, seed = cleanup.enter_context(port_at(run.port)), run.scenario.shoe.seed
+        serial = device.shoe.device_id
+        port = cleanup.enter_context(port_at(run.port, serial=serial))
+        seed = run.scenario.shoe.seed
         lines = FaultyLine(seed, Faults()), FaultyLine(seed + 1, Faults())
         rig = Rig(device, port, to_host=lines[0], to_shoe=lines[1])
         cleanup.callback(rig.stop)
         rig.start()
         if run.control is not None:
             await cleanup.enter_async_context(controlled(run.control, ShoeBench(rig, lines)))
-        progress.opened(Server(rig.port.address, device.shoe.device_id))
+        progress.opened(Server(rig.port.address, serial, rig.port.attachment))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))
         playing = asyncio.create_task(_play(run, rig, progress))

@@ -25,7 +25,7 @@ from simulators.control.changes import ShoeBench
 from simulators.control.server import controlled
 from simulators.errors import PortFault, WrongUsage
 from simulators.faults import Faults, FaultyLine
-from simulators.ports.port import Port, PtyAt, TcpAt
+from simulators.ports.port import Attachment, Port, PortAt, TcpAt, UsbIpAt
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
 from simulators.rig import Rig
@@ -50,7 +50,7 @@ class ServerSettings:
     """What to serve. ``shoes`` counts sets, the first with ``seed``, each next one more."""
 
     profile: str
-    port: PtyAt | TcpAt
+    port: PortAt
     deck: str
     decks: int
     seed: int
@@ -69,10 +69,11 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A shoe that is served: its port's address and its id."""
+    """A shoe that is served: its port's address, its id, what a host has to attach first."""
 
     address: str
     device_id: str
+    attachment: Attachment | None = None
 
 
 def any_seed() -> int:
@@ -128,7 +129,7 @@ async def _serve(
             truth=truth,
         )
         supply = Supply(DECKS[settings.deck], settings.decks, settings.seed + 1, settings.shoes - 1)
-        port = cleanup.enter_context(port_at(settings.port))
+        port = cleanup.enter_context(port_at(settings.port, serial=device.shoe.device_id))
         rig = Rig(device, port, to_host=lines[0], to_shoe=lines[1])
         cleanup.callback(rig.stop)
         tell = None
@@ -143,7 +144,7 @@ async def _serve(
         if settings.control is not None:
             bench = ShoeBench(rig, lines, supply)
             await cleanup.enter_async_context(controlled(settings.control, bench))
-        opened(Server(rig.port.address, device.shoe.device_id))
+        opened(Server(rig.port.address, device.shoe.device_id, rig.port.attachment))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))
         return await done
@@ -163,17 +164,23 @@ def _operator(settings: ServerSettings, rig: Rig) -> Operator | None:
 
 
 @contextlib.contextmanager
-def port_at(at: PtyAt | TcpAt) -> Iterator[Port]:
+def port_at(at: PortAt, *, serial: str) -> Iterator[Port]:
     """Yield the port that was asked for, not yet plugged in; unplug it on leaving.
 
     A pty for which no link was named has one in a folder that only this user may enter, and that
-    goes with it.
+    goes with it. A USB device is listed and exported until left; ``serial`` is its serial number.
 
     Raises:
-        simulators.errors.PortFault: there is no place for that folder.
+        simulators.errors.PortFault: there is no place for that folder, or no such address.
     """
     if isinstance(at, TcpAt):
         yield TcpPort(at.host, at.port)
+    elif isinstance(at, UsbIpAt):
+        from simulators.ports.usbip.port import UsbIpPort  # construct is slow to import
+        from simulators.ports.usbip.server import UsbIpServer
+
+        with UsbIpServer(at.host, at.port) as server:
+            yield UsbIpPort(server, at.kind, serial)
     elif at.link is not None:
         yield PtyPort(at.link)
     else:

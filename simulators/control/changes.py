@@ -89,6 +89,7 @@ class ShoeBench:
             "profile": device.profile,
             "plugged": rig.plugged,
             "powered": device.powered,
+            "frozen": rig.frozen,
             "host": device.line_open,
             "connections": rig.connections,
             "drawn": shoe.drawn,
@@ -156,6 +157,18 @@ def _replug(bench: ShoeBench, _: Mapping[str, Any]) -> None:
     if bench.rig.plugged:
         raise Refused("the shoe is plugged in already")
     bench.rig.replug()
+
+
+def _freeze(bench: ShoeBench, _: Mapping[str, Any]) -> None:
+    if bench.rig.frozen:
+        raise Refused("the shoe is frozen already")
+    bench.rig.freeze()
+
+
+def _thaw(bench: ShoeBench, _: Mapping[str, Any]) -> None:
+    if not bench.rig.frozen:
+        raise Refused("the shoe is not frozen")
+    bench.rig.thaw()
 
 
 def _pull(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
@@ -289,6 +302,12 @@ CHANGES: Mapping[str, Change] = {
         needs_one=True,
     ),
     "clean_line": Change(about="Clear the line of its faults.", make=_clean_line),
+    "freeze": Change(
+        about="Let the shoe hang: it hears nothing, says nothing and lets nobody draw. A USB "
+        "device answers nothing that its host asks.",
+        make=_freeze,
+    ),
+    "thaw": Change(about="Let it go on, with what the host said meanwhile.", make=_thaw),
     "rest": Change(about="Let the dealer draw nothing until told to deal.", make=_rest),
     "deal": Change(about="Let the dealer draw again.", make=_deal),
     "pace": Change(

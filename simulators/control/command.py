@@ -203,7 +203,7 @@ def _state(shoe: Mapping[str, Any]) -> Iterator[str]:
     yield "with power" if shoe["powered"] else "without power"
     yield "a host" if shoe["host"] else "no host"
     yield f"{shoe['drawn']} cards drawn"
-    yield from (word for word in ("jammed", "resting") if shoe[word])
+    yield from (word for word in ("frozen", "jammed", "resting") if shoe[word])
     if shoe["locked_by_key"]:
         yield "locked by its key"
     if count := shoe.get("unacknowledged"):

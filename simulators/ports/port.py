@@ -7,7 +7,7 @@ Must not know: what the bytes mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from simulators.errors import WrongUsage
 
@@ -38,6 +38,10 @@ class Port(Protocol):
         """What a daemon's configuration calls this port."""
 
     @property
+    def attachment(self) -> Attachment | None:
+        """What the host has to attach before the port is there, or None."""
+
+    @property
     def pending(self) -> int:
         """Bytes that wait for the host to read; they are bounded, see ``write``."""
 
@@ -61,6 +65,21 @@ class Port(Protocol):
     def reopen(self) -> None:
         """Plug it in again under the same name; raises like ``start``."""
 
+    def freeze(self) -> None:
+        """Answer a host no more, where the port has answers of its own."""
+
+    def thaw(self) -> None:
+        """Answer again, also what was asked meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A USB device as a USB/IP server exports it."""
+
+    host: str
+    port: int
+    bus_id: str
+
 
 @dataclass(frozen=True, slots=True)
 class PtyAt:
@@ -77,8 +96,25 @@ class TcpAt:
     port: int
 
 
-def parse(text: str) -> PtyAt | TcpAt:
-    """Parse the ``--port`` value ``pty[:LINK]`` or ``tcp:HOST:PORT``.
+UsbKind = Literal["serial", "bulk"]
+
+
+@dataclass(frozen=True, slots=True)
+class UsbIpAt:
+    """A USB device at a USB/IP server; port 0 takes a free one. ``serial`` is CDC-ACM."""
+
+    host: str
+    port: int
+    kind: UsbKind
+
+
+PortAt = PtyAt | TcpAt | UsbIpAt
+
+PORT_FORMS = "pty[:LINK]|tcp:HOST:PORT|usbip:HOST:PORT[:bulk]"
+
+
+def parse(text: str) -> PortAt:
+    """Parse a ``--port`` value.
 
     Raises:
         simulators.errors.WrongUsage: anything else.
@@ -86,8 +122,17 @@ def parse(text: str) -> PtyAt | TcpAt:
     kind, colon, rest = text.partition(":")
     if kind == "pty" and (rest or not colon):
         return PtyAt(rest or None)
-    if kind == "tcp":
-        host, colon, number = rest.rpartition(":")
-        if host and number.isascii() and number.isdigit() and int(number) <= _HIGHEST_PORT:
-            return TcpAt(host.strip("[]"), int(number))
-    raise WrongUsage(f"--port {text!r}: expected pty, pty:LINK or tcp:HOST:PORT")
+    if kind == "tcp" and (at := _host_and_port(rest)) is not None:
+        return TcpAt(*at)
+    if kind == "usbip" and (at := _host_and_port(rest.removesuffix(":bulk"))) is not None:
+        return UsbIpAt(*at, "bulk" if rest.endswith(":bulk") else "serial")
+    raise WrongUsage(
+        f"--port {text!r}: expected pty, pty:LINK, tcp:HOST:PORT or usbip:HOST:PORT[:bulk]"
+    )
+
+
+def _host_and_port(text: str) -> tuple[str, int] | None:
+    host, _, number = text.rpartition(":")
+    if host and number.isascii() and number.isdigit() and int(number) <= _HIGHEST_PORT:
+        return host.strip("[]"), int(number)
+    return None

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import Callable
 
+from simulators.errors import PortFault
 from simulators.ports.port import Wire
 
 LIMIT = 64 * 1024
@@ -18,10 +20,26 @@ LIMIT = 64 * 1024
 _CHUNK = 65536
 
 
+def listening_socket(host: str, port: int, *, backlog: int, name: str) -> socket.socket:
+    """Return a socket that listens and never blocks; ``name`` is what an error calls it.
+
+    Raises:
+        simulators.errors.PortFault: the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=backlog)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise PortFault(f"cannot listen at {name}: {why}") from None
+    listener.setblocking(False)
+    return listener
+
+
 class Stream:
     """One open descriptor, until ``stop``; the owner closes the descriptor itself."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each by name
         self,
         loop: asyncio.AbstractEventLoop,
         fd: int,
@@ -29,8 +47,10 @@ class Stream:
         received: Callable[[bytes], None],
         hung_up: Callable[[], None],
         drained: Callable[[], None],
+        limit: int = LIMIT,
     ) -> None:
         self.overrun = 0
+        self._limit = limit
         self._loop = loop
         self._fd = fd
         self._received = received
@@ -46,10 +66,10 @@ class Stream:
         return len(self._waiting)
 
     def write(self, data: bytes) -> None:
-        """Write what fits and keep the rest; a write that would exceed LIMIT is lost whole."""
+        """Write what fits and keep the rest; a write that would exceed the limit is lost."""
         if not self._running or not data:
             return
-        if len(self._waiting) + len(data) > LIMIT:
+        if len(self._waiting) + len(data) > self._limit:
             self.overrun += len(data)
             return
         waited = bool(self._waiting)
@@ -107,6 +127,16 @@ class StreamPort:
     def pending(self) -> int:
         """Bytes beyond what the kernel holds for the host."""
         return 0 if self._stream is None else self._stream.pending
+
+    @property
+    def attachment(self) -> None:
+        """A host needs to attach nothing."""
+
+    def freeze(self) -> None:
+        """Answer a host no more: a line has no answers."""
+
+    def thaw(self) -> None:
+        """Answer again."""
 
     @property
     def overrun(self) -> int:

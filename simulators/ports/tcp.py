@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import socket
 
-from simulators.errors import PortFault
 from simulators.ports.port import Wire
-from simulators.ports.stream import StreamPort
+from simulators.ports.stream import StreamPort, listening_socket
 
 
 class TcpPort(StreamPort):
@@ -38,13 +37,7 @@ class TcpPort(StreamPort):
         """
         self._wire = wire
         self._loop = asyncio.get_running_loop()
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        try:
-            listener = socket.create_server((self._host, self._port), family=family, backlog=1)
-        except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise PortFault(f"cannot listen at {self.address}: {why}") from None
-        listener.setblocking(False)
+        listener = listening_socket(self._host, self._port, backlog=1, name=self.address)
         self._port = listener.getsockname()[1]
         self._listener = listener
         self._loop.add_reader(listener, self._knocked)

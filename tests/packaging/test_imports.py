@@ -22,7 +22,7 @@ OURS = {"firmware_proto", "shoe_ctl", "simulators"}
 # A new name here is a decision: what one part imports, every command that loads it pays for.
 MAY_IMPORT = {
     "firmware_proto": {"construct", "cobs"},
-    "simulators": {"click", "usb"},
+    "simulators": {"click", "construct", "usb"},
     "shoe_ctl/errors.py": set(),
     "shoe_ctl/records.py": {"msgspec"},
     "shoe_ctl/api": {"msgspec"},

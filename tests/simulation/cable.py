@@ -54,6 +54,12 @@ class Cable:
     def reopen(self) -> None:
         self._plugged = True
 
+    attachment = None
+
+    def freeze(self) -> None: ...
+
+    def thaw(self) -> None: ...
+
     # The host's side.
 
     def open(self) -> HostEnd:

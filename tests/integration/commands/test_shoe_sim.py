@@ -6,11 +6,13 @@ Must not know: how it is served.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import select
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -29,6 +31,8 @@ from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_testing.command_server import WarmProgram
 from shoe_testing.toy_table import Table
+from shoe_testing.usbip_host import list_devices
+from simulators.ports.port import Attachment
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -186,6 +190,41 @@ def test_serve_listens_on_tcp(start: Start) -> None:
     assert finished(process)[0] == 0
 
 
+def test_serve_exports_a_usb_device_and_tells_how_to_attach_it(start: Start) -> None:
+    options = ["--profile", "reference", "--port", "usbip:127.0.0.1:0"]
+    process = start([*SERVE, *options])
+    address = first_line(process)
+    assert address.startswith("/dev/card-shoe/SIM-")
+    assert process.stderr is not None
+    told = [process.stderr.readline() for _ in range(9)]
+    (number,) = re.findall(r"usbip --tcp-port ([0-9]+) attach -r 127\.0\.0\.1 -b 1-1$", told[1])
+    assert f'port = "{address}"' in told[5]
+    at = Attachment("127.0.0.1", int(number), "1-1")
+    assert [listed.interfaces[0] for listed in asyncio.run(list_devices(at))] == [(2, 2, 0)]
+    process.send_signal(signal.SIGUSR1)
+    assert process.stderr.readline() == "unplugged\n"
+    assert asyncio.run(list_devices(at)) == []
+    with socket.create_connection((at.host, at.port)) as browser:
+        browser.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        line = process.stderr.readline()
+    assert re.fullmatch(
+        r"usbip: 127\.0\.0\.1:[0-9]+: expected USB/IP version 0x0111, not 0x4745; "
+        r"connection closed\n",
+        line,
+    )
+    process.send_signal(signal.SIGTERM)
+    assert finished(process) == (0, "", "")
+
+
+def test_a_child_tells_its_parent_what_to_attach(start: Start) -> None:
+    process = start([*CHILD, "--profile", "bee_tek", "--port", "usbip:127.0.0.1:0:bulk"])
+    told = json.loads(first_line(process))
+    assert told["port"] == f"usb:{told['device_id']}"
+    (listed,) = asyncio.run(list_devices(Attachment(**told["attach"])))
+    assert (listed.bus_id, listed.interfaces) == (told["attach"]["bus_id"], [(0xFF, 0, 0)])
+    assert finished(process) == (0, "", "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "why"),
@@ -200,6 +239,7 @@ def test_serve_listens_on_tcp(start: Start) -> None:
         (["--profile", "angel_eye", "--port", "pty", "--deck", "element65"], 2, "element65"),
         (["--profile", "reference", "--port", "pty:/nowhere/at/all"], 3, "/nowhere"),
         (["--profile", "reference", "--port", "tcp:192.0.2.1:1"], 3, "cannot listen"),
+        (["--profile", "reference", "--port", "usbip:192.0.2.1:1"], 3, "cannot listen at usbip:"),
         ([*PTY, "--truth", "/nowhere/at/all"], 3, "/nowhere"),
         ([*PTY, "--fault", "drop=2"], 2, "expected drop=a rate, 0 to 1"),
     ],

@@ -387,6 +387,12 @@ class UsbPort:
         if self._attached is None and self._wire is not None:
             self.start(self._wire)
 
+    attachment = None
+
+    def freeze(self) -> None: ...
+
+    def thaw(self) -> None: ...
+
     # --- called by the bus, in any thread ---------------------------------------------------
 
     def claimed(self, device: Attached) -> None:

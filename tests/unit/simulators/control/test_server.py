@@ -145,6 +145,24 @@ async def test_a_change_is_answered_once_it_has_happened_with_what_came_of_it(
         assert (await caller.does("firmware", version="2.0"))["reported"] == []
 
 
+async def test_a_frozen_shoe_lets_nobody_draw_until_it_thaws(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path, "angel_eye") as bench, calling(tmp_path) as caller:
+        assert (await caller.does("freeze"))["shoe"]["frozen"]
+        again = await caller.does("freeze")
+        assert again == {"error": "freeze: the shoe is frozen already", "kind": "refused"}
+        fd = opened(bench)
+        try:
+            assert (await caller.does("wait", until="host"))["shoe"]["drawn"] == 0
+            with pytest.raises(BlockingIOError):
+                os.read(fd, 1)
+            assert not (await caller.does("thaw"))["shoe"]["frozen"]
+            await caller.does("wait", until="drawn", count=1)
+        finally:
+            os.close(fd)
+        again = await caller.does("thaw")
+        assert again == {"error": "thaw: the shoe is not frozen", "kind": "refused"}
+
+
 async def test_a_port_that_cannot_be_made_again_is_told_and_the_shoe_stays(tmp_path: Path) -> None:
     async with served_shoe(tmp_path), calling(tmp_path) as caller:
         await caller.does("unplug")

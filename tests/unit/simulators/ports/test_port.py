@@ -18,7 +18,7 @@ import pytest
 
 from shoe_testing.transports import Pty, another_with_the_number_of
 from simulators.errors import PortFault, WrongUsage
-from simulators.ports.port import PtyAt, TcpAt, parse
+from simulators.ports.port import PortAt, PtyAt, TcpAt, UsbIpAt, parse
 from simulators.ports.pty import PtyPort
 from simulators.ports.stream import LIMIT
 from simulators.ports.tcp import TcpPort
@@ -198,7 +198,7 @@ async def test_a_pty_for_which_no_link_is_named_has_one_in_a_folder_of_its_own(
     wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with port_at(PtyAt(None)) as port:
+    with port_at(PtyAt(None), serial="SIM-1") as port:
         address = Path(port.address)
         assert address.parent.parent == tmp_path
         assert stat.S_IMODE(address.parent.stat().st_mode) == 0o700
@@ -278,14 +278,20 @@ async def test_a_taken_tcp_port_is_told_in_one_line(tcp: TcpPort, wire: Wire) ->
         ("pty:/run/shoe", PtyAt("/run/shoe")),
         ("tcp:127.0.0.1:4001", TcpAt("127.0.0.1", 4001)),
         ("tcp:[::1]:0", TcpAt("::1", 0)),
+        ("usbip:127.0.0.1:3240", UsbIpAt("127.0.0.1", 3240, "serial")),
+        ("usbip:[::1]:0:bulk", UsbIpAt("::1", 0, "bulk")),
     ],
 )
-def test_ports_are_understood(text: str, at: PtyAt | TcpAt) -> None:
+def test_ports_are_understood(text: str, at: PortAt) -> None:
     assert parse(text) == at
 
 
 @pytest.mark.parametrize(
-    "text", ["", "pty:", "ptyx", "tcp", "tcp:host", "tcp::1", "tcp:h:70000", "tcp:h:-1", "usb:1"]
+    "text",
+    [
+        *("", "pty:", "ptyx", "tcp", "tcp:host", "tcp::1", "tcp:h:70000", "tcp:h:-1", "usb:1"),
+        *("usbip", "usbip:h", "usbip:h:1:", "usbip:h:bulk", "usbip:h:1:cdc", "usbip::3240:bulk"),
+    ],
 )
 def test_other_ports_are_refused(text: str) -> None:
     with pytest.raises(WrongUsage, match="expected pty"):
