@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +21,16 @@ import pytest
 
 from shoe_testing.config import FACE_UP, SOCKET, make_config, table_section, this_user
 from shoe_testing.daemon import nothing_is_wrong_with
-from shoe_testing.programs import Service, daemon_service, rest_of, shoe_program
-from shoe_testing.socket_client import Caller, calling
+from shoe_testing.nats_server import nats_server, stored_messages
+from shoe_testing.programs import (
+    A_FEW_CARDS,
+    STORAGE_FAULT,
+    Service,
+    daemon_service,
+    rest_of,
+    shoe_program,
+)
+from shoe_testing.socket_client import calling
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
@@ -30,7 +38,9 @@ TABLES = {"bac-07": 1, "bac-08": 2}
 JOURNALS = ("journal.db", "journal-2.db")
 
 
-def write_workers(folder: Path, ports: dict[str, str], **changed: int) -> Path:
+def write_workers(
+    folder: Path, ports: dict[str, str], *sinks: dict[str, Any], **changed: int
+) -> Path:
     tables = [
         table_section(
             name,
@@ -46,7 +56,7 @@ def write_workers(folder: Path, ports: dict[str, str], **changed: int) -> Path:
     config.write_text(
         make_config(
             *tables,
-            sink=[{"kind": "jsonl", "path": "public.jsonl"}],
+            sink=[{"kind": "jsonl", "path": "public.jsonl"}, *sinks],
             socket={"path": SOCKET, "user": [this_user("gaming_shift_manager")]},
         )
     )
@@ -90,12 +100,6 @@ def stopped(service: Service) -> bytes:
     return errors
 
 
-async def parked_tables(caller: Caller) -> None:
-    refused = await caller.asks(request="redeliver", sink="jsonl:public.jsonl")
-    assert refused["error"]["code"] == "sink_nothing_parked"
-    assert await caller.asks(request="redeliver") == {"redelivered": []}
-
-
 async def test_two_workers_are_one_daemon_to_whoever_asks(tmp_path: Path) -> None:
     with two_shoes() as ports, daemon_service(write_workers(tmp_path, ports)) as service:
         assert service.until("READY") == {"READY": "1", "STATUS": "serving"}
@@ -117,7 +121,9 @@ async def test_two_workers_are_one_daemon_to_whoever_asks(tmp_path: Path) -> Non
                 assert given["events"][0].startswith(f"{table}/p")
                 again = {"request": "resend", "sink": "jsonl:public.jsonl", "after": f"{table}/p1"}
                 assert (await caller.asks(**again))["resent"]["refused"] == 0
-            await parked_tables(caller)
+            refused = await caller.asks(request="redeliver", sink="jsonl:public.jsonl")
+            assert refused["error"]["code"] == "sink_nothing_parked"
+            assert await caller.asks(request="redeliver") == {"redelivered": []}
             refused = await caller.asks(request="resend", sink="none", after="bac-08/p1")
             assert refused["error"]["args"]["sinks"] == ["jsonl:public.jsonl"]
             first = await stream.asks(request="events", after="beginning")
@@ -152,8 +158,8 @@ def test_a_killed_worker_ends_all_and_the_next_start_loses_nothing(tmp_path: Pat
                 ended, errors = rest_of(service.process)
             assert ended == 3
             assert errors.splitlines()[-1] == (
-                b"shoectl: worker %d was killed by SIGKILL: all workers stop; start the daemon again"
-                % (victim + 1)
+                b"shoectl: worker %d was killed by SIGKILL: all workers stop; "
+                b"start the daemon again" % (victim + 1)
             )
         with daemon_service(config) as service:
             service.until("READY")
@@ -185,16 +191,53 @@ def test_a_worker_that_cannot_start_is_named_by_its_own_line(tmp_path: Path) -> 
     assert b"Traceback" not in errors, errors.decode()
 
 
-def test_commands_of_the_command_line_reach_each_worker_and_hangup_reopens_files(
-    tmp_path: Path,
-) -> None:
+def test_hangup_reopens_the_files_of_each_worker_and_an_interrupt_ends_all(tmp_path: Path) -> None:
     with two_shoes() as ports, daemon_service(write_workers(tmp_path, ports)) as service:
         until_outcomes(service, tmp_path, 1)
         for name in ("public.jsonl", "public-2.jsonl"):
             (tmp_path / name).rename(tmp_path / f"old-{name}")
         service.process.send_signal(signal.SIGHUP)
         until_outcomes(service, tmp_path, 1)
+        workers = workers_of(service)
         service.process.send_signal(signal.SIGINT)
         assert rest_of(service.process)[0] == 130
-    shown = subprocess.run(["pgrep", "-P", str(service.process.pid)], capture_output=True, check=False)
-    assert shown.stdout == b""
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+async def test_storage_that_fails_at_one_worker_stops_its_tables_alone(tmp_path: Path) -> None:
+    with two_shoes() as ports, daemon_service(write_workers(tmp_path, ports)) as service:
+        service.until("READY")
+        second = workers_of(service)[1]
+        room = max(path.stat().st_size for path in tmp_path.glob("journal-2.db*"))
+        limits = (room + A_FEW_CARDS, resource.RLIM_INFINITY)
+        resource.prlimit(second, resource.RLIMIT_FSIZE, limits)
+        assert service.until("STATUS")["STATUS"].startswith(f"worker 2: {STORAGE_FAULT}")
+        before = len(published(tmp_path, "bac-07"))
+        async with calling(tmp_path / SOCKET) as caller:
+            while "tables" not in (stands := await caller.asks(request="status")):
+                assert stands["error"]["code"] == "daemon_starting"  # until the fault is noted
+            assert ["fault" in table for table in stands["tables"]] == [False, True]
+            assert "sinks" not in stands
+        while len(published(tmp_path, "bac-07")) == before:
+            service.until("WATCHDOG")
+        service.process.send_signal(signal.SIGTERM)
+        ended, errors = rest_of(service.process)
+    assert ended == 3
+    assert errors.splitlines()[-1].startswith(b"shoectl: stopped while nothing could be stored: ")
+    for journal in JOURNALS:
+        nothing_is_wrong_with(tmp_path / journal)
+
+
+async def test_all_workers_publish_to_one_stream(tmp_path: Path) -> None:
+    with nats_server(tmp_path) as server, two_shoes() as ports:
+        sink = {"kind": "nats", "address": server.address}
+        with daemon_service(write_workers(tmp_path, ports, sink)) as service:
+            until_outcomes(service, tmp_path, 2)
+            async with calling(tmp_path / SOCKET) as caller:
+                sinks = (await caller.asks(request="status"))["sinks"]
+            assert [sink["state"] for sink in sinks] == ["at_work", "at_work"]
+            stopped(service)
+        messages = await stored_messages(server.address, "SHOE")
+    for table in TABLES:
+        stream = [json.loads(m.body) for m in messages if m.subject == f"shoe.v1.{table}.public"]
+        assert stream == published(tmp_path, table)
