@@ -57,7 +57,13 @@ def write_workers(
         make_config(
             *tables,
             sink=[{"kind": "jsonl", "path": "public.jsonl"}, *sinks],
-            socket={"path": SOCKET, "user": [this_user("gaming_shift_manager")]},
+            socket={
+                "path": SOCKET,
+                "user": [
+                    this_user("gaming_shift_manager"),
+                    {"user": os.getuid() + 1, "position": "pit_manager", "name": "Bo"},
+                ],
+            },
         )
     )
     return config
@@ -113,6 +119,8 @@ async def test_two_workers_are_one_daemon_to_whoever_asks(tmp_path: Path) -> Non
             assert one["table"] == "bac-08"
             unknown = await caller.gives("suspend", table="bac-09")
             assert unknown["error"]["args"]["tables"] == list(TABLES)
+            outranked = await caller.gives("pause", table="bac-08", position="surveillance")
+            assert outranked["error"]["code"] == "daemon_not_in_position"
             for table in TABLES:
                 given = await caller.gives(
                     "pause", table=table, position="gaming_shift_manager", reason="a check"
@@ -241,3 +249,31 @@ async def test_all_workers_publish_to_one_stream(tmp_path: Path) -> None:
     for table in TABLES:
         stream = [json.loads(m.body) for m in messages if m.subject == f"shoe.v1.{table}.public"]
         assert stream == published(tmp_path, table)
+
+
+async def test_a_loss_is_ruled_on_for_the_tables_of_one_worker(tmp_path: Path) -> None:
+    with two_shoes() as ports:
+        config = write_workers(tmp_path, ports)
+        with daemon_service(config) as service:
+            until_outcomes(service, tmp_path, 1)
+            stopped(service)
+        (tmp_path / "journal-2.db").unlink()
+        with daemon_service(config) as service:
+            assert service.until("READY")["STATUS"].startswith("worker 2: ")
+            async with calling(tmp_path / SOCKET) as caller:
+                refused = await caller.asks(request="status")
+                assert refused["error"]["code"] == "daemon_loss_not_ruled"
+                (one,) = (await caller.asks(request="status", table="bac-07"))["tables"]
+                assert "fault" not in one
+                ruled = await caller.gives(
+                    "accept_loss",
+                    table="bac-08",
+                    position="gaming_shift_manager",
+                    reason="the file is gone",
+                    consented_by="Bo",
+                )
+                assert ruled["accepted"], ruled
+                while "tables" not in (stands := await caller.asks(request="status")):
+                    assert stands["error"]["code"] == "daemon_starting"
+                assert [bool(table["halt"]) for table in stands["tables"]] == [False, True]
+            stopped(service)
