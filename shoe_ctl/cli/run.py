@@ -222,8 +222,9 @@ async def _serve(
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import SYSTEM
+    from shoe_ctl.daemon.host import SYSTEM, allow_open_files
 
+    allow_open_files()
     clock = SystemClock()
     with ThreadPoolExecutor(thread_name_prefix="port") as executor:
         daemon = Daemon(

@@ -215,7 +215,7 @@ async def test_when_the_journal_takes_no_more_the_table_waits_until_a_person_res
             table.caller = caller
             held = await table.status()
             assert (held["state"], held["next"]["command"]) == ("suspended", "resume")
-            alone = await caller.gives("resume", command_id="alone")
+            alone = await caller.gives("resume")
             assert alone["needs"] == {"position": "pit_supervisor"}
             resumed = await caller.gives("resume", command_id="on", position="pit_supervisor")
             assert resumed["accepted"], resumed
