@@ -52,5 +52,5 @@ def check_histories(config: Config) -> None:
             journal = config.path(numbered(config.journal.path, held[0]))
             raise ConfigError(
                 f"{config.file}: table {configured.id}: worker: its records are in {journal}: "
-                f"set worker = {held[0]}, or move that journal to another folder to begin anew"
+                f"set worker = {held[0]}, or move that journal to another folder to begin again"
             )

@@ -737,8 +737,8 @@ TEXTS: Mapping[str, str] = {
         "tables after an event that the journal has, or after beginning"
     ),
     "events_of_several_workers": (
-        "several workers serve these tables, each in an order of its own: after {after}, name the "
-        "table, or ask for all tables without after or after beginning"
+        "several workers serve these tables, each in its own order: after {after}, name the table, "
+        "or ask for all tables without after or after beginning"
     ),
     "events_not_for_this_user": (
         "user {user} sees the public stream alone: the configuration gives audience"

@@ -83,12 +83,13 @@ def published(folder: Path, table: str) -> list[dict[str, Any]]:
     return events
 
 
+def outcomes(folder: Path, table: str) -> int:
+    return sum(event["type"] == "round.outcome" for event in published(folder, table))
+
+
 def until_outcomes(service: Service, folder: Path, number: int) -> None:
     """Both tables have published so many outcomes; the watchdog's beat is the clock."""
-    while any(
-        sum(event["type"] == "round.outcome" for event in published(folder, table)) < number
-        for table in TABLES
-    ):
+    while any(outcomes(folder, table) < number for table in TABLES):
         service.until("WATCHDOG")
 
 
@@ -154,9 +155,11 @@ def test_a_killed_worker_ends_all_and_the_next_start_loses_nothing(tmp_path: Pat
     with two_shoes() as ports:
         config = write_workers(tmp_path, ports)
         victims: list[int | None] = [chance.choice([0, 1]), None]  # a worker, then the front
-        for round_, victim in enumerate(victims, start=1):
+        for victim in victims:
             with daemon_service(config) as service:
-                until_outcomes(service, tmp_path, round_ + chance.randrange(2))
+                service.until("READY")
+                most = max(outcomes(tmp_path, table) for table in TABLES)
+                until_outcomes(service, tmp_path, most + 1 + chance.randrange(2))
                 workers = workers_of(service)
                 if victim is None:
                     service.process.kill()
@@ -171,14 +174,15 @@ def test_a_killed_worker_ends_all_and_the_next_start_loses_nothing(tmp_path: Pat
             )
         with daemon_service(config) as service:
             service.until("READY")
-            until_outcomes(service, tmp_path, 4)
+            most = max(outcomes(tmp_path, table) for table in TABLES)
+            until_outcomes(service, tmp_path, most + 1)
             stopped(service)
     for table, journal in zip(TABLES, JOURNALS, strict=True):
         nothing_is_wrong_with(tmp_path / journal)
         events = {event["id"]: event for event in published(tmp_path, table)}
         assert list(events) == [f"{table}/p{n}" for n in range(1, len(events) + 1)]
-        outcomes = [e["data"]["round_id"] for e in events.values() if e["type"] == "round.outcome"]
-        assert outcomes and len(set(outcomes)) == len(outcomes)
+        rounds = [e["data"]["round_id"] for e in events.values() if e["type"] == "round.outcome"]
+        assert rounds and len(set(rounds)) == len(rounds)
     # The same tables, each at the other's worker: neither is served without its records.
     config = write_workers(tmp_path, dict.fromkeys(TABLES, "/dev/null"), bac_07=2, bac_08=1)
     with daemon_service(config) as service:
@@ -254,10 +258,16 @@ async def test_all_workers_publish_to_one_stream(tmp_path: Path) -> None:
 async def test_a_loss_is_ruled_on_for_the_tables_of_one_worker(tmp_path: Path) -> None:
     with two_shoes() as ports:
         config = write_workers(tmp_path, ports)
-        with daemon_service(config) as service:
-            until_outcomes(service, tmp_path, 1)
-            stopped(service)
-        (tmp_path / "journal-2.db").unlink()
+        older = b""
+        for start in (1, 2):
+            with daemon_service(config) as service:
+                service.until("READY")
+                most = max(outcomes(tmp_path, table) for table in TABLES)
+                until_outcomes(service, tmp_path, most + 1)
+                stopped(service)
+            if start == 1:
+                older = (tmp_path / "journal-2.db").read_bytes()
+        (tmp_path / "journal-2.db").write_bytes(older)
         with daemon_service(config) as service:
             assert service.until("READY")["STATUS"].startswith("worker 2: ")
             async with calling(tmp_path / SOCKET) as caller:
