@@ -206,7 +206,7 @@ class Front:
                 raise worker.failure()
 
     def reopen_sinks(self) -> None:
-        """Let each worker open its sinks' files anew."""
+        """Let each worker open its sinks' files again."""
         for worker in self._workers:
             worker.send(signal.SIGHUP)
 
