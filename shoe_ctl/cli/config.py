@@ -108,6 +108,7 @@ class Findings:
             "tables": [
                 {
                     "table": setup.settings.table,
+                    "worker": setup.config.worker,
                     "game": setup.game.id,
                     "game_sha256": setup.game.sha256,
                     "profile": setup.config.shoe.profile,
@@ -118,6 +119,7 @@ class Findings:
                 for setup in self.setups
             ],
             "journal": None if held is None else str(held.path(held.journal.path)),
+            "journals": {} if held is None else {n: str(path) for n, path in _journals(held)},
             "socket": None if socket is None else str(socket),
             "sinks": [
                 {
@@ -159,7 +161,11 @@ class Findings:
                 many, f"with keys of {many} shoes"
             )
             yield "shoe", f"{setup.config.shoe.profile} at {setup.config.shoe.port}, {keys}"
-        yield "journal", str(self.config.path(self.config.journal.path))
+            if self.config.workers != [1]:
+                yield "worker", str(setup.config.worker)
+        for worker, path in _journals(self.config):
+            of_worker = "" if self.config.workers == [1] else f" (worker {worker})"
+            yield "journal", f"{path}{of_worker}"
         if self.config.socket is not None:
             users = ", ".join(
                 f"{each.name or each.user} ({each.position})" for each in self.config.socket.user
@@ -172,15 +178,27 @@ class Findings:
             yield "note", note
 
 
+def _journals(config: Config) -> list[tuple[int, Path]]:
+    """Return the journal of each worker, by its number."""
+    from shoe_ctl.config.schema import numbered
+
+    return [
+        (worker, config.path(numbered(config.journal.path, worker))) for worker in config.workers
+    ]
+
+
 def examine(file: str) -> Findings:
     """Check a configuration file; every problem is found that does not hide behind another."""
     from shoe_ctl.config.resolve import warnings
     from shoe_ctl.config.schema import load
+    from shoe_ctl.daemon.placement import check_histories
 
     found = Findings(file)
     with found.noting():
         config = found.config = load(file)
         _check_tables(config, found)
+        with found.noting():
+            check_histories(config)
         _check_socket(config, found)
         _check_paths(config, found)
         _check_brokers(config, found)
@@ -234,7 +252,10 @@ def _check_paths(config: Config, found: Findings) -> None:
     """Check that the files that the daemon writes are files, or can be made."""
     from shoe_ctl.config.sinks import JsonlConfig
 
-    paths = {"journal.path": config.path(config.journal.path)}
+    paths = {
+        "journal.path" if worker == 1 else f"journal.path (worker {worker})": path
+        for worker, path in _journals(config)
+    }
     paths |= {
         f"sink[{at}].path": config.path(sink.path)
         for at, sink in enumerate(config.sink)

@@ -13,18 +13,21 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
+    from shoe_ctl.api.worker_link import WorkerEnd
     from shoe_ctl.clock import Clock
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import ServiceManager
+    from shoe_ctl.daemon.host import Environment, ServiceManager
+    from shoe_ctl.daemon.workers import Worker
     from shoe_ctl.journal.codec import Ruling
     from shoe_ctl.table.settings import TableSettings
 
@@ -86,6 +89,7 @@ def run(  # noqa: PLR0913 - the options of the command line
       shoectl run --config table.toml --wait --json
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.config.schema import load, with_public_output
+    from shoe_ctl.daemon.placement import check_histories
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
 
@@ -98,7 +102,13 @@ def run(  # noqa: PLR0913 - the options of the command line
     config = load(config_file)
     if as_json:
         config = with_public_output(config)
-    if asyncio.run(serve(config, new_key=new_key, accepted=accepted, wait=wait)):
+    options = _Options(new_key, accepted, wait)
+    check_histories(config)
+    if config.workers == [1]:
+        terminated = asyncio.run(serve(config, options))
+    else:
+        terminated = _run_workers(config, options)
+    if terminated:
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
@@ -120,9 +130,71 @@ def _accepted(
         raise UsageError(f"--accept-loss: {error}") from None
 
 
-async def serve(
-    config: Config, *, new_key: bool = False, accepted: Ruling | None = None, wait: bool = False
-) -> bool:
+class _Options(NamedTuple):
+    """What the daemon is started with, beside its configuration."""
+
+    new_key: bool = False
+    accepted: Ruling | None = None
+    wait: bool = False
+
+
+def _run_workers(config: Config, options: _Options) -> bool:
+    """Run a daemon of several processes; as ``serve``."""
+    from shoe_ctl.api.unix_socket import check_socket
+    from shoe_ctl.config.resolve import naming_file, resolve
+    from shoe_ctl.config.schema import config_of_worker
+    from shoe_ctl.daemon.host import Environment, watchdog_s
+    from shoe_ctl.daemon.requests import gid_of
+    from shoe_ctl.daemon.workers import WorkerReports, other_senders, start_workers
+
+    if options.accepted is not None:
+        raise UsageError(
+            "--accept-loss: the configuration has several workers: add a [socket], and use "
+            "shoectl table accept_loss --table ID"
+        )
+    for setup in resolve(config):
+        with naming_file(config):
+            refuse_what_needs_people(setup.settings, way_in=config.takes_commands)
+    with naming_file(config):
+        others = {n: other_senders(config, config_of_worker(config, n)) for n in config.workers}
+        gid = None if config.socket is None else gid_of(config.socket)
+    if config.socket_path is not None:  # known before any is stored
+        check_socket(config.socket_path, gid=gid)
+    import_module("shoe_ctl.daemon.daemon")  # once for all workers
+    beat_s = watchdog_s(os.environ, os.getpid())
+
+    async def work(number: int, end: WorkerEnd) -> bool:
+        environment = Environment(socket=end.serving, callers=others[number])
+        own, reports = config_of_worker(config, number), WorkerReports(end, beat_s)
+        return await _serve(own, options, reports, environment, ())
+
+    return asyncio.run(_watch_workers(config, start_workers(config.workers, work)))
+
+
+async def _watch_workers(config: Config, workers: list[Worker]) -> bool:
+    """Serve as the front process of these workers; as ``serve``."""
+    from shoe_ctl.config.resolve import warnings
+    from shoe_ctl.daemon.host import service_manager
+    from shoe_ctl.daemon.workers import Front
+
+    with service_manager(os.environ, os.getpid()) as manager:
+        front = Front(config, workers, manager)
+
+        def ready() -> None:
+            log = logging.getLogger(__name__)
+            log.info("ready: workers=%d tables=%d", len(workers), len(config.table))
+            for line in warnings(config):
+                log.warning(line)
+            manager.ready()
+
+        async with _reporting(manager):
+            with _hangups(front.reopen_sinks):
+                terminated = await until_terminated(front.run(ready))
+            front.check_end()
+            return terminated
+
+
+async def serve(config: Config, options: _Options) -> bool:
     """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
 
     SIGHUP opens the files of sinks anew where they were renamed or removed.
@@ -131,33 +203,46 @@ async def serve(
         ConfigError: the configuration needs what this version cannot be told.
         JournalError: it was stopped, or could not start, while nothing could be stored.
     """
+    from shoe_ctl.config.resolve import warnings
+    from shoe_ctl.daemon.host import SYSTEM, service_manager
+
+    with service_manager(os.environ, os.getpid()) as manager:
+        return await _serve(config, options, manager, SYSTEM, warnings(config))
+
+
+async def _serve(
+    config: Config,
+    options: _Options,
+    manager: ServiceManager,
+    environment: Environment,
+    lacking: Sequence[str],
+) -> bool:
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.clock import SystemClock
-    from shoe_ctl.config.resolve import naming_file, warnings
+    from shoe_ctl.config.resolve import naming_file
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import allow_open_files, service_manager
+    from shoe_ctl.daemon.host import SYSTEM, allow_open_files
 
     allow_open_files()
     clock = SystemClock()
-    with (
-        service_manager(os.environ, os.getpid()) as manager,
-        ThreadPoolExecutor(thread_name_prefix="port") as executor,
-    ):
+    with ThreadPoolExecutor(thread_name_prefix="port") as executor:
         daemon = Daemon(
             config,
             clock=clock,
             executor=executor,
             host_boot=host_boot(),
-            new_key=new_key,
-            accepted=accepted,
-            wait=wait,
+            new_key=options.new_key,
+            accepted=options.accepted,
+            wait=options.wait,
+            environment=environment,
         )
-        with naming_file(config):
-            for settings in daemon.settings:
-                refuse_what_needs_people(settings, way_in=config.takes_commands)
+        if environment is SYSTEM:  # else the front process did
+            with naming_file(config):
+                for settings in daemon.settings:
+                    refuse_what_needs_people(settings, way_in=config.takes_commands)
         async with _watched(manager, clock):
-            say_ready = partial(_say_ready, manager, daemon, warnings(config), wait=wait)
+            say_ready = partial(_say_ready, manager, daemon, lacking, wait=options.wait)
             serving = daemon.run(say_ready, manager.status)
             with _hangups(daemon.reopen_sinks):
                 terminated = await until_terminated(serving)
@@ -191,6 +276,18 @@ async def _watched(manager: ServiceManager, clock: Clock) -> AsyncIterator[None]
     """The service manager is told that the loop lives, what ends it, and that it ends."""
     beating = asyncio.create_task(manager.beat(clock), name="watchdog")
     try:
+        async with _reporting(manager):
+            yield
+    finally:
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating
+
+
+@asynccontextmanager
+async def _reporting(manager: ServiceManager) -> AsyncIterator[None]:
+    """The service manager is told what ends the daemon, and that it ends."""
+    try:
         yield
     except JournalError as error:
         # The journal cannot say so itself.
@@ -201,9 +298,6 @@ async def _watched(manager: ServiceManager, clock: Clock) -> AsyncIterator[None]
         raise
     finally:
         manager.stopping()
-        beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
 
 
 def host_boot() -> str:

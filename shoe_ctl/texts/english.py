@@ -736,6 +736,10 @@ TEXTS: Mapping[str, str] = {
         "what follows {after} is known for its own table alone: name the table, or ask for all "
         "tables after an event that the journal has, or after beginning"
     ),
+    "events_of_several_workers": (
+        "several workers serve these tables, each in its own order: after {after}, name the table, "
+        "or ask for all tables without after or after beginning"
+    ),
     "events_not_for_this_user": (
         "user {user} sees the public stream alone: the configuration gives audience"
     ),

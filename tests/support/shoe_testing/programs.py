@@ -109,6 +109,7 @@ def daemon_service(config: Path, *options: str) -> Iterator[Service]:
         "WATCHDOG_USEC": str(WATCHDOG_US),
     }
     environment.pop("WATCHDOG_PID", None)
+    address.unlink(missing_ok=True)  # of the daemon before
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(address))
         listener.settimeout(PATIENCE_S)

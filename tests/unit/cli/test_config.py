@@ -14,6 +14,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.table.settings import TableSettings
 from shoe_testing.cli import invoke
 from shoe_testing.config import FACE_UP, PUBLIC_SINK, make_config, table_section, this_user
+from shoe_testing.journals import stored, stored_round
 
 IMPLIED: dict[str, Any] = {"announcements": "implied", "method_b": FACE_UP}
 
@@ -187,3 +188,18 @@ def test_the_files_that_a_sink_logs_in_with_are_checked(folder: Path) -> None:
     ):
         assert "".join(words.split()) in told
     assert "wonderland" not in result.output
+
+
+def test_each_worker_is_shown_with_its_journal_and_a_table_is_not_moved(folder: Path) -> None:
+    other = {"port": str(folder / "other"), **IMPLIED}
+    both = [table(folder), table_section("bac-08", worker=2, **other)]
+    (folder / "other").touch()
+    result = check(folder, *both, sink=[PUBLIC_SINK], socket=socket())
+    assert (result.exit_code, result.stderr) == (0, "")
+    shown = " ".join(result.stdout.split())
+    assert f"journal {folder / 'journal.db'} (worker 1)" in shown
+    assert f"journal {folder / 'journal-2.db'} (worker 2)" in shown
+    stored(folder / "journal.db", [stored_round(0, "bac-08")])
+    result = check(folder, *both, socket=socket())
+    assert result.exit_code == 2
+    assert "table bac-08: worker: its records are in" in result.stderr

@@ -1,0 +1,287 @@
+"""Workers: processes that serve a part of the tables each, started and watched by the front.
+
+In: a configuration with several workers. Out: one daemon to the service manager, to signals and at
+the socket; where one worker ends by itself, all end.
+Must not know: tables, the journal, what a request means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import ExitStack, asynccontextmanager, suppress
+from typing import Any, NoReturn
+
+from shoe_ctl.api.requests import Caller
+from shoe_ctl.api.unix_socket import serving
+from shoe_ctl.api.worker_link import FrontEnd, WorkerEnd, make_pair
+from shoe_ctl.config.schema import Config
+from shoe_ctl.daemon.front import FrontHandler
+from shoe_ctl.daemon.host import ServiceManager
+from shoe_ctl.daemon.requests import gid_of, senders_of, users_of
+from shoe_ctl.errors import (
+    ConfigError,
+    EnvironmentFault,
+    InputRefused,
+    ShoeCtlError,
+)
+
+FAILED = 70
+"""How a worker ends that failed in a way that nobody foresaw."""
+
+INTERRUPTED = 130
+
+ERROR = "ERROR="
+"""Begins what a worker reports last: the line of its error."""
+
+log = logging.getLogger(__name__)
+
+
+def other_senders(config: Config, own: Config) -> tuple[Caller, ...]:
+    """Return the senders of sinks that a worker does not have: they may consent at its tables."""
+    users = {} if config.socket is None else users_of(config.socket)
+    known = {user.user for user in users.values()}
+    known |= {name for each in senders_of(own, users.values()).values() for name in each}
+    found = {
+        name: caller
+        for each in senders_of(config, users.values()).values()
+        for name, caller in each.items()
+        if name not in known
+    }
+    return tuple(found.values())
+
+
+# A worker.
+
+
+class WorkerReports(ServiceManager):
+    """Reports to the front process what a daemon reports to its service manager."""
+
+    def __init__(self, end: WorkerEnd, watchdog_s: float | None) -> None:
+        super().__init__(None, watchdog_s)
+        self._end = end
+
+    def _send(self, said: str) -> None:
+        self._end.report(said)
+
+
+Work = Callable[[int, WorkerEnd], Coroutine[Any, Any, bool]]
+"""Serves what this worker has to serve, until it is told to stop."""
+
+
+class Worker:
+    """A worker, as the front sees it. ``code`` is how it ended, ``error`` the line it gave."""
+
+    def __init__(self, number: int, pid: int, link: socket.socket) -> None:
+        self.number = number
+        self.pid = pid
+        self.link = link
+        self.end = FrontEnd(link)
+        self.status = "serving"
+        self.is_ready = False
+        self.is_alive = False
+        self.error: str | None = None
+        self.code: int | None = None
+
+    def send(self, sent: signal.Signals) -> None:
+        """Send a signal, if it has not ended."""
+        if self.code is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, sent)
+
+    def read(self, text: str) -> None:
+        """Note what it reported."""
+        if text.startswith(ERROR):
+            self.error = text.removeprefix(ERROR)
+            return
+        said = dict(line.partition("=")[::2] for line in text.splitlines())
+        self.status = said.get("STATUS", self.status)
+        self.is_ready = self.is_ready or "READY" in said
+        self.is_alive = self.is_alive or "WATCHDOG" in said
+
+    def failure(self) -> ShoeCtlError:
+        """Return why it ended although nobody told it to."""
+        assert self.code is not None
+        line = self.error
+        if line is None:
+            how = (
+                f"was killed by {signal.Signals(-self.code).name}"
+                if self.code < 0
+                else f"ended with code {self.code}"
+            )
+            line = f"worker {self.number} {how}: all workers stop; start the daemon again"
+        kinds: Mapping[int, type[ShoeCtlError]] = {1: InputRefused, 2: ConfigError}
+        return kinds.get(self.code, EnvironmentFault)(line)
+
+
+def start_workers(numbers: list[int], work: Work) -> list[Worker]:
+    """Start a process for each number. Call it before there is a loop or a thread."""
+    started: list[Worker] = []
+    for number in numbers:
+        front, theirs = make_pair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if (pid := os.fork()) == 0:
+            front.close()
+            for other in started:  # the end of the front must show, whoever else goes on
+                other.link.close()
+            _work(number, theirs, work)
+        theirs.close()
+        started.append(Worker(number, pid, front))
+    return started
+
+
+def _work(number: int, link: socket.socket, work: Work) -> NoReturn:
+    code = FAILED
+    try:
+        # Signals of a terminal are for the front, which passes on what concerns a worker.
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(
+                logging.Formatter(f"%(asctime)s %(levelname)s worker {number}: %(message)s")
+            )
+        end = WorkerEnd(link, gone=lambda: signal.raise_signal(signal.SIGTERM))
+        try:
+            asyncio.run(_linked(end, work(number, end)))
+            code = 0
+        except ShoeCtlError as error:
+            end.report(f"{ERROR}{error}")
+            code = error.exit_code
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+    except BaseException:  # noqa: BLE001 - reported here, for nothing is above
+        traceback.print_exc()
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+async def _linked(end: WorkerEnd, work: Coroutine[Any, Any, bool]) -> None:
+    with end.listening():
+        await work
+
+
+# The front.
+
+
+class Front:
+    """What the front process does while the workers are at work."""
+
+    def __init__(self, config: Config, workers: list[Worker], manager: ServiceManager) -> None:
+        self._config = config
+        self._workers = workers
+        self._manager = manager
+        self._said_ready = False
+        self._one_ended: asyncio.Future[Worker]
+        self._one_ended = asyncio.get_running_loop().create_future()
+        self._all_ended = asyncio.Event()
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Serve until cancelled; call ``ready`` once all workers are.
+
+        Raises:
+            ShoeCtlError: a worker ended by itself; the others were stopped.
+        """
+        async with self._watching(ready), self._accepting():
+            worker = await asyncio.shield(self._one_ended)
+            raise worker.failure()
+
+    def check_end(self) -> None:
+        """Check how the workers ended that were told to.
+
+        Raises:
+            ShoeCtlError: one of them reported that something is wrong.
+        """
+        for worker in self._workers:
+            if worker.error is not None:
+                raise worker.failure()
+
+    def reopen_sinks(self) -> None:
+        """Let each worker open its sinks' files again."""
+        for worker in self._workers:
+            worker.send(signal.SIGHUP)
+
+    @asynccontextmanager
+    async def _accepting(self) -> AsyncIterator[None]:
+        socket_config, path = self._config.socket, self._config.socket_path
+        if socket_config is None or path is None:
+            yield
+            return
+        handler = FrontHandler(self._config, {each.number: each.end for each in self._workers})
+        users = users_of(socket_config)
+        async with serving(
+            path, users, handler.answer, events=handler.events, gid=gid_of(socket_config)
+        ):
+            yield
+
+    @asynccontextmanager
+    async def _watching(self, ready: Callable[[], None]) -> AsyncIterator[None]:
+        """Watch the workers; on leaving, stop them and wait for them."""
+        loop = asyncio.get_running_loop()
+        with ExitStack() as stack:
+            for worker in self._workers:
+                stack.callback(worker.link.close)
+                watched = os.pidfd_open(worker.pid)
+                stack.callback(os.close, watched)
+                loop.add_reader(watched, self._ended, worker, watched)
+                stack.callback(loop.remove_reader, watched)
+
+                def reported(text: str, worker: Worker = worker) -> None:
+                    worker.read(text)
+                    self._report(ready)
+
+                stack.enter_context(worker.end.listening(reported))
+            try:
+                yield
+            finally:
+                await self._stop()
+
+    async def _stop(self) -> None:
+        """Stop the workers. Being cancelled again tells them again."""
+        again = False
+        while any(worker.code is None for worker in self._workers):
+            for worker in self._workers:
+                worker.send(signal.SIGTERM)
+            try:
+                await self._all_ended.wait()
+            except asyncio.CancelledError:
+                again = True
+        if again:
+            raise asyncio.CancelledError
+
+    def _ended(self, worker: Worker, watched: int) -> None:
+        asyncio.get_running_loop().remove_reader(watched)
+        for text in worker.end.reports():  # what it said last
+            worker.read(text)
+        worker.code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
+        log.log(
+            logging.INFO if worker.code == 0 else logging.ERROR,
+            "worker %d ended: pid=%d code=%d", worker.number, worker.pid, worker.code,
+        )  # fmt: skip
+        if not self._one_ended.done():
+            self._one_ended.set_result(worker)
+        if all(each.code is not None for each in self._workers):
+            self._all_ended.set()
+
+    def _report(self, ready: Callable[[], None]) -> None:
+        """Report to the service manager as one daemon: alive are all, or none."""
+        others = [w for w in self._workers if w.status != "serving"]
+        status = "; ".join(f"worker {w.number}: {w.status}" for w in others) or "serving"
+        if status != self._manager.said_last:
+            self._manager.status(status)
+        if not self._said_ready and all(worker.is_ready for worker in self._workers):
+            self._said_ready = True
+            ready()
+        if all(worker.is_alive for worker in self._workers):
+            self._manager.alive()
+            for worker in self._workers:
+                worker.is_alive = False

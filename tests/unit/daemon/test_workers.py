@@ -1,0 +1,72 @@
+"""The front process: alive and ready are all workers, or none."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shoe_ctl.api.worker_link import make_pair
+from shoe_ctl.config.schema import parse
+from shoe_ctl.daemon.host import ServiceManager
+from shoe_ctl.daemon.workers import Front, Worker
+from shoe_ctl.errors import ConfigError, EnvironmentFault
+from shoe_testing.config import make_config, table_section
+
+
+class Manager(ServiceManager):
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def _send(self, said: str) -> None:
+        self.told.append(said)
+
+
+@pytest.fixture
+def workers() -> Iterator[list[Worker]]:
+    pairs = [make_pair(), make_pair()]
+    yield [Worker(number, 0, front) for number, (front, _) in enumerate(pairs, start=1)]
+    for end in (end for pair in pairs for end in pair):
+        assert isinstance(end, socket.socket)
+        end.close()
+
+
+async def test_alive_and_ready_are_all_workers_or_none(workers: list[Worker]) -> None:
+    manager = Manager()
+    config = parse(make_config(table_section("t1", port="/dev/x")).encode(), "t.toml")
+    front = Front(config, workers, manager)
+    first, second = workers
+    for worker, text, told in [
+        (first, "READY=1\nSTATUS=serving", []),
+        (first, "WATCHDOG=1", []),
+        (first, "WATCHDOG=1", []),  # the other one hangs, and the service manager must see it
+        (second, "STATUS=storage fault", ["STATUS=worker 2: storage fault"]),
+        (second, "WATCHDOG=1", ["WATCHDOG=1"]),
+        (second, "READY=1\nSTATUS=serving", ["STATUS=serving", "READY=1\nSTATUS=serving"]),
+        (second, "WATCHDOG=1", []),
+        (first, "WATCHDOG=1", ["WATCHDOG=1"]),
+        (first, "STOPPING=1", []),
+    ]:
+        manager.told.clear()
+        worker.read(text)
+        front._report(manager.ready)
+        assert manager.told == told
+
+
+async def test_the_daemon_ends_as_the_worker_that_ended(workers: list[Worker]) -> None:
+    first, second = workers
+    first.code = 70
+    assert isinstance(first.failure(), EnvironmentFault)
+    assert str(first.failure()).startswith("worker 1 ended with code 70: all workers stop")
+    second.code = 2
+    second.read("ERROR=table.toml: table t2: game: none")
+    assert isinstance(second.failure(), ConfigError)
+    front = Front(parse(_ONE.encode(), str(Path("t.toml"))), workers, Manager())
+    with pytest.raises(ConfigError, match="game: none"):
+        front.check_end()
+
+
+_ONE = make_config(table_section("t1", port="/dev/x"))
