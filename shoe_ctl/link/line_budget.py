@@ -34,9 +34,12 @@ SHARE = 10
 PER_SECOND = KEPT_A_MINUTE * SHARE / 60
 """Bytes that a second of processor time counts for: either budget ends the connection."""
 
+BURST_S = 3.0
+"""So long a line that brings more than a portion at once does not rest: a shoe that sends all that
+it kept needs less."""
+
 BUSY_S = 5.0
-"""So long a line that brings more than a portion at once may have one third of the time. A shoe
-that sends all that it kept needs less."""
+"""So long, in all, it may have one third of the time."""
 
 
 class LineBudget:
@@ -125,11 +128,14 @@ class LineBudget:
     def share(self, took_s: float, now: float) -> float:
         """Return the seconds for which a line that brought a whole portion is not to be read.
 
-        ``took_s`` is how long the portion took, until it was stored. The line has one third of the
-        time until it was busy for ``BUSY_S``, and one tenth from then on.
+        ``took_s`` is how long the portion took, until it was stored. What a shoe kept while it was
+        away comes at once: the line does not rest until it was busy for ``BURST_S``. Then it has
+        one third of the time, and one tenth from ``BUSY_S`` on.
         """
         passed_s, self._busy_at = max(0.0, now - self._busy_at), now
         self._busy_s = min(max(0.0, self._busy_s - passed_s / SHARE) + took_s, BUSY_S + LONGEST_S)
+        if self._busy_s < BURST_S:
+            return 0.0
         times = 2 if self._busy_s < BUSY_S else SHARE - 1
         return min(times * took_s, LONGEST_S)
 

@@ -220,7 +220,7 @@ def all_agree(outcomes: Iterable[Mapping[str, Any]], truth: list[Dealt]) -> None
     outcomes = list(outcomes)
     for outcome, dealt_round in zip(outcomes, truth, strict=False):
         agrees(outcome, dealt_round)
-    assert len(outcomes) == len(truth)
+    assert len(outcomes) == len(truth), (len(outcomes), len(truth))
 
 
 def lines_of(file: Path) -> list[dict[str, Any]]:
