@@ -134,8 +134,9 @@ def _folded(idle: list[Entry], width: int) -> Iterator[str]:
     if idle:
         first, last = idle[0], idle[-1]
         said = "the shoe: status" if len(idle) == 1 else f"the shoe: {len(idle)} times status"
-        upto = "" if first is last else f", up to record {last.n} at {utc(last.t_us)[11:23]}"
-        yield f"{first.n:>{width}} {utc(first.t_us)[11:23]} {said}, nothing came of it{upto}"
+        yield f"{first.n:>{width}} {utc(first.t_us)[11:23]} {said}, nothing came of it"
+        if first is not last:
+            yield f"{'':>{width}} up to record {last.n} at {utc(last.t_us)[11:23]}"
 
 
 def _entry(entry: Entry, width: int) -> Iterator[str]:
