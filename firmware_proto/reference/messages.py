@@ -194,6 +194,14 @@ def values_of(content: Content) -> tuple[Kind, Values]:
     Raises:
         ValueError: this profile has no kind for it.
     """
+    known = _KINDS.get(type(content))
+    if known is not None:
+        kind, same = known
+        if isinstance(content, Error) and content.code not in FAULT_CODES:
+            return kind, (OTHER_FAULT, content.in_error_mode)
+        if isinstance(content, ErrorCleared) and content.code not in FAULT_CODES:
+            return kind, (OTHER_FAULT,)
+        return kind, same.values(content)
     match content:
         case Reply():
             reason = _reason(content)
@@ -204,15 +212,7 @@ def values_of(content: Content) -> tuple[Kind, Values]:
             return Kind.HELLO, _hello_values(content)
         case Gap(last=last):
             return Kind.EVENTS_LOST, (last,)
-        case Error(code=code) if code not in FAULT_CODES:
-            return Kind.FAULT, (OTHER_FAULT, content.in_error_mode)
-        case ErrorCleared(code=code) if code not in FAULT_CODES:
-            return Kind.FAULT_CLEARED, (OTHER_FAULT,)
-    try:
-        kind, same = _KINDS[type(content)]
-    except KeyError:
-        raise ValueError(f"the reference profile has no frame for {content!r}") from None
-    return kind, same.values(content)
+    raise ValueError(f"the reference profile has no frame for {content!r}")
 
 
 def _hello_values(hello: Hello) -> Values:

@@ -101,7 +101,7 @@ class FloorTable:
         self._deck, self._decks, self._seed_step = DECKS[deck], decks, seed_step
         self._pace_s = pace_s
         self._due = NEVER
-        self._waits_since: float | None = None
+        self._had_to_wait = False
         self._over_since: float | None = None
         self._card_seq: int | None = None
         self._written = 0.0
@@ -157,7 +157,7 @@ class FloorTable:
     def draw_from(self, when: float) -> None:
         """Draw the first card then; inf: draw no more."""
         self._due = when
-        self._waits_since = self._over_since = None
+        self._had_to_wait, self._over_since = False, None
         self._poll.wake(self, when)
 
     def clear_times(self) -> None:
@@ -168,11 +168,13 @@ class FloorTable:
     def turn(self, now: float) -> None:
         """Draw if it is time, send what is to be sent, and name the time of the next turn."""
         device = self._device
-        drawn = now >= self._due and self._card_seq is None and self._handle(now)
+        drawn = now >= self._due and self._handle(now)
         deadline = device.next_deadline
-        if deadline is not None and now >= deadline:
+        if deadline is None:
+            deadline = NEVER
+        elif now >= deadline:
             device.tick(now)
-            deadline = device.next_deadline
+            deadline = device.next_deadline or now
         if data := device.outgoing():
             if drawn:
                 self._written = perf_counter()
@@ -180,26 +182,28 @@ class FloorTable:
         due = self._due
         if due <= now:
             due = NEVER if self._over_since is None else self._over_since + CHANGE_AFTER_S
-        self._poll.wake(self, due if deadline is None or due < deadline else deadline)
+        wakes_at = min(due, deadline)
+        if wakes_at < self.wakes_at:
+            self._poll.wake(self, wakes_at)
 
     def _handle(self, now: float) -> bool:
         """Let the hand do what is due; return whether it drew a card."""
         device = self._device
-        if device.lamp is None:
-            if self._waits_since is None:
-                self._waits_since = now
+        if self._card_seq is not None or device.lamp is None:
+            self._had_to_wait = True
             self._change_set(now)
             return False
         self._over_since = None
-        if self._waits_since is None:
-            self.own.add(now - self._due)
         seq = self._log.next_seq
         out = device.draw(now)
         if isinstance(out, CuttingCardOut):
             self._due = max(self._due, now) + self._pace_s
             return False
-        self.held.add(0.0 if self._waits_since is None else now - self._due)
-        self._waits_since = None
+        late = now - self._due
+        self.held.add(late if self._had_to_wait else 0.0)
+        if not self._had_to_wait:
+            self.own.add(late)
+        self._had_to_wait = False
         self.sets[-1] += 1
         self._card_seq = seq
         self._due = max(self._due + self._pace_s, now)
@@ -217,7 +221,7 @@ class FloorTable:
             seed = self.seed + len(self.sets) * self._seed_step
             device.load(self._deck, self._decks, seed, now)
             self.sets.append(0)
-            self._over_since = self._waits_since = None
+            self._had_to_wait, self._over_since = False, None
             self._due = now
 
     def _knocked(self) -> None:
