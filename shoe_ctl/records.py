@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -124,5 +125,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 def utc(t_us: int) -> str:
     """Microseconds since 1970 UTC as RFC 3339, always with six decimals and ``Z``."""
-    moment = _EPOCH + timedelta(microseconds=t_us)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
+    second, fraction = divmod(t_us, 1_000_000)
+    return f"{_second(second)}.{fraction:06d}Z"
+
+
+@lru_cache(64)
+def _second(since: int) -> str:
+    """Return a second as RFC 3339: many events have the same."""
+    return (_EPOCH + timedelta(seconds=since)).strftime("%Y-%m-%dT%H:%M:%S")

@@ -6,15 +6,15 @@ Must not know: whether a command is outstanding, time, the round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from firmware_proto.angel_eye import fields
-from firmware_proto.angel_eye.compiled_layouts import COMMAND, EVENTS, OPERATION, SEQUENCE
+from firmware_proto.angel_eye.compiled_layouts import COMMAND, OPERATION, SEQUENCE
 from firmware_proto.angel_eye.fields import BCC_BYTES
 from firmware_proto.angel_eye.frames import (
     CODE_AT,
     EITHER,
+    EVENT_BYTES,
     SEQ_AT,
     Checks,
     CommandBcc,
@@ -22,19 +22,17 @@ from firmware_proto.angel_eye.frames import (
     read_framed,
     read_reply,
 )
-from firmware_proto.angel_eye.scanner import MisfitError, Piece, RepeatFilter, Scanner
+from firmware_proto.angel_eye.scanner import HEAD_BYTES, MisfitError, Piece, RepeatFilter, Scanner
 from firmware_proto.commands import VendorCommand
 from firmware_proto.events import Discarded, HostTraffic, ShoeEvent
 from firmware_proto.session import ReceivedEvent
 
 _COMMAND_BYTES: Final = 1 + len(OPERATION) + COMMAND.size + 1 + BCC_BYTES
-_PAYLOAD_BYTES: Final = {ord(code): layout.size for code, layout in EVENTS.items()}
 _FRAMED_BYTES: Final = {fields.ACK: 5, fields.NAK: 6, ord("O"): _COMMAND_BYTES}
 _BARE_REFUSAL_BYTES: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """The content of one piece of a stream, with its bytes and their place.
 
     ``seq`` and ``code`` are an event's own characters, None for all else.
@@ -52,7 +50,7 @@ class Item:
         return self.first + len(self.raw)
 
 
-def _measure_shoe(head: bytes | bytearray) -> int:
+def _measure_shoe(head: bytes) -> int:
     if head[0] == fields.ENQ:
         return _measure_event(head)
     if head[0] == fields.NAK:
@@ -62,20 +60,20 @@ def _measure_shoe(head: bytes | bytearray) -> int:
     return 1 if head[0] == fields.ACK else _measure_framed(head)
 
 
-def _measure_event(head: bytes | bytearray) -> int:
-    for at, byte in enumerate(head[SEQ_AT : CODE_AT + 1], SEQ_AT):
-        if byte == fields.ENQ:
-            raise MisfitError("cut_short")
-        if at == SEQ_AT and byte not in SEQUENCE:
-            raise MisfitError("sequence")
-        if at == CODE_AT and byte not in _PAYLOAD_BYTES:
-            raise MisfitError("code")
+def _measure_event(head: bytes) -> int:
+    if len(head) <= SEQ_AT:
+        return 0
+    if head[SEQ_AT] not in SEQUENCE:
+        raise MisfitError("cut_short" if head[SEQ_AT] == fields.ENQ else "sequence")
     if len(head) <= CODE_AT:
         return 0
-    return CODE_AT + 1 + _PAYLOAD_BYTES[head[CODE_AT]] + 1 + BCC_BYTES
+    length = EVENT_BYTES.get(head[CODE_AT])
+    if length is None:
+        raise MisfitError("cut_short" if head[CODE_AT] == fields.ENQ else "code")
+    return length
 
 
-def _measure_framed(head: bytes | bytearray) -> int:
+def _measure_framed(head: bytes) -> int:
     if len(head) == 1:
         return 0
     length = _FRAMED_BYTES.get(head[1])
@@ -84,7 +82,7 @@ def _measure_framed(head: bytes | bytearray) -> int:
     return length
 
 
-def _measure_host(head: bytes | bytearray) -> int:
+def _measure_host(head: bytes) -> int:
     if len(head) == 1:
         return 0
     if head[1] != ord("O"):
@@ -92,25 +90,39 @@ def _measure_host(head: bytes | bytearray) -> int:
     return _COMMAND_BYTES
 
 
+def _beginnings() -> dict[bytes, int]:
+    start = bytes((fields.ENQ,))
+    found = {start: HEAD_BYTES}
+    for seq in SEQUENCE:
+        head = start + bytes((seq,))
+        found[head] = HEAD_BYTES
+        found |= {head + bytes((code,)): length for code, length in EVENT_BYTES.items()}
+    return found
+
+
+EVENT_BEGINS: Final = _beginnings()
+"""Up to so many bytes the frame of an event may have that begins so, before more can be said."""
+
+
 class _Stream:
     """One direction of a connection: any split of it gives the same items, and none raises."""
 
     def __init__(self, scanner: Scanner, checks: Checks) -> None:
-        self._scanner = scanner
+        self.scanner = scanner
         self._checks = checks
 
     @property
     def position(self) -> int:
         """How many bytes were fed so far."""
-        return self._scanner.position
+        return self.scanner.position
 
     def feed(self, data: bytes) -> list[Item]:
         """Every frame that these bytes complete, repeats too, and what did not fit."""
-        return [self._item(piece) for piece in self._scanner.feed(data)]
+        return [self._item(piece) for piece in self.scanner.feed(data)]
 
     def end(self) -> list[Item]:
         """What is left when nothing more will come."""
-        return [self._item(piece) for piece in self._scanner.end()]
+        return [self._item(piece) for piece in self.scanner.end()]
 
     def _item(self, piece: Piece) -> Item:
         raw, first = piece.raw, piece.first
@@ -168,5 +180,5 @@ class Listener:
         if isinstance(content, VendorCommand):
             content = HostTraffic(command=f"{content.kind} {content.data}")
         elif item.seq is not None and item.code is not None:
-            content = self._repeats.fresh_or_repeated(content, item.seq, item.code, item.raw)
+            content = self._repeats.fresh_or_repeated(content, item.raw)
         return ReceivedEvent(content, item.seq, item.first, item.last)

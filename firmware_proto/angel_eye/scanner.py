@@ -6,12 +6,14 @@ Must not know: the content of a frame, its check, time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from itertools import islice
+from typing import Final, NamedTuple
 
 from firmware_proto.angel_eye.fields import ETX
+from firmware_proto.angel_eye.frames import CODE_AT, SEQ_AT
 from firmware_proto.events import Repeated, ShoeEvent, Started
 
 REPEAT_WINDOW: Final = 8
@@ -31,50 +33,57 @@ class RepeatFilter:
     A frame is a repeat only when it equals that frame byte for byte: a key that comes again with
     other data is a fresh event, for the table to judge. A start of communication is a repeat only
     directly after itself, and forgets all else: the sequence begins anew.
+
+    ``frames`` are the last ones under each key, the latest behind; ``key`` is where a key stands.
     """
 
-    def __init__(self, key: RepeatKey = RepeatKey.SEQ_AND_CODE) -> None:
-        self._by_code = key is RepeatKey.SEQ_AND_CODE
-        self._frames: dict[str, bytes] = {}
-        self._latest = b""
+    __slots__ = ("frames", "key")
 
-    def fresh_or_repeated(self, event: ShoeEvent, seq: str, code: str, raw: bytes) -> ShoeEvent:
-        """The event itself, or ``Repeated`` of its type."""
-        key = seq + code if self._by_code else seq
-        directly = raw == self._latest
-        self._latest = raw
-        if directly or (self._frames.get(key) == raw and not isinstance(event, Started)):
-            return Repeated(of=event.type)
+    def __init__(self, key: RepeatKey = RepeatKey.SEQ_AND_CODE) -> None:
+        ends = CODE_AT if key is RepeatKey.SEQ_AND_CODE else SEQ_AT
+        self.key = slice(SEQ_AT, ends + 1)
+        self.frames: dict[bytes, bytes] = {}
+
+    def fresh_or_repeated(self, event: ShoeEvent, raw: bytes) -> ShoeEvent:
+        """The event of these bytes itself, or ``Repeated`` of its type."""
+        frames, key = self.frames, raw[self.key]
+        last = frames.get(key)
+        if last is not None:
+            if last == raw and self._is_remembered(key, event):
+                return Repeated(of=event.type)
+            del frames[key]  # it becomes the latest
         if isinstance(event, Started):
-            self._frames.clear()
-        self._frames.pop(key, None)
-        self._frames[key] = raw
-        if len(self._frames) > REPEAT_WINDOW:
-            del self._frames[next(iter(self._frames))]
+            frames.clear()
+        frames[key] = raw
         return event
+
+    def _is_remembered(self, key: bytes, event: ShoeEvent) -> bool:
+        if isinstance(event, Started):
+            return len(self.frames) == 1  # all that follows a start stands beside it
+        return key in islice(reversed(self.frames), REPEAT_WINDOW)
 
 
 RUN_BYTES: Final = 64
 """What does not fit is reported at this length at the latest; a frame has 12 bytes or fewer."""
 
-_HEX: Final = frozenset(b"0123456789ABCDEF")
-_TAIL: Final = 3
+HEAD_BYTES: Final = 3
+"""So many bytes settle how long a frame is, or that it is none."""
 
 
 class MisfitError(Exception):
     """These bytes cannot begin a frame; ``str`` is the reason in one word."""
 
 
-Measure = Callable[[bytes | bytearray], int]
-"""The length in bytes of the frame that begins so; 0 while more bytes are needed to tell.
+Measure = Callable[[bytes], int]
+"""The length in bytes of the frame that begins so (``HEAD_BYTES``, or fewer where no more came
+yet); 0 while more bytes are needed to tell.
 
 Raises MisfitError. Its answer may depend on the least bytes that settle it only: that is what
 makes every split of a stream give the same pieces.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A whole frame by its length, or with a ``reason`` what did not fit.
 
     ``first`` is its place in the stream, the first byte being 0.
@@ -85,6 +94,19 @@ class Piece:
     reason: str | None = None
 
 
+_TAIL: Final = re.compile(rb"%b[0-9A-F]{2}" % bytes((ETX,)))
+"""ETX and two digits of BCC: nothing later belongs to the same frame."""
+
+
+def _run_to(ends: bytes) -> re.Pattern[bytes]:
+    """Finds the end of what does not fit: one of these bytes, or a frame's tail."""
+    return re.compile(rb"[%b]|%b" % (re.escape(ends), _TAIL.pattern))
+
+
+Run = tuple[str, re.Pattern[bytes]]
+"""Why bytes do not fit, and what finds their end."""
+
+
 class Scanner:
     """One stream's scanner.
 
@@ -93,75 +115,89 @@ class Scanner:
 
     Bytes outside frames end at any start. A frame that failed ends at ``restart`` only: its
     remains may look like a one-byte answer, and must not be taken for one (SPEC.md, "Cutting").
+
+    ``rest`` are the bytes that no piece has yet, ``at`` is their place, ``run`` why they do not
+    fit. A fast path may take a frame of which the scanner has the beginning: it moves both.
+    ``missing`` is its own: how many bytes of that frame are missing at least, 0 if not known.
     """
+
+    __slots__ = (
+        "_failed", "_measure", "_outside", "_restart", "_starts", "at", "missing", "rest", "run",
+    )  # fmt: skip
 
     def __init__(self, measure: Measure, *, starts: bytes, restart: int) -> None:
         self._measure = measure
-        self._starts = frozenset(starts)
-        self._restart = frozenset((restart,))
-        self._buffer = bytearray()
-        self._base = 0
-        self._reason: str | None = None
-        self._ends: frozenset[int] = self._starts
-        self._seen = 0
+        self._starts = starts
+        self._restart = restart
+        self._outside = _run_to(starts)
+        self._failed = _run_to(bytes((restart,)))
+        self.rest = b""
+        self.at = 0
+        self.missing = 0
+        self.run: Run | None = None
 
     def feed(self, data: bytes) -> list[Piece]:
         """The pieces that these bytes complete. Never raises."""
-        self._buffer += data
+        data = self.rest + data
         pieces: list[Piece] = []
-        while self._buffer and (piece := self._next()):
-            pieces.append(piece)
+        at, size = 0, len(data)
+        run = self.run
+        self.run = None
+        while at < size:
+            begins = run or self._begin(data, at)
+            run = None
+            if isinstance(begins, int):
+                length, reason = self._end_of_frame(data, at, begins)
+            else:
+                length, reason = self._end_of_run(data, at, begins)
+                self.run = None if length else begins
+            if not length:
+                break
+            pieces.append(Piece(data[at : at + length], self.at + at, reason))
+            at += length
+        self.rest = data[at:]
+        self.at += at
+        self.missing = 0
         return pieces
 
     def end(self) -> list[Piece]:
         """What is left when nothing more will come."""
-        if not self._buffer:
+        rest, at = self.rest, self.at
+        if not rest:
             return []
-        return [self._take(len(self._buffer), self._reason or "cut_short")]
+        begins = self.run or self._begin(rest, 0)
+        reason = "cut_short" if isinstance(begins, int) else begins[0]
+        self.rest, self.at, self.run = b"", at + len(rest), None
+        return [Piece(rest, at, reason)]
 
     @property
     def position(self) -> int:
         """How many bytes were fed so far."""
-        return self._base + len(self._buffer)
+        return self.at + len(self.rest)
 
-    def _next(self) -> Piece | None:
-        if self._reason is None and self._buffer[0] not in self._starts:
-            self._run("outside_frame", self._starts)
-        if self._reason is not None:
-            return self._close()
+    def _begin(self, data: bytes, at: int) -> int | Run:
+        """The length of the frame that begins at this place, 0 if not known; or a run."""
+        if data[at] not in self._starts:
+            return "outside_frame", self._outside
         try:
-            length = self._measure(self._buffer)
+            return self._measure(data[at : at + HEAD_BYTES])
         except MisfitError as misfit:
-            self._run(str(misfit), self._restart)
-            return self._close()
-        if not length:
-            return None
-        for at in range(1, min(length, len(self._buffer))):
-            if self._buffer[at] in self._restart:
-                return self._take(at, "cut_short")
-        return self._take(length, None) if len(self._buffer) >= length else None
+            return str(misfit), self._failed
 
-    def _run(self, reason: str, ends: frozenset[int]) -> None:
-        self._reason, self._ends, self._seen = reason, ends, 1
+    def _end_of_frame(self, data: bytes, at: int, length: int) -> tuple[int, str | None]:
+        """Length and reason of the frame at this place; 0 while it has no end."""
+        cut = data.find(self._restart, at + 1, at + length)
+        if cut > 0:
+            return cut - at, "cut_short"
+        return (length if at + length <= len(data) else 0), None
 
-    def _close(self) -> Piece | None:
-        """The run at the buffer's start, once its end is known."""
-        for at in range(self._seen, len(self._buffer)):
-            if self._buffer[at] in self._ends:
-                return self._take(at, self._reason)
-            if at + 1 == RUN_BYTES or self._is_tail(at):
-                return self._take(at + 1, self._reason)
-        self._seen = len(self._buffer)
-        return None
-
-    def _is_tail(self, at: int) -> bool:
-        """Whether a frame's ETX and two digits of BCC end here: nothing later belongs to it."""
-        tail = self._buffer[max(0, at + 1 - _TAIL) : at + 1]
-        return len(tail) == _TAIL and tail[0] == ETX and tail[1] in _HEX and tail[2] in _HEX
-
-    def _take(self, length: int, reason: str | None) -> Piece:
-        piece = Piece(bytes(self._buffer[:length]), self._base, reason)
-        del self._buffer[:length]
-        self._base += length
-        self._reason = None
-        return piece
+    @staticmethod
+    def _end_of_run(data: bytes, at: int, run: Run) -> tuple[int, str]:
+        """Length and reason of the run at this place; 0 while it has no end."""
+        reason, end = run
+        until = at + RUN_BYTES
+        found = _TAIL.match(data, at, until) or end.search(data, at + 1, until)
+        if found is not None:
+            first, last = found.span()
+            return (first if last == first + 1 else last) - at, reason
+        return (RUN_BYTES if len(data) >= until else 0), reason

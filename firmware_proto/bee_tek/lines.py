@@ -51,9 +51,23 @@ class TenForm(Enum):
 _PRINTABLE: Final = frozenset(range(0x20, 0x7F)) | {ord("\t")}
 
 
+CARD_LINES: Final[dict[bytes, CardDrawn]] = {}
+"""The lines of cards that were read, each with its end, for the fast path; ``MOST_CARD_LINES``."""
+
+MOST_CARD_LINES: Final = 1024
+"""A shoe has 106 of them; but blanks, upper and lower case mean nothing, so more are possible."""
+
+
 @lru_cache(maxsize=4096)
 def read_line(line: bytes) -> ShoeEvent | None:
     """Return the event of a line, ``Discarded`` if it is none, None for blanks only."""
+    event = _read(line)
+    if isinstance(event, CardDrawn) and len(CARD_LINES) < MOST_CARD_LINES:
+        CARD_LINES[line + LINE_END] = event
+    return event
+
+
+def _read(line: bytes) -> ShoeEvent | None:
     if not _PRINTABLE.issuperset(line):
         return Discarded(reason="not_text")
     text = line.decode("ascii")

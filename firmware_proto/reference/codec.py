@@ -15,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from firmware_proto.events import CardDrawn, Discarded, Gap, Hello, HostTraffic, Repeated, ShoeEvent
+from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.framing import (
     CRC_RESIDUE,
@@ -74,23 +75,6 @@ DecodedFrame = tuple[int, Any, int, int, int]
 # Nearly all that a shoe sends are cards, and a frozen dataclass costs more to make than a frame to
 # decode. So cards are filled slot by slot, here and in ``next_card``; tests compare the results
 # with the path of every other frame.
-
-
-def slot_filled(frozen: type) -> Any:
-    """Return a class whose objects are filled slot by slot and then become ``frozen``.
-
-    The ``__init__`` of a frozen dataclass looks each field up by name to get past its own lock,
-    which costs more than all the rest of decoding a card. Objects of this class have the same
-    slots and no lock; when every slot is filled, ``filled.__class__ = frozen`` closes it. Python
-    allows that only between classes of one layout, so that a field added to the dataclass, but
-    not filled, shows in the first test that compares or prints it.
-    """
-    body = {
-        "__slots__": vars(frozen)["__slots__"],
-        "__setattr__": object.__setattr__,
-        "__delattr__": object.__delattr__,
-    }
-    return type("SlotFilled" + frozen.__name__, frozen.__bases__, body)
 
 
 _SlotFilledCard = slot_filled(CardDrawn)

@@ -32,8 +32,9 @@ from firmware_proto.events import (
     ShoeEvent,
     Status,
 )
+from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticator
-from firmware_proto.reference.codec import Message, encode, next_card, read, slot_filled
+from firmware_proto.reference.codec import Message, encode, next_card, read
 from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
 from firmware_proto.reference.host_state import CommandQueue, Deadline, DesiredState, ReplayRequests
 from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind

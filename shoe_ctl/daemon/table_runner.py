@@ -206,13 +206,7 @@ class TableRunner:
         self._connection = None
         async with self.turn:
             group, t_us = self._group(), self._now()
-            suspended = LineSuspended(
-                t_us=t_us,
-                connection=found.connection,
-                wait_s=round(found.wait_s),
-                unkept=found.unkept,
-                again=found.again,
-            )
+            suspended = _line_suspended(found, t_us)
             lost = _link_lost(found.loss, t_us, found.connection)
             self._link.ended()
             await self._handle(group, [suspended] if found.again else [suspended, lost])
@@ -397,12 +391,14 @@ class TableRunner:
         return None if self._failed is None else str(self._failed)
 
     async def stop(self) -> None:
-        """Store what was sent to the shoe since the last group, after everything else."""
+        """Store what is still to be counted, and what was sent to the shoe since the last group."""
         if self.doubt is not None:
             return  # nothing is written before a person ruled
         async with self.turn:
             if counts := self.refusals.take():
                 await self._record_counts(counts)
+            if self._supervisor is not None and (found := self._supervisor.unreported) is not None:
+                await self._handle(self._group(), [_line_suspended(found, self._now())])
             group = Batch(self._under.epoch)
             self._link.sent(group)
             if len(group):
@@ -635,6 +631,16 @@ class TableRunner:
                 )
         if not_sent:
             await self._handle(self._group(), not_sent)
+
+
+def _line_suspended(found: Suspension, t_us: int) -> LineSuspended:
+    return LineSuspended(
+        t_us=t_us,
+        connection=found.connection,
+        wait_s=round(found.wait_s),
+        unkept=found.unkept,
+        again=found.again,
+    )
 
 
 def _link_lost(loss: Loss, t_us: int, connection: int) -> LinkLost:

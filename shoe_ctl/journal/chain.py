@@ -21,7 +21,10 @@ from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_valid_signature
 GENESIS = bytes(32)
 """What the first record of a table follows."""
 
-_HEAD = struct.Struct(">QHHQ")
+_HEAD = struct.Struct(">QIQ")
+"""``n``, both names' lengths as one number, the body's length."""
+
+pack_head = _HEAD.pack
 
 
 def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
@@ -30,32 +33,33 @@ def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> byt
     Hashed are, one after another: the hash of the table's record before it (32 bytes, zeros for
     the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2), ``kind`` (2) and ``body``
     (8), all big-endian, then ``table`` and ``kind`` in UTF-8 and ``body``. With its lengths in
-    front no two different records give the same bytes.
+    front no two different records give the same bytes. ``body`` is what the file holds: where
+    bodies are packed, the packed one.
     """
     return RecordHasher(table, kind).hash(before, n, body)
 
 
 class RecordHasher:
-    """Hashes many records of one table and kind.
+    """Hashes many records of one table and kind, whose ``lengths`` and ``names`` it makes once.
 
     A walk over the records keeps here: ``count``, how many there are; ``kept``, their numbers, of
     some kinds; ``observe``, a function that takes their bodies, of some kinds.
     """
 
-    __slots__ = ("_bytes", "_kind_length", "_table_length", "count", "kept", "see")
+    __slots__ = ("count", "kept", "lengths", "names", "see")
 
     def __init__(self, table: str, kind: str) -> None:
         table_bytes, kind_bytes = table.encode(), kind.encode()
-        self._table_length, self._kind_length = len(table_bytes), len(kind_bytes)
-        self._bytes = table_bytes + kind_bytes
+        self.lengths = len(table_bytes) << 16 | len(kind_bytes)
+        self.names = table_bytes + kind_bytes
         self.count = 0
         self.kept: set[int] | None = None
         self.see: Callable[[bytes], None] | None = None
 
     def hash(self, before: bytes, n: int, body: bytes) -> bytes:
         """Return the ``chain_hash`` of a record of this table and kind."""
-        head = _HEAD.pack(n, self._table_length, self._kind_length, len(body))
-        return sha256(before + head + self._bytes + body).digest()
+        head = pack_head(n, self.lengths, len(body))
+        return sha256(before + head + self.names + body).digest()
 
 
 class Fault(Enum):

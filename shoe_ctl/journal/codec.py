@@ -82,7 +82,9 @@ def _decode_body(body: bytes, kind: type[_Body]) -> _Body:
     return value
 
 
-_WIRE_HEAD = struct.Struct(">QQqc")
+WIRE_HEAD = struct.Struct(">QQqc")
+"""What stands before raw bytes: connection, offset, time, direction."""
+
 _json = msgspec.json.Encoder(order="deterministic")
 
 
@@ -101,7 +103,7 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_bytes(self) -> bytes:
         """Encode big-endian: connection (8), offset (8), t_us (8), ``<`` or ``>`` (1), bytes."""
-        head = _WIRE_HEAD.pack(self.connection, self.offset, self.t_us, self.direction.value)
+        head = WIRE_HEAD.pack(self.connection, self.offset, self.t_us, self.direction.value)
         return head + self.data
 
     @classmethod
@@ -111,15 +113,15 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: too short, or an unknown direction.
         """
-        if len(body) < _WIRE_HEAD.size:
-            raise ValueError(f"a wire record has at least {_WIRE_HEAD.size} bytes, not {len(body)}")
-        connection, offset, t_us, direction = _WIRE_HEAD.unpack_from(body)
+        if len(body) < WIRE_HEAD.size:
+            raise ValueError(f"a wire record has at least {WIRE_HEAD.size} bytes, not {len(body)}")
+        connection, offset, t_us, direction = WIRE_HEAD.unpack_from(body)
         return cls(
             connection=connection,
             direction=Direction(direction),
             offset=offset,
             t_us=t_us,
-            data=body[_WIRE_HEAD.size :],
+            data=body[WIRE_HEAD.size :],
         )
 
 
@@ -331,6 +333,9 @@ Row = tuple[int, str, str, bytes, bytes]
 
 LONGEST_NAME = 0xFFFF
 """Bytes of a table's name or a kind: their length is hashed in two."""
+
+LONGEST_UNPACKED_BYTES = 1 << 20
+"""No body that unpacks to more is read as packed; a writer's longest have a twentieth of it."""
 
 _TYPES = (int, str, str, bytes, bytes)
 

@@ -120,6 +120,39 @@ def write_export(reader: Reader, kept: Selection, path: Path) -> None:
         raise JournalError(f"{path} cannot be written: {error.strerror}") from None
 
 
+def write_unpacked(reader: Reader, path: Path) -> int:
+    """Write every record with its body as it was written; return the last one's number.
+
+    The file is for queries, for its owner only, whole or not at all. It is no journal: hashes are
+    made over what the journal's file holds.
+
+    Raises:
+        JournalError: the journal cannot be read; the file is there already, or cannot be written.
+    """
+    if path.exists():
+        raise JournalError(f"{path} is there already: name another file")
+    new = path.with_name(path.name + "-new")
+    try:
+        new.unlink(missing_ok=True)
+        new.touch(0o600)
+        last_n, heads = reader.heads()
+        ends = {table: (head.n, head.hash) for table, head in heads.items()}
+        schema.new_unpacked(new, _unpacked(reader, last_n), ends)
+        new.rename(path)
+    except OSError as error:
+        raise JournalError(f"{path} cannot be written: {error.strerror}") from None
+    except apsw.Error as error:
+        raise JournalError(f"{path} cannot be written: {error}") from None
+    finally:
+        new.unlink(missing_ok=True)
+    return last_n
+
+
+def _unpacked(reader: Reader, upto: int) -> Iterator[_Row]:
+    for record in reader.records(upto=upto):
+        yield record.n, record.table, record.kind, record.body, record.hash
+
+
 def check_export(path: Path, kept: Selection) -> None:
     """Return True if this file holds this selection, whole and signed to its end.
 
@@ -152,7 +185,7 @@ def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
         OSError: the folder takes no file, or the disk is full.
     """
     heads: dict[str, Head] = {}
-    with schema.new_export(folder) as (connection, file):
+    with schema.new_export(folder, packed=reader.is_packed) as (connection, file):
         try:
             with schema.translate_errors(reader.path), connection:
                 rows = _limited(_rows(reader, kept), reader.path)

@@ -10,6 +10,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from shoe_ctl.errors import JournalError
@@ -32,6 +33,7 @@ def corrupt_journal(path: Path, what: str) -> JournalError:
 # Paths and identities
 
 
+@lru_cache(64)
 def log_path(journal: Path) -> Path:
     """Return the path of the write-ahead log: commits that are not in the journal's file yet."""
     return journal.with_name(journal.name + "-wal")

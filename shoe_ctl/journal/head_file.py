@@ -17,6 +17,7 @@ import os
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -227,6 +228,7 @@ class HeadFile:
             self._file = None
 
 
+@lru_cache(1 << 14)
 def _digest(name: str) -> bytes:
     return sha256(name.encode()).digest()
 

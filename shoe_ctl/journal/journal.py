@@ -8,7 +8,7 @@ Must not know: sinks, what a body means.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -20,11 +20,17 @@ from shoe_ctl.journal.batch import Batch, CommitResult, StoredEvent
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.signing import Signer
-from shoe_ctl.journal.store import Store
+from shoe_ctl.journal.store import Cursor, Store
 from shoe_ctl.records import Audience, EventId
 
 _T = TypeVar("_T")
 
+
+CURSOR_DELAY_S = 1.0
+"""A cursor that no commit took along is written after this time."""
+
+MOST_UNWRITTEN = 64
+"""So many events at most are delivered to a sink before its cursor is written."""
 
 RECENT_BYTES = 1 << 20
 """So many bytes of events are kept in memory, about two thousand: a sink that is behind by more
@@ -80,6 +86,11 @@ class Journal:
         self._waiting: list[tuple[Batch, asyncio.Future[CommitResult]]] = []
         self._writing: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[], None]] = []
+        self._cursors: dict[str, int] = {}
+        self._unwritten: Counter[str] = Counter()
+        self._delivered: dict[str, int] = {}
+        self._cursor_timer: asyncio.TimerHandle | None = None
+        self._cursors_moving: asyncio.Task[None] | None = None
         self.recent = RecentEvents(store.last_n)
 
     def on_commit(self, listener: Callable[[], None]) -> None:
@@ -116,7 +127,68 @@ class Journal:
             JournalError: the store takes nothing more.
         """
         loop = asyncio.get_running_loop()
+        if table is None:
+            self._cursors.pop(sink, None)
+            self._delivered[sink] = n
+        events = self._unwritten[sink]
         await loop.run_in_executor(self._writer, self._store.move_cursor, sink, n, table)
+        self._unwritten -= Counter({sink: events})
+
+    def move_cursor_soon(self, sink: str, n: int, events: int) -> None:
+        """Move a cursor by so many events with the next commit, or after ``CURSOR_DELAY_S``.
+
+        Raises:
+            JournalError: the store takes nothing more.
+        """
+        self.check()
+        self._cursors[sink] = self._delivered[sink] = n
+        self._unwritten[sink] += events
+        if self._cursor_timer is None:
+            self._cursor_timer = asyncio.get_running_loop().call_later(
+                CURSOR_DELAY_S, self._move_cursors
+            )
+
+    def check(self) -> None:
+        """Refuse to go on with a store that takes nothing more.
+
+        Raises:
+            JournalError: it is one.
+        """
+        if self._store.failure is not None:
+            raise JournalError(self._store.failure)
+
+    def delivered(self, sink: str) -> int:
+        """Return the last record that was delivered to a sink since the start; 0 without any."""
+        return self._delivered.get(sink, 0)
+
+    def unwritten(self, sink: str) -> int:
+        """Return how many events were delivered that are not behind the sink's stored cursor."""
+        return self._unwritten[sink]
+
+    def _take_cursors(self) -> tuple[list[Cursor], Counter[str]]:
+        """Return the cursors to be written now, and by how many events each moves."""
+        if self._cursor_timer is not None:
+            self._cursor_timer.cancel()
+            self._cursor_timer = None
+        cursors = [(sink, "", n) for sink, n in self._cursors.items()]
+        events = Counter({sink: self._unwritten[sink] for sink in self._cursors})
+        self._cursors.clear()
+        return cursors, events
+
+    def _move_cursors(self) -> None:
+        self._cursors_moving = asyncio.create_task(self._write_cursors(), name="journal cursors")
+
+    async def _write_cursors(self) -> None:
+        cursors, events = self._take_cursors()
+        if not cursors:
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.run_in_executor(self._writer, self._store.move_cursors, cursors)
+        except JournalError:
+            self._wake_listeners()  # the sinks meet it, and say so
+        else:
+            self._unwritten -= events
 
     async def checkpoint(self, signer: Signer, t_us: int) -> int | None:
         """Call ``Store.checkpoint`` in the writer's thread.
@@ -142,6 +214,9 @@ class Journal:
         """Wait until every batch is stored, then close the store."""
         if self._writing is not None:
             await self._writing
+        if self._cursors_moving is not None:
+            await self._cursors_moving
+        await self._write_cursors()
         await asyncio.get_running_loop().run_in_executor(self._writer, self._store.close)
 
     async def _write_all(self) -> None:
@@ -151,7 +226,11 @@ class Journal:
                 waiting, self._waiting = self._waiting, []
                 batches = [batch for batch, _ in waiting]
                 try:
-                    results = await loop.run_in_executor(self._writer, self._store.commit, batches)
+                    cursors, events = self._take_cursors()
+                    results = await loop.run_in_executor(
+                        self._writer, self._store.commit, batches, cursors
+                    )
+                    self._unwritten -= events
                 except Exception as error:  # noqa: BLE001 - handed to those who wait for it
                     _answer(waiting, error)
                 else:
@@ -170,8 +249,11 @@ class Journal:
         for result in results:
             self.recent.add(result)
         if any(result.last_n >= result.first_n for result in results):
-            for listener in self._listeners:
-                listener()
+            self._wake_listeners()
+
+    def _wake_listeners(self) -> None:
+        for listener in self._listeners:
+            listener()
 
 
 def _answer(
@@ -438,16 +520,40 @@ class SinkFeed(EventFeed):
         super().__init__(journal, reader, readers, audience=audience, table=table, gate=gate)
         self._sink = sink
         self._dead_letters = dead_letters
+        self._offered = 0
 
     def _first_position(self) -> int:
-        return self._reader.cursor(self._sink)
+        return self._journal.delivered(self._sink) or self._reader.cursor(self._sink)
+
+    async def upcoming(self, limit: int) -> list[tuple[int, bytes]]:
+        """As ``EventFeed.upcoming``; less by what was delivered and is not behind the cursor yet.
+
+        So after a crash no more than ``limit`` events come again.
+
+        Raises:
+            JournalError: the journal cannot be read, or takes nothing more.
+        """
+        self._journal.check()
+        unwritten = self._journal.unwritten(self._sink)
+        events = await super().upcoming(max(1, limit - unwritten))
+        self._offered = len(events)
+        return events
 
     async def delivered(self, n: int) -> None:
         """Move the cursor: everything up to record ``n`` has been delivered.
 
+        A few events wait for the next commit, which takes the cursor along.
+
         Raises:
             JournalError: the journal takes nothing more.
         """
+        if self._journal.unwritten(self._sink) + self._offered < MOST_UNWRITTEN:
+            self._journal.move_cursor_soon(self._sink, n, self._offered)
+            self._position = n
+        else:
+            await self._move_cursor(n)
+
+    async def _move_cursor(self, n: int) -> None:
         await self._journal.move_cursor(self._sink, n)
         self._position = n
 
@@ -458,7 +564,7 @@ class SinkFeed(EventFeed):
             JournalError: the journal takes nothing more.
         """
         await self._dead_letters.parked(n, event, why)
-        await self.delivered(n)
+        await self._move_cursor(n)
 
     async def event(self, n: int) -> bytes | None:
         """Return the event of this stream at record ``n``; None where the journal does not have it.

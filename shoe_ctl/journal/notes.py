@@ -11,12 +11,12 @@ from contextlib import suppress
 
 import msgspec
 
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.packing import FAULT_INPUT, HELLO, unpack
 from shoe_ctl.journal.reader import Head
 
 _SHOE = b'{"input":"shoe"'
-_FAULT = b'{"input":"fault"'
 _NO_NUMBER = b'"seq":null'
-_HELLO = b'"type":"hello"'
 
 
 class _Event(msgspec.Struct):
@@ -48,9 +48,13 @@ def _is_numbered(body: bytes) -> bool:
 
 
 class DeviceNotes:
-    """What one table's records lead to. ``whole``: its first record is among those walked."""
+    """What one table's records lead to. ``whole``: its first record is among those walked.
 
-    def __init__(self, *, whole: bool) -> None:
+    Bodies are given as the file holds them.
+    """
+
+    def __init__(self, table: str, *, whole: bool) -> None:
+        self._table = table
         self._whole = whole
         self._connection: bytes | None = None
         self._input: bytes | None = None
@@ -66,7 +70,7 @@ class DeviceNotes:
     def see_connection(self, body: bytes) -> None:
         """Take the table's next record, a connection: its device is not known yet."""
         self.take()
-        self._connection = body
+        self._connection = unpack(self._table, Kind.CONNECTION.value, body)
         self._settle()
         self._speaking = None
 
@@ -74,23 +78,27 @@ class DeviceNotes:
         """Process the inputs since the last call."""
         if not self._waiting:
             return
-        self._input = self._waiting[-1]
+        self._input = self._unpacked(self._waiting[-1])
         together = b"\n".join(self._waiting)
-        if _HELLO in together or _FAULT in together:
+        if HELLO in together or FAULT_INPUT in together:  # these are not packed
             for body in self._waiting:
-                self._look_at(body)
+                self._look_at(self._unpacked(body))
         else:
-            last = next((body for body in reversed(self._waiting) if _is_numbered(body)), None)
+            bodies = map(self._unpacked, reversed(self._waiting))
+            last = next((body for body in bodies if _is_numbered(body)), None)
             self._numbered = self._numbered if last is None else last
         self._waiting.clear()
+
+    def _unpacked(self, body: bytes) -> bytes:
+        return unpack(self._table, Kind.INPUT.value, body)
 
     def _look_at(self, body: bytes) -> None:
         if body.startswith(_SHOE):
             if _is_numbered(body):
-                if _HELLO in body:
+                if HELLO in body:
                     self._meet(body)
                 self._numbered = body
-        elif body.startswith(_FAULT) and self._speaking is not None:
+        elif body.startswith(FAULT_INPUT) and self._speaking is not None:
             # What was to be an event of the shoe could not be handled; its number was stored.
             self._unsure.add(self._speaking)
 

@@ -7,10 +7,10 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from shoe_ctl.journal import schema
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.codec import InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.journal.files import corrupt_journal
+from shoe_ctl.journal.packing import COPIES, unpack, unpack_copy
 from shoe_ctl.records import Audience, EventId, Record, event_id
 
 BATCH = 1000
@@ -31,6 +32,8 @@ records as long as they are read at all."""
 _PARTS = 'n, "table", kind, body, hash'
 
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
+
+_PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
 
 _STREAM = {Audience.PUBLIC: Kind.PUBLIC.value, Audience.RESTRICTED: Kind.RESTRICTED.value}
 
@@ -73,6 +76,7 @@ class Reader:
         self._connection = opened.connection
         self.path = path
         self.is_export = opened.is_export
+        self.is_packed = opened.is_packed
         self._at_rest = opened.at_rest
         self._abandoned = False
 
@@ -182,12 +186,9 @@ class Reader:
         Raises:
             JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
         """
-        for n, name, kind, body, digest in self.rows(
-            after=after, upto=upto, table=table, kinds=kinds
-        ):
-            yield Record(n=n, table=name, kind=kind, body=body, hash=digest)
+        return self.unpacked(self.rows(after=after, upto=upto, table=table, kinds=kinds))
 
-    def rows(
+    def rows(  # noqa: PLR0913 - which rows, and how they are read
         self,
         *,
         after: int | None = 0,
@@ -195,10 +196,12 @@ class Reader:
         table: str | None = None,
         kinds: Sequence[Kind] = (),
         passing: Callable[[int], None] = lambda _: None,
+        checked: bool = True,
     ) -> Iterator[Row]:
-        """Yield ``records`` as plain rows; with ``after=None`` also those with n below 1.
+        """Yield ``records`` as the file holds them; with ``after=None`` also those with n below 1.
 
-        ``passing`` is called now and then with the number that was come to.
+        ``passing`` is called now and then with the number that was come to. With ``checked`` false
+        a row may have values of any type, as a damaged file has.
         """
         where: list[str] = ["n > ?"]
         bindings: list[int | str] = []
@@ -215,7 +218,7 @@ class Reader:
         position = -(2**63) if after is None else after
         while True:
             with schema.translate_errors(self.path):
-                rows, spoilt = self._parts(wanted, (position, *bindings))
+                rows, spoilt = self._parts(wanted, (position, *bindings), checked=checked)
             yield from rows
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
@@ -224,8 +227,40 @@ class Reader:
             position = rows[-1][0]
             passing(position)
 
+    def unpacked(self, rows: Iterable[Row]) -> Iterator[Record]:
+        """Yield records from rows of this journal: with their bodies as they were written.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        last_n, last_body = 0, b""
+        for n, table, kind, stored, digest in rows:
+            if not self.is_packed:
+                body = stored
+            elif kind == _RESTRICTED and stored[:1] in COPIES:
+                public = last_body if last_n == n - 1 else self._public_before(n, table)
+                body = stored if public is None else unpack_copy(stored, public)
+            else:
+                body = unpack(table, kind, stored)
+                if kind == _PUBLIC:
+                    last_n, last_body = n, body
+            yield Record(n=n, table=table, kind=kind, body=body, hash=digest)
+
+    def _public_before(self, n: int, table: str) -> bytes | None:
+        """Return the public copy of the restricted event at record ``n``; None where it is gone."""
+        query = f"SELECT body FROM record WHERE n = ? AND \"table\" = ? AND kind = '{_PUBLIC}'"
+        with schema.translate_errors(self.path):
+            rows = self._fetch(query, (n - 1, table))
+        if not rows or not isinstance(rows[0][0], bytes):
+            return None
+        return unpack(table, _PUBLIC, rows[0][0])
+
+    def _body(self, n: int, table: str, kind: str, stored: bytes) -> bytes:
+        """Return one record's body as it was written."""
+        return next(self.unpacked([(n, table, kind, stored, b"")])).body
+
     def _parts(
-        self, wanted: str, bindings: Sequence[int | str]
+        self, wanted: str, bindings: Sequence[int | str], *, checked: bool
     ) -> tuple[list[Row], tuple[int, str | None] | None]:
         """Return the rows up to the first invalid one, and that one's number and table."""
         try:
@@ -237,7 +272,7 @@ class Reader:
                     rows += self._fetch(f"SELECT {_PARTS} FROM record WHERE n = ?", (n,))
                 except UnicodeDecodeError:
                     return rows, (n, None)
-        at = first_invalid(rows)
+        at = first_invalid(rows) if checked else None
         if at is None:
             return rows, None
         n, table = rows[at][0], _text(rows[at][1])
@@ -303,6 +338,7 @@ class Reader:
             position, body, digest = rows[0]
             if first_invalid([(position, table, kind.value, body, digest)]) is not None:
                 raise InvalidRow(self.path, position, table)
+            body = self._body(position, table, kind.value, body)
             yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
 
     def index_entries(self, upto: int) -> list[tuple[str, str, int]] | None:
@@ -329,9 +365,10 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
+        indexed = schema.RESTRICTED if self.is_packed else schema.EVENTS
         query = (
             'SELECT "table", kind, count(*) FROM record INDEXED BY event'
-            f' WHERE {schema.EVENTS} AND n <= ? GROUP BY "table", kind'
+            f' WHERE {indexed} AND n <= ? GROUP BY "table", kind'
         )
         with schema.translate_errors(self.path):
             if not schema.has_index(self._connection, "event"):
@@ -349,20 +386,49 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        query = "SELECT n, body FROM record WHERE n > ? AND kind = ?"
-        bindings: list[int | str] = [after, _STREAM[audience]]
-        if table is not None:
-            query += f' AND "table" = ? AND {schema.EVENTS}'
-            bindings.append(table)
+        if table is None:
+            query = 'SELECT n, "table", body FROM record WHERE n > ? AND kind = ? ORDER BY n'
+            bindings: list[int | str] = [after, _STREAM[audience]]
+        else:
+            query = self._events_of(audience, ">", "ASC")
+            bindings = [table, after]
         with schema.translate_errors(self.path), self._connection:
             last_n = self._last_n()
-            events: list[tuple[int, bytes]] = self._fetch(
-                f"{query} ORDER BY n LIMIT {limit:d}", bindings
-            )
-        for n, body in events:
-            if not isinstance(body, bytes):
+            rows = self._fetch(f"{query} LIMIT {limit:d}", bindings)
+        kind = _STREAM[audience]
+        events: list[tuple[int, bytes]] = []
+        for n, name, stored in rows:
+            if not isinstance(stored, bytes) or not isinstance(name, str):
                 raise InvalidRow(self.path, n, table)
+            events.append((n, self._body(n, name, kind, stored)))
         return events, events[-1][0] if len(events) == limit else last_n
+
+    def _events_of(
+        self, audience: Audience, sign: Literal["<", ">"], order: Literal["ASC", "DESC"]
+    ) -> str:
+        """Return the query for a table's events before or after a record, by their index.
+
+        It is bound to the table and the record; its columns are number, table and body.
+        """
+        kind = _STREAM[audience]
+        if not self.is_packed:
+            return (
+                'SELECT n, "table", body FROM record'
+                f" WHERE \"table\" = ? AND kind = '{kind}' AND n {sign} ?"
+                f" AND {schema.EVENTS} ORDER BY n {order}"
+            )
+        if audience is Audience.RESTRICTED:
+            return (
+                'SELECT n, "table", body FROM record'
+                f' WHERE "table" = ? AND {schema.RESTRICTED} AND n {sign} ? ORDER BY n {order}'
+            )
+        return (
+            'SELECT public.n, public."table", public.body FROM record'
+            " CROSS JOIN record AS public ON public.n = record.n - 1"
+            f' WHERE record."table" = ? AND record.{schema.RESTRICTED}'
+            f" AND record.n {sign} min(?, {schema.BEYOND - 1}) + 1"
+            f" AND public.kind = '{kind}' ORDER BY record.n {order}"
+        )
 
     def find_event(self, wanted: EventId) -> int | None:
         """Return the record of the event with this id; None where the journal does not have it.
@@ -406,19 +472,18 @@ class Reader:
         self, table: str, audience: Audience, *, after: int | None = None, before: int | None = None
     ) -> tuple[int, int] | None:
         """Return record and number of a table's first event after one, or its last before one."""
-        sign, order = (">", "ASC") if before is None else ("<", "DESC")
-        query = (
-            f'SELECT n, body FROM record WHERE "table" = ? AND kind = ? AND n {sign} ?'
-            f" AND {schema.EVENTS} ORDER BY n {order} LIMIT 1"
-        )
-        position = after if before is None else before
+        if before is None:
+            query, position = self._events_of(audience, ">", "ASC"), after
+        else:
+            query, position = self._events_of(audience, "<", "DESC"), before
         assert position is not None
         with schema.translate_errors(self.path):
-            rows = self._fetch(query, (table, _STREAM[audience], position))
+            rows = self._fetch(f"{query} LIMIT 1", (table, position))
         if not rows:
             return None
-        n, body = rows[0]
+        n, _, stored = rows[0]
         try:
+            body = self._body(n, table, _STREAM[audience], stored)
             return n, event_id(_event.decode(body).id).number
         except (ValueError, TypeError):
             raise InvalidRow(self.path, n, table) from None

@@ -15,7 +15,7 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import GENESIS, chain_hash
-from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling, Meta, Snapshot, UnknownFormat
+from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling, Meta, Row, Snapshot, UnknownFormat
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Record
@@ -184,13 +184,19 @@ def checked_records(
         JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
     head = chain_end(reader, table)
-    for record in reader.records(after=after, upto=head.n, table=table):
-        if chain_hash(end, record.n, table, record.kind, record.body) != record.hash:
-            raise _corrupt(reader, f"record {record.n} does not follow from the one before it")
-        end = record.hash
-        yield record
-    if end != head.hash:
-        raise _corrupt(reader, f"record {head.n} is not the end of table {table}")
+
+    def chained() -> Iterator[Row]:
+        due = end
+        for row in reader.rows(after=after, upto=head.n, table=table):
+            n, _, kind, body, digest = row
+            if chain_hash(due, n, table, kind, body) != digest:
+                raise _corrupt(reader, f"record {n} does not follow from the one before it")
+            due = digest
+            yield row
+        if due != head.hash:
+            raise _corrupt(reader, f"record {head.n} is not the end of table {table}")
+
+    yield from reader.unpacked(chained())
 
 
 def _corrupt(reader: Reader, how: str) -> JournalError:

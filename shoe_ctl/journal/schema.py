@@ -11,7 +11,7 @@ import gzip
 import os
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -22,6 +22,7 @@ import apsw
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files
+from shoe_ctl.journal.codec import Row
 from shoe_ctl.journal.files import corrupt_journal
 
 APPLICATION_ID = 0x53484F45
@@ -50,13 +51,20 @@ _PIECE = 1 << 18
 _LOOKS_AT_ROOM = 64
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 4
+VERSION = 5
 """``PRAGMA user_version``: rises with every change of what stands below. 1 and 2 were written by
-shoe-ctl 0.1.0, with records in another form; 3 by 0.2.0, without the index of events."""
+shoe-ctl 0.1.0, with records in another form; 3 and 4 without packed bodies, which are read and
+written on as they are."""
 
 WITHOUT_EVENT_INDEX = 3
-"""The version of a journal of 0.2.0, which is read and written on as it is, and of every export. An
-event is found there by its id, too, but other tables' records are read on the way."""
+"""The version of a journal of 0.2.0, and of its exports. An event is found there by its id, too,
+but other tables' records are read on the way."""
+
+WITHOUT_PACKING = 4
+"""The last version in which the file holds bodies as they are, and its index every event."""
+
+READABLE = range(WITHOUT_EVENT_INDEX, VERSION + 1)
+"""The versions that are read and written on."""
 
 BEYOND = 2**63 - 1
 """A number that no record comes to."""
@@ -71,8 +79,12 @@ INDEXED = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;
 a query that is to use it says these very words."""
 
+RESTRICTED = "kind = 'event.restricted'"
+"""The records in the index of events; a query that is to use it says these very words. A public
+event stands right before its restricted copy."""
+
 EVENTS = "kind IN ('event.public', 'event.restricted')"
-"""The records that are looked for by an event's id; a query that is to use their index says these
+"""The records in the index of events of version 4; a query that is to use that index says these
 very words."""
 
 _INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?"
@@ -111,9 +123,21 @@ CREATE TABLE cursor (
 CREATE INDEX landmark ON record ("table", kind, n) WHERE {INDEXED};
 """
 
-_EVENT_INDEX = f"""
-PRAGMA user_version = {VERSION};
+_EVENT_INDEX = {
+    WITHOUT_PACKING: f"""
+PRAGMA user_version = {WITHOUT_PACKING};
 CREATE INDEX event ON record ("table", kind, n) WHERE {EVENTS};
+""",
+    VERSION: f"""
+PRAGMA user_version = {VERSION};
+CREATE INDEX event ON record ("table") WHERE {RESTRICTED};
+""",
+}
+
+
+_UNPACKED = """
+CREATE TABLE record (n INTEGER PRIMARY KEY, "table" TEXT, kind TEXT, body BLOB, hash BLOB);
+CREATE TABLE head ("table" TEXT PRIMARY KEY, n INTEGER, hash BLOB);
 """
 
 
@@ -175,7 +199,7 @@ def create(path: Path, vfs: str | None) -> None:
             connection.execute("PRAGMA synchronous = EXTRA")
             with connection:
                 connection.execute(_TABLES)
-                connection.execute(_EVENT_INDEX)
+                connection.execute(_EVENT_INDEX[VERSION])
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
             connection.close()
@@ -185,8 +209,8 @@ def create(path: Path, vfs: str | None) -> None:
     files.sync_folder(path)
 
 
-def check_file(connection: apsw.Connection, path: Path) -> int:
-    """Refuse a file that is not a journal of this version; return its application id.
+def check_file(connection: apsw.Connection, path: Path) -> tuple[int, int]:
+    """Refuse a file that is not a journal of these versions; return application id and version.
 
     Raises:
         JournalError: another program's file, another version.
@@ -195,14 +219,14 @@ def check_file(connection: apsw.Connection, path: Path) -> int:
     application_id = int(connection.pragma("application_id"))
     if application_id not in (APPLICATION_ID, EXPORT_ID):
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
-    version = connection.pragma("user_version")
-    if version not in (WITHOUT_EVENT_INDEX, VERSION):
+    version = int(connection.pragma("user_version"))
+    if version not in READABLE:
         other = "shoe-ctl 0.1.0" if version < WITHOUT_EVENT_INDEX else "a newer shoe-ctl"
         raise JournalError(
             f"journal {path} has version {version}, written by {other}; this version reads "
-            f"{WITHOUT_EVENT_INDEX} and {VERSION}: use {other} for this journal, or begin a new one"
+            f"{WITHOUT_EVENT_INDEX} to {VERSION}: use {other} for this journal, or begin a new one"
         )
-    return application_id
+    return application_id, version
 
 
 def has_index(connection: apsw.Connection, name: Literal["landmark", "event"]) -> bool:
@@ -230,8 +254,9 @@ def schema_difference(connection: apsw.Connection) -> SchemaDifference | None:
     there = _form(connection)
     with closing(apsw.Connection(":memory:")) as made:
         made.execute(_TABLES)
-        if connection.pragma("user_version") != WITHOUT_EVENT_INDEX:
-            made.execute(_EVENT_INDEX)
+        index = _EVENT_INDEX.get(int(connection.pragma("user_version")))
+        if index is not None and connection.pragma("application_id") != EXPORT_ID:
+            made.execute(index)
         due = _form(made)
     for name in sorted(there.keys() | due.keys()):
         if name not in there:
@@ -277,8 +302,10 @@ def open_writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Conne
 
 
 @contextmanager
-def new_export(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
+def new_export(folder: Path, *, packed: bool = False) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
     """Open a new export without records, and the unnamed file that they are written to.
+
+    ``packed``: its records' bodies will be.
 
     Raises:
         apsw.Error: it cannot be written.
@@ -296,9 +323,26 @@ def new_export(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute(_TABLES)
             connection.execute(f"PRAGMA application_id = {EXPORT_ID}")
+            if packed:
+                connection.execute(f"PRAGMA user_version = {VERSION}")
             yield connection, file
         finally:
             close(connection)
+
+
+def new_unpacked(path: Path, rows: Iterable[Row], heads: Mapping[str, tuple[int, bytes]]) -> None:
+    """Fill an empty file with records, their bodies unpacked, and where each chain ends.
+
+    Raises:
+        apsw.Error: it cannot be written.
+    """
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away whole
+        with connection:
+            connection.execute(_UNPACKED)
+            connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", rows)
+            ends = [(table, n, digest) for table, (n, digest) in heads.items()]
+            connection.executemany("INSERT INTO head VALUES (?, ?, ?)", ends)
 
 
 def _unpacked(path: Path) -> apsw.Connection:
@@ -415,11 +459,13 @@ class ReadConnection(NamedTuple):
     """A connection that reads. ``at_rest``: nobody wrote the journal when it was opened.
 
     ``is_export``: the file holds one table's records of a while, not a whole journal.
+    ``is_packed``: it holds bodies packed.
     """
 
     connection: apsw.Connection
     at_rest: bool
     is_export: bool
+    is_packed: bool
 
 
 def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> ReadConnection:
@@ -443,7 +489,8 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        is_export = check_file(connection, path) == EXPORT_ID
+        application_id, version = check_file(connection, path)
+        is_export = application_id == EXPORT_ID
         if is_export:
             connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
     except BaseException as error:
@@ -455,4 +502,4 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
                 f"copy both, {path.name} and {files.log_path(path).name}, to a folder of yours"
             ) from None
         raise
-    return ReadConnection(connection, at_rest, is_export)
+    return ReadConnection(connection, at_rest, is_export, version > WITHOUT_PACKING)

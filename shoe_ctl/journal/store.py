@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import apsw
@@ -20,14 +21,15 @@ from shoe_ctl.journal.chain import (
     GENESIS,
     AnchorRecord,
     Checkpoint,
+    RecordHasher,
     SignedHead,
-    chain_hash,
     read_checkpoint,
 )
 from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, find_evidence
 from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
+from shoe_ctl.journal.packing import Packer
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
@@ -48,6 +50,12 @@ _AUDIENCES = {
 }
 
 _Row = tuple[int, str, str, bytes, bytes]
+
+Cursor = tuple[str, str, int]
+"""A sink, a table (empty: every one), and the last record that was delivered."""
+
+_hasher = lru_cache(1 << 14)(RecordHasher)
+"""The names of tables and kinds as they are hashed, made once: a floor has a thousand tables."""
 
 
 class Store:
@@ -70,6 +78,7 @@ class Store:
             sync_log(path, vfs)
             _truncate_log(path, vfs, accepted)
             self._log = schema.open_writing(path, vfs, synchronous="FULL")
+            self._packs = self._log.pragma("user_version") > schema.WITHOUT_PACKING
         try:
             # Cursors need no sync of their own: one lost with the power only repeats events.
             with schema.translate_errors(path):
@@ -112,7 +121,7 @@ class Store:
         """Store the ruling, before anything else."""
         batch = Batch()
         batch.append_ruling(accepted.ruling)
-        transaction = _Transaction(self._last_n, self._heads)
+        transaction = _Transaction(self._last_n, self._heads, packs=self._packs)
         transaction.add(batch)
         with schema.translate_errors(self.path):
             self._log.execute("BEGIN IMMEDIATE")
@@ -181,20 +190,24 @@ class Store:
         """
         return Reader.open(self.path, in_use=True, vfs=self._vfs)
 
-    def commit(self, batches: Sequence[Batch]) -> list[CommitResult]:
+    def commit(
+        self, batches: Sequence[Batch], cursors: Sequence[Cursor] = ()
+    ) -> list[CommitResult]:
         """Store these batches in this order with one sync; on return they are durable.
+
+        ``cursors`` are moved in the same transaction.
 
         Raises:
             JournalError: nothing of them may be relied upon, and the store takes nothing more.
         """
-        return self._store(batches, ())
+        return self._store(batches, [(_CURSOR, cursor) for cursor in cursors])
 
     def _store(
-        self, batches: Sequence[Batch], also: Sequence[tuple[str, tuple[int, ...]]]
+        self, batches: Sequence[Batch], also: Sequence[tuple[str, tuple[int | str, ...]]]
     ) -> list[CommitResult]:
         """Store batches and execute further statements in the same transaction."""
         self._refuse_after_failure()
-        transaction = _Transaction(self._last_n, self._heads)
+        transaction = _Transaction(self._last_n, self._heads, packs=self._packs)
         results = [transaction.add(batch) for batch in batches]
 
         def write(connection: apsw.Connection) -> None:
@@ -269,12 +282,16 @@ class Store:
         Raises:
             JournalError: as ``commit``.
         """
+        self.move_cursors([(sink, table or "", n)])
+
+    def move_cursors(self, cursors: Sequence[Cursor]) -> None:
+        """Move several cursors, in one transaction.
+
+        Raises:
+            JournalError: as ``commit``.
+        """
         self._refuse_after_failure()
-        self._write(
-            self._cursors,
-            lambda connection: connection.execute(_CURSOR, (sink, table or "", n)),
-            {},
-        )
+        self._write(self._cursors, lambda connection: connection.executemany(_CURSOR, cursors), {})
 
     def sync_head_file(self) -> None:
         """Sync the head file, at a moment when nobody waits.
@@ -405,7 +422,8 @@ def _copy_lost_files(path: Path, epoch: str) -> None:
 class _Transaction:
     """Batches on their way into one transaction, with the tables' heads after it."""
 
-    def __init__(self, last_n: int, heads: dict[str, Head]) -> None:
+    def __init__(self, last_n: int, heads: dict[str, Head], *, packs: bool) -> None:
+        self._packer = Packer() if packs else None
         self.last_n = last_n
         self.heads: dict[str, Head] = {}
         self._before = heads
@@ -415,19 +433,22 @@ class _Transaction:
     def add(self, batch: Batch) -> CommitResult:
         first_n = self.last_n + 1
         encoded = batch.encode(lambda table: self._head(table).counters)
-        events = []
+        events, n = [], self.last_n
         for record in encoded.records:
-            self.last_n += 1
-            head = self._head(record.table)
-            head.hash = chain_hash(head.hash, self.last_n, record.table, record.kind, record.body)
-            head.n = self.last_n
+            n += 1
+            table, kind, body = record.table, record.kind, record.body
+            head = self._head(table)
+            stored = body if self._packer is None else self._packer.pack(table, kind, body)
+            head.hash = _hasher(table, kind).hash(head.hash, n, stored)
+            head.n = n
             if record.connection is not None:
                 head.connection = record.connection
             if record.t_us is not None:
                 head.t_us = record.t_us
-            self._rows.append((self.last_n, record.table, record.kind, record.body, head.hash))
-            if (audience := _AUDIENCES.get(record.kind)) is not None:
-                events.append(StoredEvent(self.last_n, record.table, audience, record.body))
+            self._rows.append((n, table, kind, stored, head.hash))
+            if (audience := _AUDIENCES.get(kind)) is not None:
+                events.append(StoredEvent(n, table, audience, body))
+        self.last_n = n
         self._devices += encoded.devices
         return CommitResult(first_n, self.last_n, encoded.ids, events)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
@@ -24,11 +25,22 @@ from shoe_ctl.journal.chain import (
     Fault,
     RecordHasher,
     chain_hash,
+    pack_head,
 )
-from shoe_ctl.journal.codec import JOURNAL, InvalidRow, Kind, Meta, Row, Snapshot, UnknownFormat
+from shoe_ctl.journal.codec import (
+    JOURNAL,
+    InvalidRow,
+    Kind,
+    Meta,
+    Row,
+    Snapshot,
+    UnknownFormat,
+    first_invalid,
+)
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.notes import DeviceNotes
+from shoe_ctl.journal.packing import unpack
 from shoe_ctl.journal.reader import Head, Moment, Reader
 from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.records import Record
@@ -279,6 +291,7 @@ class _Walk:
         self._whole = not reader.is_export
         self._last_n, self._heads = last_n, heads
         self._due = begins.n
+        self._row: Row | None = None
         self.records = self.signed = 0
         self.ends: dict[str, bytes] = dict(begins.ends)
         self.checkpoints = Checkpoints(
@@ -290,11 +303,19 @@ class _Walk:
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """Return what is wrong with the first record that is not what was written."""
         try:
-            return self._walked(progress)
+            return self._walked_over_types(progress)
         except InvalidRow as spoilt:
             if self._whole and spoilt.n != self._due:
                 return BadRecord(spoilt.table, self._due, Fault.MISSING, f"no record {self._due}")
             return BadRecord(spoilt.table, spoilt.n, Fault.ALTERED, "it cannot be read")
+
+    def _walked_over_types(self, progress: Progress) -> BadRecord | None:
+        try:
+            return self._walked(progress)
+        except TypeError:  # a value of another type cannot be hashed
+            if self._row is not None:
+                self._check(self._row)
+            raise
 
     def _walked(self, progress: Progress) -> BadRecord | None:
         # A million records a few microseconds each: what is asked for once a record stands here.
@@ -306,16 +327,20 @@ class _Walk:
                 notes.take()
             progress(n, self._last_n)
 
-        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing)
+        # What is no record has another hash, or none: only then its types are looked at.
+        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing, checked=False)
+        row: Row | None = None
         try:
             for row in rows:
                 n, table, kind, body, digest = row
                 names = seen.get((table, kind))
                 if names is None:
+                    self._check(row)
                     names = self._named(table, kind)
                 if n != due and (whole or n < due):
                     return self._placed(row, due)
-                if names.hash(ends.get(table, GENESIS), n, body) != digest:
+                head = pack_head(n, names.lengths, len(body))
+                if sha256(ends.get(table, GENESIS) + head + names.names + body).digest() != digest:
                     return self._placed(row, due)
                 if names.kept is not None:
                     names.kept.add(n)
@@ -328,8 +353,18 @@ class _Walk:
                 records += 1
                 due = n + 1
         finally:
-            self.records, self._due = records, due
+            self.records, self._due, self._row = records, due, row
         return None
+
+    def _check(self, row: Row) -> None:
+        """Refuse a row that no writer stored.
+
+        Raises:
+            InvalidRow: it is one.
+        """
+        if first_invalid([row]) is not None:
+            table: object = row[1]
+            raise InvalidRow(self._reader.path, row[0], table if isinstance(table, str) else None)
 
     def _named(self, table: str, kind: str) -> RecordHasher:
         names = self._seen[table, kind] = RecordHasher(table, kind)
@@ -338,7 +373,7 @@ class _Walk:
         elif kind in _NOTED:
             notes = self._notes.get(table)
             if notes is None:
-                notes = DeviceNotes(whole=table not in self._begins.ends)
+                notes = DeviceNotes(table, whole=table not in self._begins.ends)
                 self._notes[table] = notes
             names.see = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
@@ -357,6 +392,7 @@ class _Walk:
             return bad
         if table == JOURNAL:
             return None
+        body = unpack(table, kind, body)
         try:
             (Meta if kind == Kind.META.value else Snapshot).from_bytes(body)
         except UnknownFormat as error:
@@ -367,6 +403,8 @@ class _Walk:
         return None
 
     def _placed(self, row: Row, due: int) -> BadRecord:
+        self._check(row)
+
         def after() -> Iterator[Row]:
             with suppress(InvalidRow):  # what tells nothing is behind the end of what does
                 yield from self._reader.rows(after=row[0], upto=self._last_n)
@@ -424,7 +462,7 @@ class _Walk:
                 )
             notes = self._notes.get(table)
             if notes is None:
-                notes = DeviceNotes(whole=table not in self._begins.ends)
+                notes = DeviceNotes(table, whole=table not in self._begins.ends)
             if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
                 return BadRecord(table, head.n, Fault.ALTERED, f"{why}")
         for sink, n in moment.cursors:
@@ -435,7 +473,8 @@ class _Walk:
     def index_holds(self) -> BadRecord | None:
         """Return how an index, by which a restart or an id finds records, differs from them."""
         if (counted := self._reader.indexed_events(self._last_n)) is not None:
-            for kind in (Kind.PUBLIC.value, Kind.RESTRICTED.value):
+            kinds = (Kind.RESTRICTED,) if self._reader.is_packed else (Kind.PUBLIC, Kind.RESTRICTED)
+            for kind in [kind.value for kind in kinds]:
                 for table in sorted(self.ends):
                     names = self._seen.get((table, kind))
                     stored = 0 if names is None else names.count

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -33,8 +34,11 @@ from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
 
-PORTION = 1024
-"""Bytes decoded at once. Other tables have their turn in between."""
+PORTION = 256
+"""Bytes decoded at once, some eight frames. Other tables have their turn in between."""
+
+NOISY_PORTION = 3072
+"""Bytes of a noisy line decoded at once, at most: each portion is a record."""
 
 
 class Ended:
@@ -113,6 +117,7 @@ class Connection:
         self._clock = clock
         self._on_reception = on_reception
         self._received = 0
+        self._unread = b""
         self._calls: list[Call] = []
         self._wrote = 0
         self._sent: list[Sent] = []
@@ -215,21 +220,36 @@ class Connection:
                 self._wake.clear()  # this round handles what set it
                 self._write(self._session.outgoing())
                 await self._wait()
-                chunk = b"" if self._is_gathering else self._transport.read()
+                chunk = b"" if self._is_gathering else self._read_portion()
                 if not chunk and self._is_silent:
                     self._fell_silent = True
                     limit = f"{self.capabilities.silence_s:g}"
                     return Loss("silent", message("link_silent", seconds=limit))
-                size = max(len(chunk), 1) if self._budget.is_noisy else PORTION
-                for at in range(0, max(len(chunk), 1), size):
-                    if not self._faulty:
-                        await self._take(chunk[at : at + size])
-                if self._budget.is_spent:
+                began = self._clock.monotonic()
+                await self._take(chunk)
+                if len(chunk) >= PORTION and not self._budget.is_noisy:
+                    self._let_others_work(began)
+                if self._budget.is_spent and not self._unread:
                     self._over_budget = True
                     return Loss("garbage", message("link_garbage"))
         except TransportLost as lost:
             return lost.loss
         return Loss("decoding_failed", message("link_decoding_failed"))
+
+    def _read_portion(self) -> bytes:
+        """Return the next bytes to decode, of those that came at once."""
+        unread = self._unread or self._transport.read()
+        size = PORTION
+        if self._budget.is_noisy:
+            portions = math.ceil(len(unread) / NOISY_PORTION)
+            size = math.ceil(len(unread) / max(portions, 1))
+        self._unread = unread[size:]
+        return unread[:size]
+
+    def _let_others_work(self, began: float) -> None:
+        """Set when the next portion of many is read: the line has its share of the time."""
+        now = self._clock.monotonic()
+        self._read_at = max(self._read_at, now + self._budget.share(now - began, now))
 
     def _write(self, data: bytes) -> None:
         if data:
@@ -252,6 +272,9 @@ class Connection:
     async def _wait(self) -> None:
         """Wait for bytes, the session's deadline, silence, or something to send."""
         gathering = self._is_gathering
+        if self._unread and not gathering:
+            await asyncio.sleep(0)
+            return
         read_at = self._read_at if gathering else None
         deadlines = (self._session.next_deadline, self._silence_deadline, read_at)
         deadline = min((d for d in deadlines if d is not None), default=None)
@@ -322,15 +345,19 @@ class Connection:
         self._played = self._played or any(_is_played(one.event) for one in useful)
         if not chunk:
             return
+        octets = sum(one.last - one.first for one in useful)
+        if self._budget.is_full and octets >= len(chunk) and len(useful) == len(heard):
+            return  # nearly every portion: nothing to charge, and nothing to forgive
         repeated = [one for one in heard if isinstance(one.event, Repeated)]
         now = self._clock.monotonic()
         pause_s = self._budget.spend(
             received=len(chunk),
-            useful=sum(one.last - one.first for one in useful),
+            useful=octets,
             pieces=1 if len(useful) + len(repeated) < len(heard) else 0,
             cost_s=self._clock.processor_s() - began,
             now=now,
             repeated=sum(one.last - one.first for one in repeated),
+            unread=bool(self._unread),
         )
         self._read_at = now + pause_s
 
@@ -360,7 +387,7 @@ class Connection:
 
 def _is_useful(event: ShoeEvent) -> bool:
     """Return whether it is neither garbage nor a repeat. History is useful."""
-    return not isinstance(event, Repeated | Discarded) or bool(getattr(event, "history", False))
+    return not isinstance(event, (Repeated, Discarded)) or bool(getattr(event, "history", False))
 
 
 def _is_played(event: ShoeEvent) -> bool:

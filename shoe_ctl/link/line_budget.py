@@ -34,15 +34,21 @@ SHARE = 10
 PER_SECOND = KEPT_A_MINUTE * SHARE / 60
 """Bytes that a second of processor time counts for: either budget ends the connection."""
 
+BUSY_S = 5.0
+"""So long a line that brings more than a portion at once may have one third of the time. A shoe
+that sends all that it kept needs less."""
+
 
 class LineBudget:
     """The budget of one line, over all its connections. Times are monotonic seconds."""
 
     def __init__(self) -> None:
+        self._busy_s, self._busy_at = 0.0, 0.0
         self._left = float(KEPT_A_MINUTE)
         self._noise = 0.0
         self._repeats = 0.0
         self._gathers_s = SHORTEST_S
+        self._gathered = 0
         self._at: float | None = None
 
     def begin_connection(self) -> None:
@@ -53,6 +59,7 @@ class LineBudget:
         self._noise = min(self._noise, NOISY)
         self._repeats = min(self._repeats, NOISY)
         self._gathers_s = SHORTEST_S
+        self._gathered = 0
 
     @property
     def is_noisy(self) -> bool:
@@ -64,6 +71,14 @@ class LineBudget:
         """True if the garbage exceeded the budget, in bytes or in processor time."""
         return self._left <= 0
 
+    @property
+    def is_full(self) -> bool:
+        """True if nothing of the budget is spent, and no noise is left to forgive.
+
+        ``spend`` then changes nothing for a portion without garbage and without repeats.
+        """
+        return self._left == KEPT_A_MINUTE and not self._noise and not self._repeats
+
     def spend(  # noqa: PLR0913 - one argument for each figure
         self,
         received: int,
@@ -73,12 +88,14 @@ class LineBudget:
         now: float,
         *,
         repeated: int = 0,
+        unread: bool = False,
     ) -> float:
         """Return the seconds for which the line is not to be read after this portion.
 
         ``useful`` of the bytes ``received`` belong to frames, ``repeated`` to frames that were sent
         again; either may be more than came now, where a frame began earlier. ``pieces`` of garbage
-        are recorded. Decoding took ``cost_s`` of the processor's time.
+        are recorded. Decoding took ``cost_s`` of the processor's time. ``unread``: more that came
+        with this portion is still to be decoded, so that nothing is to gather.
 
         A shoe sends again what is not acknowledged in time. Repeats therefore never make the line
         wait for longer than ``SHORTEST_S``: a longer wait would bring the next ones.
@@ -91,14 +108,30 @@ class LineBudget:
         self._noise = min(max(0.0, self._noise + noise), 2 * NOISY)
         repeats = repeated + (PER_PIECE if repeated else 0)
         self._repeats = min(self._repeats + repeats, 2 * NOISY)
+        gathered = self._gathered + received
+        self._gathered = gathered if unread else 0
+        rests_s = (SHARE - 1) * cost_s
         if self._noise <= NOISY:
             self._gathers_s = SHORTEST_S
-            return SHORTEST_S if self._repeats > NOISY else 0.0
-        if received < LARGE_PORTION:
+            return SHORTEST_S if self._repeats > NOISY and not unread else 0.0
+        if unread:
+            return rests_s
+        if gathered < LARGE_PORTION:
             self._gathers_s = min(2 * self._gathers_s, LONGEST_S)
-        elif received > 2 * LARGE_PORTION:
+        elif gathered > 2 * LARGE_PORTION:
             self._gathers_s = max(self._gathers_s / 2, SHORTEST_S)
-        return max(self._gathers_s, (SHARE - 1) * cost_s)
+        return max(self._gathers_s, rests_s)
+
+    def share(self, took_s: float, now: float) -> float:
+        """Return the seconds for which a line that brought a whole portion is not to be read.
+
+        ``took_s`` is how long the portion took, until it was stored. The line has one third of the
+        time until it was busy for ``BUSY_S``, and one tenth from then on.
+        """
+        passed_s, self._busy_at = max(0.0, now - self._busy_at), now
+        self._busy_s = min(max(0.0, self._busy_s - passed_s / SHARE) + took_s, BUSY_S + LONGEST_S)
+        times = 2 if self._busy_s < BUSY_S else SHARE - 1
+        return min(times * took_s, LONGEST_S)
 
     def _pass_time(self, now: float) -> None:
         passed_s = 0.0 if self._at is None else max(0.0, now - self._at)

@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 STEADY_S = 5.0
 """A connection that lasts this long is no failure, whatever was received."""
 
-DRAIN_EVERY_S = 0.25
-"""How often a suspended line is read and its bytes dropped."""
+DRAIN_EVERY_S = 0.1
+"""How often a suspended line is read and its bytes dropped: a tty holds what comes in between."""
 
 DRAIN_READS = 64
 """Reads of a suspended line in a row, so that no other table waits. The sender is held back."""
@@ -126,6 +126,8 @@ class Supervisor:
         self._on_resumed = on_resumed
         self._budget = LineBudget()
         self._suspensions = Suspensions()
+        self._suspension: Suspension | None = None
+        self._unkept = 0
         self._desired: DesiredShoeState | None = None
         self._backoff = Backoff()
         self._state = LinkState.STOPPED
@@ -143,6 +145,14 @@ class Supervisor:
     def connection(self) -> Connection | None:
         """The connection that is up, or None."""
         return self._connection if self._state is LinkState.UP else None
+
+    @property
+    def unreported(self) -> Suspension | None:
+        """A suspension of which bytes were dropped since ``on_suspended`` had it; else None."""
+        suspension = self._suspension
+        if suspension is None or suspension.unkept == self._unkept:
+            return None
+        return replace(suspension, unkept=self._unkept, again=True)
 
     @property
     def trouble(self) -> str | None:
@@ -230,7 +240,7 @@ class Supervisor:
 
     async def _suspend(self, connection: Connection, transport: Transport, loss: Loss) -> None:
         """Leave the line alone until it is quiet; count and drop what it brings."""
-        self._state, self._trouble, unkept = LinkState.SUSPENDED, str(loss), 0
+        self._state, self._trouble, self._unkept = LinkState.SUSPENDED, str(loss), 0
         wait_s = self._suspensions.next(self._clock.monotonic())
         log.warning(
             "%s: line suspended: wait_s=%g garbage_limit_per_min=%d. Check cable, ground, baud "
@@ -239,30 +249,30 @@ class Supervisor:
         )
         suspension = Suspension(connection=connection.number, loss=loss, wait_s=wait_s)
         while True:
+            self._suspension = suspension
             await self._on_suspended(suspension)
-            count, is_quiet = await self._drain(transport, wait_s)
-            unkept += count
-            if is_quiet:
+            if await self._drain(transport, wait_s):
                 break
             wait_s = self._suspensions.next(self._clock.monotonic())
             log.warning(
                 "%s: line still suspended: wait_s=%g bytes_dropped=%d",
-                *(self._name, wait_s, unkept),
+                *(self._name, wait_s, self._unkept),
             )
-            suspension = replace(suspension, wait_s=wait_s, unkept=unkept, again=True)
-        log.warning("%s: line resumed: bytes_dropped=%d", self._name, unkept)
-        await self._on_resumed(unkept)
+            suspension = replace(suspension, wait_s=wait_s, unkept=self._unkept, again=True)
+        log.warning("%s: line resumed: bytes_dropped=%d", self._name, self._unkept)
+        await self._on_resumed(self._unkept)
+        self._suspension = None
 
-    async def _drain(self, transport: Transport, wait_s: float) -> tuple[int, bool]:
-        """Drop what comes in this time; return how many bytes, and whether its end was quiet."""
-        count, late = 0, 0
+    async def _drain(self, transport: Transport, wait_s: float) -> bool:
+        """Count and drop what comes in this time; return whether its end was quiet."""
+        late = 0
         end = self._clock.monotonic() + wait_s
         while (now := self._clock.monotonic()) < end:
             await sleep(self._clock, min(DRAIN_EVERY_S, end - now))
             dropped = _drop_waiting(transport)
-            count += dropped
+            self._unkept += dropped
             late += dropped if self._clock.monotonic() > end - QUIET_S else 0
-        return count, late <= KEPT_A_MINUTE / 60 * QUIET_S
+        return late <= KEPT_A_MINUTE / 60 * QUIET_S
 
     async def _received(self, reception: Reception) -> None:
         if self._state is LinkState.LISTENING:

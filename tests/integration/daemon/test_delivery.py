@@ -14,6 +14,7 @@ import apsw
 import pytest
 
 from shoe_ctl.daemon.delivery import NamedSink
+from shoe_ctl.journal.export import write_unpacked
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import pump
@@ -382,8 +383,12 @@ def as_the_page_says(journal: Path, event: str) -> Any:
     """The event as an integrator takes it out of the journal by hand."""
     page = (ROOT / "docs/guides/storage.md").read_text("utf-8")
     (query,) = re.findall(r"`(SELECT body FROM record .*?)`", page, re.DOTALL)
-    with closing(apsw.Connection(str(journal), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+    unpacked = journal.with_name("unpacked.db")
+    with Reader.open(journal) as reader:
+        write_unpacked(reader, unpacked)
+    with closing(apsw.Connection(str(unpacked), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         ((body,),) = connection.execute(query.replace("bac-07/p31", event))
+    unpacked.unlink()
     return json.loads(body)
 
 

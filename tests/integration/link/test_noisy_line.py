@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
+import select
+import threading
+import tty
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -25,10 +30,25 @@ from shoe_ctl.link.transport import READ_SIZE
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.cli import run_shoectl_async
-from shoe_testing.config import SOCKET, write_config
-from shoe_testing.daemon import ToldEvents, nothing_is_wrong_with, runner, serving
+from shoe_testing.config import (
+    FACE_UP,
+    SOCKET,
+    TABLE,
+    make_config,
+    table_section,
+    this_user,
+    write_config,
+)
+from shoe_testing.daemon import (
+    ToldEvents,
+    nothing_is_wrong_with,
+    runner,
+    serving,
+    shoe_process,
+)
 from shoe_testing.faulty_ports import device_server
 from shoe_testing.reference_protocol import Shoe
+from shoe_testing.rounds import all_agree, lines_of, of_type, once_each, read_rounds
 from shoe_testing.transports import QuickClock, until
 
 QUICK = 8
@@ -244,3 +264,79 @@ async def test_a_frame_that_the_end_of_a_connection_cuts_is_told(
             await told.times(1, "frame.discarded")
     assert told.data("frame.discarded")[0]["reason"] == reason
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+class PtyFlood:
+    """The shoe's end of a pty, flooded by a thread as fast as the host reads."""
+
+    def __init__(self, noise: bytes) -> None:
+        self._end, host = os.openpty()
+        tty.setraw(host)
+        self.port = os.ttyname(host)
+        self._host = host
+        self._noise = noise
+        self._over = threading.Event()
+        self.sent = 0
+
+    def __enter__(self) -> Self:
+        os.set_blocking(self._end, False)
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        os.close(self._end)
+        os.close(self._host)
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            _, writable, _ = select.select([], [self._end], [], 0.02)
+            if writable:
+                with suppress(BlockingIOError):
+                    self.sent += os.write(self._end, self._noise)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("profile", "noise"),
+    [
+        ("angel_eye", b"\x06" * READ_SIZE),
+        pytest.param(
+            "reference",
+            random.Random(9).randbytes(READ_SIZE),
+            marks=pytest.mark.exhaustive(cpu_s=4),
+        ),
+        pytest.param(
+            "bee_tek", b" [Game]<Card:4S> \r\n" * 200, marks=pytest.mark.exhaustive(cpu_s=9)
+        ),
+    ],
+)
+async def test_the_table_beside_a_flooded_pty_is_told_every_round_in_order(
+    tmp_path: Path, profile: str, noise: bytes
+) -> None:
+    told = ToldEvents()
+    async with shoe_process(tmp_path, "reference", seed=4, game_deck="french52") as (port, truth):
+        with PtyFlood(noise) as flood:
+            tables = [
+                table_section("flooded", port=flood.port, profile=profile),
+                table_section(TABLE, port=port, announcements="implied", method_b=FACE_UP),
+            ]
+            users = {"path": SOCKET, "user": [this_user("pit_supervisor")]}
+            file = tmp_path / "table.toml"
+            file.write_text(make_config(*tables, socket=users))
+            async with serving(file, told, sees=Audience.RESTRICTED):
+                await told.until(lambda: any(of_type(beside(told), "shoe.change_due")))
+        dealt_rounds = read_rounds(lines_of(truth))
+    public = beside(told)
+    assert public == once_each(public)
+    all_agree(of_type(public, "round.outcome"), dealt_rounds)
+    assert not of_type(public, "table.halted")
+    assert flood.sent > 2 * READ_SIZE
+    nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def beside(told: ToldEvents) -> list[dict[str, Any]]:
+    """The events of the table that is not flooded."""
+    return [each for each in told.events if each["id"].startswith(f"{TABLE}/")]

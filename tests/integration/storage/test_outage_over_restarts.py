@@ -34,11 +34,9 @@ from shoe_testing.daemon import (
 )
 from shoe_testing.faulty_disk import WRITES, Call, Do, disk
 from shoe_testing.programs import (
-    A_FEW_CARDS,
     SHOECTL,
     STORAGE_FAULT,
     daemon_service,
-    largest_of,
     let_grow,
     rest_of,
     shoe_program,
@@ -46,6 +44,9 @@ from shoe_testing.programs import (
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
+
+NOTES_FIT = 4096
+"""Bytes of a file: no commit finds room, however often it is tried again; the note does."""
 
 WAITS = "serving; storage failed and works again, waiting for resume: bac-07"
 
@@ -241,7 +242,7 @@ def test_a_process_that_ended_in_an_outage_is_followed_by_one_that_asks_and_says
         config = write_config(tmp_path, port, way_in=True)
         with daemon_service(config) as service:
             service.until("READY")
-            let_grow(service, largest_of(tmp_path) + A_FEW_CARDS)
+            let_grow(service, NOTES_FIT)
             assert service.until("STATUS")["STATUS"].startswith(STORAGE_FAULT)
             said = subprocess.run(
                 (SHOECTL, "table", "status", *at), capture_output=True, check=False

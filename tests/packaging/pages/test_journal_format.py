@@ -7,10 +7,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from shoe_ctl.cli.export import export
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Direction, Kind, Meta
 from shoe_ctl.journal.signing import Signer, is_valid_signature, open_signer
 from shoe_ctl.records import Audience
+from shoe_testing.cli import invoke
 from shoe_testing.journals import T_US, opened
 from shoe_testing.paths import ROOT
 
@@ -40,7 +42,9 @@ def test_the_queries_of_the_page_find_what_they_say(tmp_path: Path) -> None:
     key = journal(path)
     (block,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
     queries = [query for query in block.split(";\n") if query.strip()]
-    with closing(sqlite3.connect(path)) as connection:
+    unpacked = tmp_path / "unpacked.db"
+    assert invoke(export, path, "--unpacked", "--output", unpacked).exit_code == 0
+    with closing(sqlite3.connect(unpacked)) as connection:
         found = [connection.execute(query).fetchall() for query in queries]
     heads, outcomes, round_, inputs, raw, signed, games = found
     assert [head[:2] for head in heads] == [("", 904), ("bac-07", 903)]

@@ -28,6 +28,7 @@ from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.chain import RecordHasher, SignedHead, chain_hash, read_checkpoint
 from shoe_ctl.journal.codec import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.files import head_path
+from shoe_ctl.journal.packing import Packer
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
@@ -300,12 +301,14 @@ class _Sets:
         }
         chained, chain = self._bodies.chained, [self.end]
         bodies = self._bodies.after(sets)
+        packer = Packer()
         for place, (names, kind) in enumerate(self._kinds):
             body = bodies[place]
             if place in chained:
                 hashed = chain[chained[place]].hex().encode()
                 body = body.replace(_CHAINED, b'"hash":"' + hashed + b'"')
             n = self.last_n = self.last_n + 1
+            body = packer.pack(TABLE, kind, body)
             self.end = names.hash(self.end, n, body)
             chain.append(self.end)
             yield n, TABLE, kind, body, self.end
@@ -340,6 +343,11 @@ class _Sets:
         connection.execute(_SIGNED_HEAD, (self.last_n, self.signed_end, JOURNAL))
 
 
+def _plain(reader: Reader) -> Iterator[Row]:
+    for record in reader.records():
+        yield record.n, record.table, record.kind, record.body, record.hash
+
+
 def _ends(rows: Sequence[Row]) -> list[int]:
     """Where the checkpoints stand that begin a set: each is the first behind how it began."""
     ends, begun = [], False
@@ -362,7 +370,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
     with dealing(path, DEALT, key) as table:
         rounds_each = table.controller.state.rounds // DEALT
     with Reader.open(path) as reader:
-        sets = _Sets(list(reader.rows()), key)
+        sets = _Sets(list(_plain(reader)), key)
     more = max(0, math.ceil(rounds / rounds_each) - DEALT)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:

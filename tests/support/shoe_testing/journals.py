@@ -171,6 +171,15 @@ def records(path: Path) -> list[Record]:
         return list(reader.records())
 
 
+def held(path: Path) -> list[Record]:
+    """As ``records``, with the bodies that the file holds: hashes are made over these."""
+    with Reader.open(path) as reader:
+        return [
+            Record(n=n, table=table, kind=kind, body=body, hash=digest)
+            for n, table, kind, body, digest in reader.rows()
+        ]
+
+
 def verified(path: Path, trusted: frozenset[bytes] = frozenset()) -> Verification:
     """What verifying a journal finds."""
     with Reader.open(path) as reader:
@@ -485,12 +494,14 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 def alter_journal(path: Path, n: int, body: bytes) -> None:
     """Writes another body, and every hash behind it anew: who has the file can do so."""
-    statements: list[Any] = [("UPDATE record SET body = ? WHERE n = ?", (body, n))]
-    found = records(path)
+    statements: list[Any] = []
+    found = held(path)
     end = found[n - 2].hash if n > 1 else bytes(32)
     for record in found[n - 1 :]:
         now = body if record.n == n else record.body
         end = chain_hash(end, record.n, record.table, record.kind, now)
-        statements.append(("UPDATE record SET hash = ? WHERE n = ?", (end, record.n)))
+        statements.append(
+            ("UPDATE record SET body = ?, hash = ? WHERE n = ?", (now, end, record.n))
+        )
     statements.append(("UPDATE head SET hash = ?", (end,)))
     spoil(path, *statements)

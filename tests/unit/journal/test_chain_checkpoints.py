@@ -30,10 +30,11 @@ from shoe_ctl.journal.chain import (
     read_checkpoint,
 )
 from shoe_ctl.journal.files import head_path
+from shoe_ctl.journal.packing import unpack
 from shoe_ctl.journal.signing import Signer, key_path, open_signer, parse_public_key
 from shoe_ctl.journal.verify import Verification
 from shoe_testing.cli import invoke
-from shoe_testing.journals import T_US, opened, records, spoil, stored_round, verified
+from shoe_testing.journals import T_US, held, opened, records, spoil, stored_round, verified
 
 SIGNED_AT = (21, 42, 63)
 """The checkpoints of the journal below: behind every 5 groups of 4 records."""
@@ -67,7 +68,7 @@ def rewrite(path: Path, changed: dict[int, bytes], *, without: Sequence[int] = (
     """Changes bodies, leaves records out, and makes every number, hash and head anew."""
     ends: dict[str, tuple[int, bytes]] = {}
     rows: list[tuple[Any, ...]] = []
-    for record in records(path):
+    for record in held(path):
         if record.n in without:
             continue
         n, body = len(rows) + 1, changed.get(record.n, record.body)
@@ -98,7 +99,7 @@ def rewrite(path: Path, changed: dict[int, bytes], *, without: Sequence[int] = (
 
 def _noted(rows: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Sequence[Any]]]:
     """What stands beside the records, as they lead to it."""
-    last = {row[1]: json.loads(row[3]) for row in rows if row[2] == "input"}
+    last = {row[1]: json.loads(unpack(*row[1:4])) for row in rows if row[2] == "input"}
     for table, said in last.items():
         if "t_us" in said:
             yield 'UPDATE head SET t_us = ? WHERE "table" = ?', (said["t_us"], table)
@@ -258,7 +259,7 @@ def test_a_checkpoint_altered_in_any_part_is_found(path: Path, at: int) -> None:
 
 
 def test_a_checkpoint_put_in_a_second_time_is_found(path: Path) -> None:
-    rewrite(path, {42: records(path)[20].body})
+    rewrite(path, {42: held(path)[20].body})
     bad = checked(path).first_bad
     assert bad is not None and bad.text == "missing: checkpoint 2 before checkpoint 42"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import stat
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,36 @@ def test_it_is_an_sqlite_file_inside(second: Path, tmp_path: Path) -> None:
     plain.write_bytes(gzip.decompress(second.read_bytes()))
     assert records(plain) == records(second)
     assert verified(plain) == verified(second)
+
+
+def test_all_records_are_unpacked_for_queries_from_a_journal_and_an_export(
+    made: bulk_journal.Made, second: Path, tmp_path: Path
+) -> None:
+    for journal in (made.path, second):
+        out = tmp_path / f"{journal.name}.db"
+        said = called("export", journal, "--unpacked", "--output", out)
+        found = records(journal)
+        assert said.output == f"{out}: up to record {found[-1].n}, unpacked\n"
+        assert stat.S_IMODE(out.stat().st_mode) == 0o600
+        with closing(sqlite3.connect(out)) as connection:
+            rows = connection.execute('SELECT n, "table", kind, body, hash FROM record')
+            assert rows.fetchall() == [(r.n, r.table, r.kind, r.body, r.hash) for r in found]
+            ends = connection.execute('SELECT hash FROM head WHERE "table" = ?', ("t1",))
+            assert ends.fetchall() == [(verified_end(journal),)]
+        again = called("export", journal, "--unpacked", "--output", out)
+        assert str(again.exception) == f"{out} is there already: name another file"
+        with pytest.raises(JournalError, match="not a journal of shoe-ctl"):
+            Reader.open(out)
+    nowhere = called("export", second, "--unpacked", "--output", tmp_path / "no" / "out.db")
+    assert "cannot be written: No such file or directory" in str(nowhere.exception)
+    both = called("export", second, "--unpacked", "--shoe", "t1-s2")
+    assert str(both.exception) == "--unpacked exports every record: leave --shoe out"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def verified_end(journal: Path) -> bytes:
+    with Reader.open(journal) as reader:
+        return reader.heads()[1]["t1"].hash
 
 
 @pytest.mark.parametrize("packed", [True, False])

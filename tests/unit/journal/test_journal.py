@@ -7,16 +7,18 @@ import json
 import threading
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import journal as journal_module
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal, SinkFeed
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.store import Store
+from shoe_ctl.journal.store import Cursor, Store
 from shoe_ctl.records import Audience
 from shoe_testing.faulty_disk import ONE_SYNC, Failing, disk, quietly
 from shoe_testing.journals import Never, records, stored, stored_round
@@ -30,11 +32,11 @@ class Held(Store):
     began: asyncio.Event
     loop: asyncio.AbstractEventLoop
 
-    def commit(self, groups: Sequence[Batch]) -> list[CommitResult]:
+    def commit(self, groups: Sequence[Batch], cursors: Sequence[Cursor] = ()) -> list[CommitResult]:
         self.batches.append(len(groups))
         self.loop.call_soon_threadsafe(self.began.set)
         self.gate.wait()
-        return super().commit(groups)
+        return super().commit(groups, cursors)
 
 
 @pytest.fixture
@@ -197,3 +199,102 @@ def test_a_reader_says_how_far_it_looked(tmp_path: Path) -> None:
         assert look(0, 2) == ([2, 6], 6)
         assert look(0, 3) == ([2, 6], 8)
         assert look(6, 3) == ([], 8)
+
+
+@asynccontextmanager
+async def fed(path: Path) -> AsyncIterator[tuple[Journal, SinkFeed, Reader]]:
+    """A journal with forty public events, and one sink's feed."""
+    with ThreadPoolExecutor(1) as writer, ThreadPoolExecutor(1) as readers:
+        store = Store.open(path)
+        journal = Journal(store, writer)
+        for number in range(40):
+            await journal.commit(stored_round(number))
+        try:
+            with store.reader() as reader:
+                feed = SinkFeed(
+                    journal,
+                    reader,
+                    readers,
+                    sink="s",
+                    audience=Audience.PUBLIC,
+                    dead_letters=Never(),
+                )
+                yield journal, feed, reader
+        finally:
+            await journal.close()
+
+
+async def take(feed: SinkFeed, limit: int) -> tuple[int, int]:
+    """Deliver what is upcoming; how many events, and the last record."""
+    events = await feed.upcoming(limit)
+    await feed.delivered(events[-1][0])
+    return len(events), events[-1][0]
+
+
+async def test_a_cursor_rides_with_the_next_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone: list[object] = []
+    monkeypatch.setattr(Store, "move_cursors", lambda _self, moved: alone.append(moved))
+    async with fed(tmp_path / "journal.db") as (journal, feed, reader):
+        for _ in range(3):
+            _, n = await take(feed, 1)
+            assert reader.cursor("s") < n
+            await journal.commit(stored_round(99))
+            assert reader.cursor("s") == n
+        assert alone == []
+
+
+async def test_a_cursor_is_written_without_a_commit_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = asyncio.Event()
+    move, loop = Store.move_cursors, asyncio.get_running_loop()
+
+    def noting(self: Store, cursors: Sequence[Cursor]) -> None:
+        move(self, cursors)
+        loop.call_soon_threadsafe(written.set)
+
+    monkeypatch.setattr(Store, "move_cursors", noting)
+    monkeypatch.setattr(journal_module, "CURSOR_DELAY_S", 0)
+    path = tmp_path / "journal.db"
+    async with fed(path) as (_, feed, reader):
+        _, n = await take(feed, 1)
+        await written.wait()
+        assert reader.cursor("s") == n
+        monkeypatch.setattr(journal_module, "CURSOR_DELAY_S", 3600)
+        _, n = await take(feed, 1)
+    with Reader.open(path) as reader:
+        assert reader.cursor("s") == n  # closing writes what is left
+
+
+async def test_no_more_events_come_again_than_are_handed_over_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MOST_UNWRITTEN", 8)
+    async with fed(tmp_path / "journal.db") as (_, feed, reader):
+        assert (await take(feed, 3))[0] == 3
+        assert len(await feed.upcoming(10)) == 7
+        assert (await take(feed, 4))[0] == 1
+        count, n = await take(feed, 10)
+        assert count == 6
+        assert reader.cursor("s") == n  # so many are written at once
+        assert len(await feed.upcoming(10)) == 10
+
+
+async def test_a_cursor_that_cannot_be_written_stops_its_sink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: Store, _cursors: Sequence[Cursor]) -> None:
+        self._failure = "the disk is full"
+        raise JournalError(self._failure)
+
+    monkeypatch.setattr(Store, "move_cursors", failing)
+    monkeypatch.setattr(journal_module, "CURSOR_DELAY_S", 0)
+    async with fed(tmp_path / "journal.db") as (journal, feed, _):
+        woken = asyncio.Event()
+        journal.on_commit(woken.set)
+        await take(feed, 1)
+        await woken.wait()
+        with pytest.raises(JournalError, match="the disk is full"):
+            await feed.upcoming(1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -16,18 +19,37 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, event_id
 from shoe_testing.config import make_config, table_section, this_user
-from shoe_testing.journals import opened, spoil, stored, stored_round, verified
+from shoe_testing.journals import (
+    both_replays,
+    held,
+    opened,
+    records,
+    spoil,
+    stored,
+    stored_round,
+    verified,
+)
+from shoe_testing.paths import DATA
 
 NEWER = schema.VERSION + 1
 OTHERS = {1: "shoe-ctl 0.1.0", 2: "shoe-ctl 0.1.0", NEWER: "a newer shoe-ctl"}
 
 
-def of_0_2_0(folder: Path, count: int = 1) -> Path:
-    """A journal as shoe-ctl 0.2.0 made it: without the index of events."""
+def of_version_4(folder: Path) -> Path:
+    """A journal as a table of version 4 wrote it: 30 inputs, signed."""
     path = folder / "journal.db"
-    stored(path, [stored_round(n, "ab"[n % 2]) for n in range(count)])
-    spoil(path, "DROP INDEX event", f"PRAGMA user_version = {schema.WITHOUT_EVENT_INDEX}")
+    path.write_bytes(gzip.decompress((DATA / "journal_of_version_4.db.gz").read_bytes()))
     return path
+
+
+def of_version_3(folder: Path) -> Path:
+    """The same without the index of events, as version 3 was."""
+    path = of_version_4(folder)
+    spoil(path, "DROP INDEX event", "PRAGMA user_version = 3")
+    return path
+
+
+OLDER = {3: of_version_3, 4: of_version_4}
 
 
 def of_version(folder: Path, version: int) -> Path:
@@ -40,7 +62,7 @@ def of_version(folder: Path, version: int) -> Path:
 def line(path: Path, version: int) -> str:
     return (
         f"journal {path} has version {version}, written by {OTHERS[version]}; this version reads "
-        f"3 and 4: use {OTHERS[version]} for this journal, or begin a new one"
+        f"3 to 5: use {OTHERS[version]} for this journal, or begin a new one"
     )
 
 
@@ -102,28 +124,41 @@ def test_what_a_restart_looks_for_is_found_by_its_index(tmp_path: Path) -> None:
     ]
 
 
-def test_a_journal_of_0_2_0_is_written_on_as_it_is_and_its_events_are_found(tmp_path: Path) -> None:
-    path = of_0_2_0(tmp_path, 6)
+@pytest.mark.parametrize("version", OLDER)
+def test_an_older_journal_is_read_verified_replayed_and_written_on_as_it_is(
+    tmp_path: Path, version: int
+) -> None:
+    path = OLDER[version](tmp_path)
+    before = held(path)
+    assert verified(path).ok
+    assert verified(path).signed.checkpoints == 2
+    replayed = both_replays(path)
+    assert (replayed.found, replayed.connections, replayed.rounds > 2) == (0, 1, True)
     with opened(path) as store, store.reader() as reader:
-        store.commit([stored_round(7, "b")])
-        n = reader.find_event(event_id("b/p4"))
+        store.commit([stored_round(7, "t1")])
+        n = reader.find_event(event_id("t1/p40"))
         assert n is not None
         ((at, body),) = reader.events(Audience.PUBLIC, after=n - 1, limit=1)[0]
-        assert (at, b'"id":"b/p4"' in body) == (n, True)
-        assert reader.indexed_events(n) is None
+        assert (at, b'"id":"t1/p40"' in body) == (n, True)
+        indexed = reader.indexed_events(n)
+        assert (indexed is None) == (version == 3)
+    after = held(path)
+    assert after[: len(before)] == before == records(path)[: len(before)]
+    assert all(record.body[:1] == b"{" for record in after[len(before) :])
+    with closing(apsw.Connection(str(path))) as connection:
+        assert connection.pragma("user_version") == version
     assert verified(path).ok
 
 
 def test_a_table_s_events_are_found_by_their_index(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
-    with opened(path):
-        connection = apsw.Connection(str(path))
-        for bound, order in (("n > ?", "ASC"), ("n < ?", "DESC")):
-            plan = connection.execute(
-                'EXPLAIN QUERY PLAN SELECT n, body FROM record WHERE "table" = ? AND kind = ?'
-                f" AND {bound} AND {schema.EVENTS} ORDER BY n {order} LIMIT 1",
-                ("bac-07", "event.public", 100),
-            ).fetchall()
-            (found,) = (str(row[3]) for row in plan)
-            assert found.startswith("SEARCH record USING INDEX event (table=? AND kind=? AND n")
-        connection.close()
+    with opened(path) as store, store.reader() as reader:
+        for audience in Audience:
+            after = reader._events_of(audience, ">", "ASC")
+            for query in (after, reader._events_of(audience, "<", "DESC")):
+                plan = reader._fetch(f"EXPLAIN QUERY PLAN {query} LIMIT 1", ("bac-07", 100))
+                found, *others = (str(row[3]) for row in plan)
+                assert re.match(
+                    r"SEARCH record USING (COVERING )?INDEX event \(table=\? AND", found
+                )
+                assert others in ([], ["SEARCH public USING INTEGER PRIMARY KEY (rowid=?)"])

@@ -18,11 +18,12 @@ from hypothesis.vendor.pretty import RepresentationPrinter, pretty
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.journal.chain import GENESIS, chain_hash
+from shoe_ctl.journal.packing import unpack
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_testing.cli import invoke
-from shoe_testing.journals import T_US, opened, records, spoil, stored_round
+from shoe_testing.journals import T_US, held, opened, spoil, stored_round
 
 GROUPS = 18
 SIGNED_AFTER = (3, 7, 12, 16)
@@ -114,7 +115,7 @@ def _told(rows: Sequence[Row], table: str, audience: str) -> int:
 
 
 def _last_input(rows: Sequence[Row], table: str) -> dict[str, int] | None:
-    bodies = [row[3] for row in rows if row[1] == table and row[2] == "input"]
+    bodies = [unpack(*row[1:4]) for row in rows if row[1] == table and row[2] == "input"]
     try:
         said: object = json.loads(bodies[-1]) if bodies else {}
     except ValueError:
@@ -137,7 +138,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
             store.commit([stored_round(number, TABLES[number * 7 % 3])])
             if number in SIGNED_AFTER:
                 store.checkpoint(key, T_US + number)
-    rows = [(r.n, r.table, r.kind, r.body, r.hash) for r in records(path)]
+    rows = [(r.n, r.table, r.kind, r.body, r.hash) for r in held(path)]
     return Whole(path.read_bytes(), rows, key, folder)
 
 

@@ -113,6 +113,44 @@ def connection(
     )
 
 
+def test_a_full_budget_stays_full_while_frames_alone_come_and_is_full_again_after_garbage() -> None:
+    budget = LineBudget()
+    frames, garbage, repeated = (16, 0, 0), (0, 1, 0), (0, 0, 8)  # useful, pieces, repeated
+    is_full = [budget.is_full]
+    for hour, portion in enumerate((frames, garbage, frames, repeated, frames)):
+        useful, pieces, again = portion
+        assert budget.spend(8, useful, pieces, 0.0, 3600.0 * hour, repeated=again) == 0.0
+        is_full.append(budget.is_full)
+    assert is_full == [True, True, False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "charged",
+    [
+        {"received": 500, "useful": 0, "pieces": 1, "cost_s": 0.0},
+        {"received": 500, "useful": 0, "pieces": 0, "cost_s": 0.0, "repeated": 500},
+        {"received": 8, "useful": 0, "pieces": 0, "cost_s": 1.0},
+    ],
+    ids=["noise", "repeats", "processor time"],
+)
+def test_a_budget_is_not_full_before_all_is_forgiven(charged: dict[str, Any]) -> None:
+    budget = LineBudget()
+    budget.spend(now=0.0, **charged)
+    budget.spend(received=8, useful=8, pieces=0, cost_s=0.0, now=5.0)
+    assert not budget.is_full
+
+
+@pytest.mark.parametrize("rest", [b"\x06", encode_event(CARD, "1"), b"\x05"])
+async def test_whatever_is_no_fresh_frame_is_charged_beside_frames(rest: bytes) -> None:
+    clock = HandClock()
+    one = connection("angel_eye", NoisyTransport(clock, bytes, 0.0), clock, [])
+    is_full = []
+    for portion in (encode_event(CARD, "1"), encode_event(CARD, "2") + rest):
+        await one._take(portion)
+        is_full.append(one._budget.is_full)
+    assert is_full == [True, False]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "kind"),

@@ -1,0 +1,95 @@
+"""What is promised of a figure, and whether it is held: the same in every bench.
+
+In: figures. Out: rows of a table, or of the key ``promises`` in what a bench prints with --json.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A figure, the range in which it was found, and what is promised of it, if anything.
+
+    ``most`` is the highest figure that holds the promise, ``least`` the lowest one.
+    """
+
+    name: str
+    measured: float
+    unit: str = ""
+    most: float | None = None
+    least: float | None = None
+    spread: tuple[float, float] | None = None
+    """The lowest and the highest of several measurements."""
+
+    @property
+    def held(self) -> bool:
+        """Whether the promise is kept. A figure of which nothing is promised keeps it."""
+        return (self.most is None or self.measured <= self.most) and (
+            self.least is None or self.measured >= self.least
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The row, and whether it holds."""
+        return {**asdict(self), "held": self.held}
+
+
+def read(row: Mapping[str, Any]) -> Promise:
+    """A row that a bench printed."""
+    spread = row.get("spread")
+    return Promise(
+        name=row["name"],
+        measured=row["measured"],
+        unit=row.get("unit", ""),
+        most=row.get("most"),
+        least=row.get("least"),
+        spread=None if spread is None else (spread[0], spread[1]),
+    )
+
+
+def median_of(name: str, measured: Sequence[float], **promised: Any) -> Promise:
+    """The median of several measurements, with their range."""
+    spread = (min(measured), max(measured))
+    return Promise(name, statistics.median(measured), spread=spread, **promised)
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The value below which this share of them lies; 0 where there are none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
+
+
+HEADER = f"{'':54}{'promised':>16}{'measured':>12}{'spread':>22}"
+
+
+def row(one: Promise) -> str:
+    """A line of the table."""
+    promised = "" if one.most is None else f"at most {number(one.most)}"
+    promised = promised if one.least is None else f"at least {number(one.least)}"
+    spread = "" if one.spread is None else " to ".join(map(number, one.spread))
+    name = f"{one.name}, {one.unit}" if one.unit else one.name
+    missed = "" if one.held else "  NOT HELD"
+    return f"{name:54}{promised:>16}{number(one.measured):>12}{spread:>22}{missed}"
+
+
+def number(value: float) -> str:
+    """A figure for people."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
+
+
+def report(found: Sequence[Promise], *, as_json: bool, **more: Any) -> int:
+    """Print them; the exit code is 1 where one is not held."""
+    if as_json:
+        about = {"python": platform.python_version(), **more}
+        print(json.dumps({**about, "promises": [one.as_json() for one in found]}))
+    else:
+        print(HEADER)
+        for one in found:
+            print(row(one))
+    return 0 if all(one.held for one in found) else 1

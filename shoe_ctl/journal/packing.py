@@ -1,0 +1,420 @@
+"""Pack the bodies of records: short in the file, the same bytes again when they are read.
+
+In: a record's kind and body, the body before it. Out: the bytes that the file holds, and back.
+Must not know: files, chains. Hashes are made over what the file holds.
+
+The first byte of a packed body names its form. No body begins with one of them as it is: JSON
+begins with ``{``, raw bytes with the first of eight bytes of a connection's number, which is 0.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from datetime import datetime, timezone
+from functools import lru_cache
+from typing import Final
+
+from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
+from shoe_ctl.records import utc
+
+DEFLATED: Final = 1
+"""The form of JSON: raw deflate (RFC 1951) that begins with ``DICTIONARY``."""
+
+COPY: Final = 2
+"""The form of a restricted event behind its public copy: the number in its id (big-endian, without
+leading zeros). All else stands in the record before it."""
+
+CHANGED_COPY: Final = 3
+"""As ``COPY``, where the data differs: how many bytes the number has (1) and the number, how many
+bytes behind the id are those of the public copy (2) and how many at its end (2), big-endian, then
+the bytes between."""
+
+FROM_SHOE: Final = 4
+"""The form of raw bytes ``<``: the number of bytes of the connection's number and, in the lower
+four bits, of the offset (1), both without leading zeros, ``t_us`` (7), big-endian, then the bytes.
+"""
+
+TO_SHOE: Final = 5
+"""As ``FROM_SHOE``, of raw bytes ``>``."""
+
+EVENT: Final = 6
+"""The form of an event: the epoch in its source (4), ``t_us`` (7), how many bytes the number in its
+id has (1) and the number, big-endian. Then, deflated: the rest without ``id``, ``source`` and
+``time``, from the type on (the quote behind it is left)."""
+
+INPUT: Final = 7
+"""The form of an input: ``t_us`` (7), big-endian. Then, deflated: what it is, and the rest without
+``t_us`` (the quote behind what it is is left). Inputs by which a shoe says who it is, and faults,
+are not packed: whoever verifies looks for them."""
+
+HELLO: Final = b'"type":"hello"'
+FAULT_INPUT: Final = b'{"input":"fault"'
+"""Where these bytes stand an input is not packed: at any place, or at the beginning."""
+
+MOST_CHANGED: Final = 128
+"""Bytes that may stand between what a changed copy shares; with more of them it is deflated."""
+
+_WINDOW = 13
+_MEMORY = 3
+_LEVEL = 3
+_MOST_BITS = -15
+_LENGTHS = struct.Struct(">HH")
+
+_WAGERS = (
+    '"dragon_bonus_banker","dragon_bonus_player","fabulous_4_banker","fabulous_4_player",'
+    '"fabulous_pairs","fa_fa","dragon","egalite","pair_square","big","small","lucky_6",'
+    '"odds":"1/2","odds":"11","odds":"20","odds":"35","odds":"50","odds":"8","odds":"12",'
+    '"result":"push"},"result":"returned"},"banker_pair":{"player_pair":{"either_pair":{'
+)
+
+_RARE = (
+    '"method.breached""withdrawal.closed""withdrawal.opened""wagers.restricted""wager.refused"'
+    '"outage.opened""outage.closed""review.opened""review.closed""shoe.line_suspended"'
+    '"shoe.holder_changed""shoe.not_aligned""shoe.unanswered""shoe.arm_refused""shoe.arm_taken"'
+    '"shoe.change_due""shoe.connected","shoe.answered""shoe.counted""shoe.cleared""shoe.refused"'
+    '"shoe.opened""shoe.loaded""shoe.alarm""shoe.fault""shoe.noted""shoe.told""shoe.lost"'
+    '"table.resumed","table.halted","table.started""method.changed","round.card_corrected"'
+    '"round.card_entered""round.entry_compared""round.first_hand""round.revised""round.void"'
+    '"delivery.parked""delivery.taken""command.unrecorded""command.refused""frame.discarded"'
+    '"irregularity.resolved"irregularity.raised"irregularity.step"instance_id":"key":"choices":['
+    '"choice":"reason":"person":"position":"gaming_shift_manager""pit_manager""pit_supervisor"'
+    '"consented_by":"message":{"code":"args":{"by":"command_id":"'
+    '{"after":"state":{"state":"betting","t_us":,"inputs":,"shoes":,"rounds":,"irregularities":'
+    ',"instances":{"public":,"restricted":},"host_boot":null,"shoe":{"round":{"link":{"up":true,'
+    '"arm":false,"replay":false,"judges":true,"names_hands":true,"commands":false,'
+    '"commands_known":[],"queries_known":[],"authenticated":false,"identified":true,'
+    '"aligned":true,"device_id":"boot_id":null,"reports_arming":false,"connected":true,'
+    '"claim":null,"refusal":null,"suspended":null,"since_us":0},"halt":null,'
+    '"pending_irregularities":[],"unplaced":[],"pending_set":null,"arming":null,"wake_us":null,'
+    '"answered":{},"answers":{},"outcomes":[["last_settled":null,"outbox":{"count":0,'
+    '"waiting":[],"last":null},"undelivered":[]},"rules":"software":"0.2.0","format":2}'
+    '{"input":"link_up","t_us":,"connection":,"profile":"reference","arm":true,"replay":true}'
+    '{"input":"link_lost","t_us":,"connection":,"reason":"{"input":"restarted","t_us":'
+    '{"call":"desire","armed":[{"call":"tick","t_s":{"call":"command","calls":[],"connection":'
+    '"set_id":"deck":"french52","decks":8,"device_id":"firmware":"boot_id":"drawn":,"resumed":true'
+    '"type":"hello","type":"shoe_loaded","type":"cutting_card","type":"discarded","count":1,'
+    '"type":"cards_drawn","cards":["order_known":false,"type":"card_returned","type":"alarm",'
+    '"type":"shuffled","type":"started","type":"gap","hand":"burn","index":null,"placed":false,'
+)
+
+_FREQUENT = (
+    'tick"}command","command_id":"","command":"'
+    '"place_your_bets","no_more_bets","announce_totals","announce_outcome","settle","expose",'
+    '"args":{"hand":"player"},"args":{"hand":"banker"},"args":{},"person":"","position":"dealer",'
+    '"user":"","on_behalf_of":null,"reason":null,"consented_by":null}'
+    'shoe","event":{"type":"result","winner":"player","player_pair":true,"banker_pair":true},'
+    '"connection":1,"seq":"'
+    'shoe","event":{"type":"result","winner":"tie","player_pair":false,"banker_pair":false},'
+    '"connection":1,"seq":"'
+    'shoe","event":{"type":"result","winner":"banker","player_pair":false,"banker_pair":false},'
+    '"connection":1,"seq":"'
+    'shoe","event":{"type":"standby"},"connection":1,"seq":"'
+    '"hand":"player","index":3,"face_up":false},"hand":"banker","index":3,"face_up":false},'
+    '"hand":"banker","index":1,"face_up":false},"hand":"banker","index":2,"face_up":false},'
+    '"hand":"player","index":2,"face_up":false},'
+    'shoe","event":{"type":"card_drawn","card":"8C","hand":"player","index":1,"face_up":false},'
+    '"connection":1,"seq":"1","first":'
+    'shoe","event":{"type":"card_drawn","card":"KD","number":1,"armed":true,"face_up":false,'
+    '"confidence":100},"connection":1,"seq":1,"first":'
+    'shoe","event":{"type":"status","armed":1,"drawn":1,"unacknowledged":0,'
+    '"locked_by_key":false},"connection":1,"seq":null,"first":'
+    'shoe","event":{"type":"status","drawn":1,"unacknowledged":1,"locked_by_key":false},'
+    '"connection":1,"seq":null,"first":1,"last":1}'
+    'round.outcome","subject":""data":{"banker":{"cards":["4H","KS","2D"],"natural":true,'
+    '"total":8},"game":"tiger","game_sha256":'
+    '"c0bb5bd25a3e1a2b960d1e77470d2258e2a5115ddf0fef8b4e06d8866e815ab9",'
+    '"inferred":true,"manual":false,"method":"B","player":{"cards":["AC","9H","TD"],'
+    '"natural":false,"total":0},"round_id":"","rules":["3.16"],"shoe_id":"","table":"",'
+    '"wagers":{"banker":{"result":"lose"},"big_tiger":{"result":"lose"},"player":{"odds":"1",'
+    '"result":"win"},"small_tiger":{"result":"lose"},"tie":{"odds":"8","result":"win"},"tiger":{'
+    '"tiger_pair":{"odds":"8","result":"win"},"tiger_tie":{"odds":"35","result":"win"}},'
+    '"winner":"tie"},"player":{"result":"push"},"banker":{"result":"push"},'
+    '"wagers":{"banker":{"odds":"19/20","result":"win"},"big_tiger":{"result":"lose"},'
+    '"player":{"result":"lose"},"small_tiger":{"result":"lose"},"tie":{"result":"lose"},'
+    '"tiger":{"result":"lose"},"tiger_pair":{"result":"lose"},"tiger_tie":{"result":"lose"}},'
+    '"winner":"player"},"winner":"banker"},"specversion":"1.0"}'
+    'round.settled","subject":"-s1-r1","data":{"inferred":false,"round_id":"'
+    'round.bets_closed","subject":"-s1-r1","data":{"inferred":true,"round_id":"'
+    'round.opened","subject":"-s1-r1","data":{"inferred":true,"round_id":"","shoe_id":"'
+    'round.total_announced","subject":"-s1-r1","data":{"hand":"player","inferred":true,'
+    '"round_id":"","total":"hand":"banker","inferred":true,"round_id":"'
+    'round.card_drawn","subject":"-s1-r1","data":{"card":"8C","hand":"player","index":2,"number":'
+    '"hand":"banker","index":2,"number":"hand":"player","index":1,"number":'
+    '"hand":"banker","index":1,"number":"hand":"player","index":3,"number":'
+    '"hand":"banker","index":3,"number":1'
+    'round.card_revealed","subject":"-s1-r1","data":{"card":"KH","hand":"player","index":2,'
+    '"round_id":"round.card_dealt","subject":"-s1-r1","data":{"face":"up","hand":"player","index":1,'
+    '"round_id":"","hand":"player","index":2,"round_id":"","hand":"player","index":3,"round_id":"'
+    '","hand":"banker","index":3,"round_id":"","hand":"banker","index":2,"round_id":"'
+    'round.card_dealt","subject":"bac-01-s1-r1","data":{"face":"up","hand":"banker","index":1,'
+    '"round_id":"bac-01-s1-r1","total":0},"specversion":"1.0"}'
+    '","data":{"round_id":"bac-01-s1-r1"},"specversion":"1.0"}'
+)
+
+DICTIONARY: Final = (_WAGERS + _RARE + _FREQUENT).encode()
+"""What deflated bodies begin with. It never changes: another one would be another form."""
+
+_deflater = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zdict=DICTIONARY)
+
+COPIES: Final = frozenset((bytes((COPY,)), bytes((CHANGED_COPY,))))
+"""How the body of a copy begins: the record before it is needed to unpack it."""
+
+_1970 = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_DEFLATED = bytes((DEFLATED,))
+_EVENT, _INPUT_FORM = bytes((EVENT,)), bytes((INPUT,))
+_COPY = bytes((COPY,))
+_CHANGED_COPY = bytes((CHANGED_COPY,))
+_PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
+_INPUT, _WIRE, _CHECKPOINT = Kind.INPUT.value, Kind.WIRE.value, Kind.CHECKPOINT.value
+_DIRECTIONS = {b"<": FROM_SHOE, b">": TO_SHOE}
+_WIRE_SIZE = WIRE_HEAD.size
+_BRACE = 0x7B
+
+
+_event = re.compile(
+    rb'\{"id":"([^"\\]*)/([pr])([1-9][0-9]{0,17})","source":"/journal/([0-9a-f]{8})/table/([^"\\]*)",'
+    rb'"type":"([^"\\]*)","time":"([^"\\]*)",'
+).match
+_input = re.compile(rb'\{"input":"([^"\\]*)","t_us":(0|[1-9][0-9]{0,15}),').match
+
+
+class Packer:
+    """Packs bodies in the order of their records, within one commit."""
+
+    def __init__(self) -> None:
+        self._public: tuple[str, bytes] | None = None
+        self._time = (b"", 0)
+
+    def pack(self, table: str, kind: str, body: bytes) -> bytes:
+        """Return what the file holds of the next record."""
+        public, self._public = self._public, None
+        if kind == _WIRE:
+            return _pack_wire(body)
+        if kind == _CHECKPOINT:
+            return body  # its signature comes first, and may begin with any byte
+        packed = None
+        if kind == _PUBLIC:
+            self._public = (table, body)
+            packed = self._pack_event(table, b"p", body)
+        elif kind == _RESTRICTED:
+            if public is not None and public[0] == table:
+                packed = _pack_copy(body, public[1])
+            if packed is None:
+                packed = self._pack_event(table, b"r", body)
+        elif kind == _INPUT:
+            packed = _pack_input(body)
+        if packed is None:
+            if body[:1] != b"{" or (kind == _INPUT and is_landmark(body)):
+                return body
+            packed = _DEFLATED + _deflate(body)
+        return packed if len(packed) < len(body) <= LONGEST_UNPACKED_BYTES else body
+
+    def _pack_event(self, table: str, audience: bytes, body: bytes) -> bytes | None:
+        found = _event(body)
+        if found is None:
+            return None
+        by_id, letter, number, epoch, by_source, type_, time = found.groups()
+        if letter != audience or not by_id == by_source == table.encode():
+            return None
+        if self._time[0] != time:
+            t_us = _time_us(time)
+            if t_us is None:
+                return None
+            self._time = (time, t_us)
+        digits = _plain_bytes(int(number))
+        return b"".join(
+            (
+                _EVENT,
+                bytes.fromhex(epoch.decode()),
+                self._time[1].to_bytes(7, "big"),
+                bytes((len(digits),)),
+                digits,
+                _deflate(type_ + body[found.end() - 2 :]),
+            )
+        )
+
+
+def _time_us(time: bytes) -> int | None:
+    """Return a time in microseconds since 1970; None where it is not written as events have it."""
+    try:
+        text = time.decode("ascii")
+        since = datetime.fromisoformat(text) - _1970
+        t_us = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    except (ValueError, TypeError):
+        return None
+    return t_us if 0 <= t_us < 1 << 56 and utc(t_us) == text else None
+
+
+def is_landmark(input_: bytes) -> bool:
+    """Return True if an input is never packed."""
+    return HELLO in input_ or input_.startswith(FAULT_INPUT)
+
+
+def _pack_input(body: bytes) -> bytes | None:
+    found = _input(body)
+    if found is None or is_landmark(body):
+        return None
+    what, t_us = found.groups()
+    return _INPUT_FORM + int(t_us).to_bytes(7, "big") + _deflate(what + b'"' + body[found.end() :])
+
+
+def _deflate(body: bytes) -> bytes:
+    deflater = _deflater.copy()
+    return deflater.compress(body) + deflater.flush()
+
+
+def _pack_copy(body: bytes, public: bytes) -> bytes | None:
+    """Return the copy of a public event by what differs; None where that is too much."""
+    at, at_public = body.find(b'"', 7), public.find(b'"', 7)
+    start = public.rfind(b"/p", 7, at_public) + 2
+    number = body[start:at]
+    if start < 2 or at < 0 or not number.isdigit() or number[:1] == b"0":
+        return None
+    if body[: start - 1] != public[: start - 1] or body[start - 1 : start] != b"r":
+        return None
+    digits = _plain_bytes(int(number))
+    rest, of_public = body[at:], public[at_public:]
+    if rest == of_public:
+        return _COPY + digits
+    first, last = _shared(rest, of_public)
+    between = rest[first : len(rest) - last]
+    if len(between) > MOST_CHANGED or max(first, last) > 0xFFFF:
+        return None
+    return b"".join(
+        (_CHANGED_COPY, bytes((len(digits),)), digits, _LENGTHS.pack(first, last), between)
+    )
+
+
+def _shared(one: bytes, other: bytes) -> tuple[int, int]:
+    """Return how many bytes both have in common at the beginning, and behind that at the end."""
+    most = min(len(one), len(other))
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    first, low, high = low, 0, most - low
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[-middle:] == other[-middle:]:
+            low = middle
+        else:
+            high = middle - 1
+    return first, low
+
+
+def _plain_bytes(number: int) -> bytes:
+    return number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def _pack_wire(body: bytes) -> bytes:
+    if len(body) < _WIRE_SIZE:
+        return body
+    connection, offset, t_us, direction = WIRE_HEAD.unpack_from(body)
+    form = _DIRECTIONS.get(direction)
+    if form is None or not 0 <= t_us < 1 << 56:
+        return body
+    at, since = _plain_bytes(connection), _plain_bytes(offset)
+    lengths = bytes((form, len(at) << 4 | len(since)))
+    return b"".join((lengths, at, since, t_us.to_bytes(7, "big"), body[_WIRE_SIZE:]))
+
+
+def unpack(table: str, kind: str, stored: bytes) -> bytes:
+    """Return a record's body as it was, from what the file holds; but for copies.
+
+    What cannot be unpacked is returned as it is: its hash shows that it was altered.
+    """
+    form = stored[0] if stored else None
+    if form == _BRACE or kind == _CHECKPOINT:
+        return stored
+    if form in (FROM_SHOE, TO_SHOE):
+        return _unpack_wire(stored)
+    if form == EVENT:
+        return _unpack_event(table, kind, stored)
+    if form == INPUT:
+        rest = _inflate(stored[8:])
+        end = -1 if rest is None else rest.find(b'"')
+        if rest is None or end < 0:
+            return stored
+        t_us = int.from_bytes(stored[1:8], "big")
+        return b'{"input":"%b","t_us":%d,%b' % (rest[:end], t_us, rest[end + 1 :])
+    if form == DEFLATED and (body := _inflate(stored[1:])) is not None:
+        return body
+    return stored
+
+
+def _inflate(deflated: bytes) -> bytes | None:
+    """Return what was deflated; None where it is damaged."""
+    inflater = zlib.decompressobj(_MOST_BITS, DICTIONARY)
+    try:
+        body = inflater.decompress(deflated, LONGEST_UNPACKED_BYTES)
+    except zlib.error:
+        return None
+    return body if inflater.eof and not inflater.unused_data else None
+
+
+def _unpack_event(table: str, kind: str, stored: bytes) -> bytes:
+    start = 13 + stored[12] if len(stored) > 12 else len(stored)
+    rest = _inflate(stored[start:])
+    end = -1 if rest is None else rest.find(b'"')
+    if rest is None or end < 0:
+        return stored
+    name = table.encode()
+    return b'{"id":"%b/%b%d","source":"/journal/%b/table/%b","type":"%b","time":"%b"%b' % (
+        name,
+        b"p" if kind == _PUBLIC else b"r",
+        int.from_bytes(stored[13:start], "big"),
+        stored[1:5].hex().encode(),
+        name,
+        rest[:end],
+        _time_of(stored[5:12]),
+        rest[end + 1 :],
+    )
+
+
+@lru_cache(64)
+def _time_of(t_us: bytes) -> bytes:
+    try:
+        return utc(int.from_bytes(t_us, "big")).encode()
+    except OverflowError:
+        return t_us
+
+
+def _unpack_wire(stored: bytes) -> bytes:
+    if len(stored) < 2:
+        return stored
+    middle = 2 + (stored[1] >> 4)
+    end = middle + (stored[1] & 15)
+    if len(stored) < end + 7 or max(middle - 2, end - middle) > 8:
+        return stored
+    connection = int.from_bytes(stored[2:middle], "big")
+    offset = int.from_bytes(stored[middle:end], "big")
+    t_us = int.from_bytes(stored[end : end + 7], "big")
+    direction = b"<" if stored[0] == FROM_SHOE else b">"
+    return WIRE_HEAD.pack(connection, offset, t_us, direction) + stored[end + 7 :]
+
+
+def unpack_copy(stored: bytes, public: bytes) -> bytes:
+    """Return the restricted copy of this public event as it was; as it is stored if it is none."""
+    at = public.find(b'"', 7)
+    start = public.rfind(b"/p", 7, at) + 1
+    if start < 1 or at < 0:
+        return stored
+    name = public[:start]
+    if stored[0] == COPY:
+        return b"%br%d%b" % (name, int.from_bytes(stored[1:], "big"), public[at:])
+    of_public = public[at:]
+    digits = stored[1] if len(stored) > 1 else 0
+    body = 2 + digits + _LENGTHS.size
+    if len(stored) < body:
+        return stored
+    number = int.from_bytes(stored[2 : 2 + digits], "big")
+    first, last = _LENGTHS.unpack_from(stored, 2 + digits)
+    if first + last > len(of_public):
+        return stored
+    rest = of_public[:first] + stored[body:] + of_public[len(of_public) - last :]
+    return b"%br%d%b" % (name, number, rest)
