@@ -158,9 +158,7 @@ class CompiledLayout:
             ValueError: a value that the field cannot carry.
         """
         try:
-            wire = [
-                to_wire(value) for to_wire, value in zip(self._converters, values, strict=True)
-            ]
+            wire = [to_wire(value) for to_wire, value in zip(self._converters, values, strict=True)]
             payload = self.payload.pack(*wire)
         except (AttributeError, KeyError, TypeError, ValueError, struct.error):
             self._check(values)

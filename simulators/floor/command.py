@@ -49,7 +49,7 @@ class _Seconds(click.FloatRange):
     type=click.IntRange(1, _MOST_TABLES),
     default=100,
     show_default=True,
-    help="How many tables, each with a shoe of its own.",
+    help="How many tables. Each has one shoe.",
 )
 @click.option(
     "--pace",
@@ -168,7 +168,9 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
     code = 0
     with load.opened():
         if config is not None:
-            configuration.write(config, load.tables, game=game, decks=options["decks"], run=load.run)
+            configuration.write(
+                config, load.tables, game=game, decks=options["decks"], run=load.run
+            )
         _stage("opened", as_json, **_opened(load, config))
         try:
             load.wait_for_host()

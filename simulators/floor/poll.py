@@ -1,7 +1,7 @@
 """What many tables wait for, in one place: descriptors, and times.
 
-A loop of its own, without callbacks and tasks for each wait: a card costs half of what it costs in
-the event loop of asyncio, and the processor is wanted by the daemon that is measured.
+Not the event loop of asyncio: it makes an object for each wait, and the processor is wanted by the
+daemon that is measured.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _SHARES = ("p50_ms", 0.5), ("p99_ms", 0.99)
 
 
 def as_json(load: Load) -> dict[str, Any]:
-    """Return the whole report. Times are in milliseconds, ``asked`` and ``reached`` in cards a s."""
+    """Return the whole report. Times are in ms, ``asked`` and ``reached`` in cards a second."""
     settings, measured, tables = load.settings, load.measured, load.tables
     seconds = measured.seconds
     reached = measured.cards / seconds if seconds else 0.0
@@ -77,7 +77,8 @@ def in_words(report: dict[str, Any]) -> Iterator[str]:
     if report["refused"]:
         yield f"refused       {report['refused']:,} messages of the daemon"
     seed = report["seed"]
-    yield f"seeds         {seed} to {seed + tables - 1}, then from {seed + tables} on (--seed {seed})"
+    following = seed + tables
+    yield f"seeds         {seed} to {following - 1}, then from {following} on (--seed {seed})"
     if not seconds:
         return
     yield (

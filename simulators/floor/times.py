@@ -31,8 +31,7 @@ class Times:
         at = int(log(seconds * 1e6) * _STEPS) if seconds > 1e-6 else 0
         self._ranges[at if at < _RANGES else -1] += 1
         self.count += 1
-        if seconds > self.longest_s:
-            self.longest_s = seconds
+        self.longest_s = max(self.longest_s, seconds)
 
     def clear(self) -> None:
         """Forget all."""
@@ -54,7 +53,10 @@ class Times:
         for part in parts:
             whole.count += part.count
             whole.longest_s = max(whole.longest_s, part.longest_s)
-            for at, count in enumerate(part._ranges):
-                if count:
-                    whole._ranges[at] += count
+            whole._add_ranges(part)
         return whole
+
+    def _add_ranges(self, other: Times) -> None:
+        for at, count in enumerate(other._ranges):
+            if count:
+                self._ranges[at] += count
