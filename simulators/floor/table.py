@@ -207,6 +207,7 @@ class FloorTable:
         self.sets[-1] += 1
         self._card_seq = seq
         self._due = max(self._due + self._pace_s, now)
+        self._had_to_wait = self._due <= now
         return True
 
     def _change_set(self, now: float) -> None:
