@@ -85,9 +85,8 @@ layouts: $(OURS) $(RUN)  ## derive code and tables from layouts.py; ARGS=--check
 soak: $(OURS) $(TEST)  ## test with fresh seeds for SOAK_S=600 seconds
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
 
-bench: $(OURS) $(BENCH)  ## measure what is promised, beside what it is compared with
-	@failed=0; for script in bench/[!_]*.py; do \
-		echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || failed=1; done; exit $$failed
+bench: $(OURS) $(BENCH)  ## measure all promises, in one table; ARGS="line tables" for some
+	@$(BIN)/python -m bench._report $(ARGS)
 
 wheel: $(RELEASE) $(PARTS)  ## build wheel, source archive and bill of materials: dist/
 	@$(BIN)/python -m hatchling build -d dist

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench._promises import Promise
 from shoe_ctl.daemon.delivery import NamedSink, delivering
 from shoe_ctl.daemon.host import SYSTEM
 from shoe_ctl.journal.batch import Batch
@@ -62,6 +63,13 @@ class Figures:
     @property
     def p99_ratio(self) -> float:
         return self.sink_p99 / self.raw_p99
+
+    @property
+    def promises(self) -> list[Promise]:
+        return [
+            Promise(f"{self.pace_ms} ms: p50, times a raw publish", self.p50_ratio, most=P50_LIMIT),
+            Promise(f"{self.pace_ms} ms: p99, times a raw publish", self.p99_ratio, most=P99_LIMIT),
+        ]
 
     @property
     def held(self) -> bool:

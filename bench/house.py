@@ -24,6 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from bench._promises import Promise
 from bench._table import BEFORE, PACKAGES, ROOT, Table, imported_from, packages_at, run_with
 
 AROUND = frozenset({
@@ -363,7 +364,13 @@ def main() -> int:
     if options.json:
         shown: dict[str, Any] = {"commit": options.commit, "before": before, "now": now}
         shown["promised"] = {each.key: each.most for each in FIGURES if each.most is not None}
-        print(json.dumps(shown | {"missed": [each.key for each in broken]}))
+        kept = [
+            Promise(each.text, now[each.key], most=each.most).as_json()
+            for each in FIGURES
+            if each.most is not None
+        ]
+        missing = [each.key for each in broken]
+        print(json.dumps(shown | {"missed": missing, "promises": kept}))
     else:
         _show(options.commit, before, now, broken)
     return 1 if broken else 0

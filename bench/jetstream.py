@@ -90,7 +90,9 @@ def main() -> int:
             found.append(asyncio.run(measure(server.address, Path(name), pace_ms, options.events)))
     if options.json:
         rows = [{**asdict(row), "held": row.held} for row in found]
-        print(json.dumps({"python": platform.python_version(), "paces": rows}))
+        kept = [one.as_json() for row in found for one in row.promises]
+        about = {"python": platform.python_version(), "promises": kept}
+        print(json.dumps({**about, "paces": rows}))
     else:
         print_figures(found, options.events)
     return 0 if all(row.held for row in found) else 1

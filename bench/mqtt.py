@@ -211,7 +211,9 @@ def main() -> int:
             way = asyncio.run(deal(at, folder))
     if options.json:
         rows = [{**asdict(row), "held": row.held} for row in found]
-        print(json.dumps({"python": platform.python_version(), "paces": rows, "way": asdict(way)}))
+        kept = [one.as_json() for row in found for one in row.promises]
+        about = {"python": platform.python_version(), "promises": kept}
+        print(json.dumps({**about, "paces": rows, "way": asdict(way)}))
     else:
         print_figures(found, options.events)
         print(f"the way of {way.cards} cards, one each {CARD_EVERY_MS} ms; p50 and p99, µs:")

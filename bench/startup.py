@@ -1,6 +1,7 @@
 """How long the commands take to start, beside a Python that imports asyncio and sqlite3.
 
-In: the installed commands. Out: a table (or JSON): times, peak memory, the ratio promised and held.
+In: the installed commands. Out: a table (or JSON): times, peak memory, the ratio promised and held:
+of processor time, which other programs on the machine hardly change.
 Each round runs every command once, so that a slow minute of the machine is shared by all. A daemon
 has started when it has published what its shoe said: to its output, or to a broker; its memory is
 that of a whole shoe. A broker whose server is not there is left out.
@@ -11,12 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import queue
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,13 +23,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import paho.mqtt.client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from bench._promises import Promise, median_of, report
 from bench._shoe import NEVER_MS, simulated_shoe
+from bench._tables import processor_s
 from shoe_testing import brokers
 
 BIN = Path(sys.executable).parent
@@ -64,8 +65,19 @@ SUBJECTS = (
 )
 
 
+JOURNAL = "shoe.journal"
+"""Stands for a journal of some rounds in a command line."""
+OUTPUT = "shoe.journal.gz"
+"""Stands for a file beside it that is not there yet."""
+OF_A_JOURNAL = (
+    Subject("shoectl verify", (SHOECTL, "verify", JOURNAL), limit=3.0),
+    Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=3.0),
+    Subject("shoectl replay", (SHOECTL, "replay", JOURNAL, "--last", "1"), limit=3.0),
+    Subject("shoectl export", (SHOECTL, "export", JOURNAL, "--output", OUTPUT), limit=3.0),
+)
+
 RUN = (SHOECTL, "run", "--config", "table.toml")
-DAEMON = Subject("shoectl run", (*RUN, "--json"), limit=5.0)
+DAEMON = Subject("shoectl run", (*RUN, "--json"), limit=4.0)
 SHOE_KNOWN = b'"type":"shoe.loaded"'
 """The first event that follows from what the shoe said: its hello is read, stored, published."""
 SHOE_DEALT = b'"type":"shoe.change_due"'
@@ -106,8 +118,12 @@ class Daemon:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of one command: wall time from spawn to exit, and the most memory it held."""
+    """One run of one command: the time from spawn to exit, and the most memory it held.
 
+    ``processor_s`` is processor time, ``seconds`` what the clock on the wall shows.
+    """
+
+    processor_s: float
     seconds: float
     peak_mb: float
 
@@ -135,7 +151,7 @@ def run(subject: Subject) -> Run:
             words = said.read().decode(errors="replace").strip().splitlines() or ["nothing said"]
             code = os.waitstatus_to_exitcode(status)
             raise SystemExit(f"{subject.name}: exit {code}: {words[-1]}")
-    return Run(seconds, usage.ru_maxrss / 1024)
+    return Run(usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss / 1024)
 
 
 def run_daemon(daemon: Daemon, port: str, until: bytes) -> Run:
@@ -157,12 +173,13 @@ def run_daemon(daemon: Daemon, port: str, until: bytes) -> Run:
             pid = os.posix_spawn(argv[0], argv, INSTALLED, file_actions=files)
         os.close(writing)
         seconds = next((time.perf_counter() - start for line in told if until in line), None)
+        spent_s = processor_s(pid)
         os.kill(pid, signal.SIGTERM)
         _, _, usage = os.wait4(pid, 0)
         if seconds is None:
             said = Path(folder, "log").read_text().strip()
             raise SystemExit(f"{daemon.subject.name}: {said}")
-    return Run(seconds, usage.ru_maxrss / 1024)
+    return Run(spent_s, seconds, usage.ru_maxrss / 1024)
 
 
 # The brokers.
@@ -239,16 +256,43 @@ def mqtt_daemons() -> Iterator[list[Daemon]]:
         yield [Daemon(subject, 64, sink, lambda: mqtt_subscriber(at.port))]
 
 
-PLAIN = Daemon(DAEMON, 64)
+PLAIN = Daemon(DAEMON, 48)
+
+
+@contextmanager
+def journal_of_rounds() -> Iterator[Path]:
+    """A journal of two rounds, as ``shoectl demo --keep`` leaves it.
+
+    Raises:
+        SystemExit: the rounds were not dealt.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        asked = (SHOECTL, "demo", "--rounds", "2", "--seed", "1", "--pace-ms", "0", "--keep")
+        dealt = subprocess.run(
+            asked, env=INSTALLED | {"TMPDIR": folder}, stdout=subprocess.DEVNULL, check=False
+        )
+        found = [path for path in Path(folder).rglob("*.db") if path.stat().st_size]
+        if dealt.returncode != 0 or len(found) != 1:
+            raise SystemExit(f"shoectl demo: exit {dealt.returncode}, journals: {found}")
+        yield found[0]
+
+
+def reading(subject: Subject, journal: Path) -> Subject:
+    """The command with the path of this journal."""
+    paths = {JOURNAL: str(journal), OUTPUT: str(journal.with_name(OUTPUT))}
+    return replace(subject, argv=tuple(paths.get(word, word) for word in subject.argv))
 
 
 def measure(rounds: int, daemons: Sequence[Daemon]) -> dict[str, list[Run]]:
     """Runs every subject ``rounds`` times in turn, after one round that only warms the caches."""
-    subjects = (*SUBJECTS, *(daemon.subject for daemon in daemons))
-    runs: dict[str, list[Run]] = {subject.name: [] for subject in subjects}
-    with simulated_shoe(PROFILE, NEVER_MS) as port:
+    commands = (*SUBJECTS, *OF_A_JOURNAL)
+    names = [*commands, *(daemon.subject for daemon in daemons)]
+    runs: dict[str, list[Run]] = {subject.name: [] for subject in names}
+    with simulated_shoe(PROFILE, NEVER_MS) as port, journal_of_rounds() as journal:
+        subjects = [reading(subject, journal) for subject in commands]
         for number in range(rounds + 1):
-            done = [(subject, run(subject)) for subject in SUBJECTS]
+            journal.with_name(OUTPUT).unlink(missing_ok=True)
+            done = [(subject, run(subject)) for subject in subjects]
             done += [(each.subject, run_daemon(each, port, SHOE_KNOWN)) for each in daemons]
             if number:
                 for subject, ran in done:
@@ -262,21 +306,17 @@ def whole_shoe(daemon: Daemon) -> Run:
         return run_daemon(daemon, port, SHOE_DEALT)
 
 
-def summary(subject: Subject, runs: dict[str, list[Run]]) -> dict[str, object]:
-    """Medians over the rounds; the ratio is the median of each round's own ratio."""
+def compared(subject: Subject, runs: dict[str, list[Run]]) -> list[Promise]:
+    """The median of each round's ratio to the baseline in processor time, and the times."""
     mine, base = runs[subject.name], runs[BASELINE.name]
-    times_ms = [done.seconds * 1000 for done in mine]
-    ratio = statistics.median(a.seconds / b.seconds for a, b in zip(mine, base, strict=True))
-    return {
-        "name": subject.name,
-        "min_ms": round(min(times_ms), 1),
-        "median_ms": round(statistics.median(times_ms), 1),
-        "max_ms": round(max(times_ms), 1),
-        "peak_mb": round(max(done.peak_mb for done in mine), 1),
-        "ratio": round(ratio, 2),
-        "limit": subject.limit,
-        "held": subject.limit is None or ratio < subject.limit,
-    }
+    ratios = [a.processor_s / b.processor_s for a, b in zip(mine, base, strict=True)]
+    figures = [
+        median_of(subject.name, [done.seconds * 1000 for done in mine], unit="ms"),
+        median_of("  processor time", [done.processor_s * 1000 for done in mine], unit="ms"),
+    ]
+    if subject is not BASELINE:
+        figures.append(median_of("  times the baseline", ratios, most=subject.limit))
+    return figures
 
 
 def main() -> int:
@@ -291,36 +331,13 @@ def main() -> int:
         daemons = [PLAIN, *to_mqtt, *to_nats]
         runs = measure(options.rounds, daemons)
         shoes = [(daemon, whole_shoe(daemon)) for daemon in daemons]
-    subjects = (*SUBJECTS, *(daemon.subject for daemon in daemons))
-    rows = [summary(subject, runs) for subject in subjects]
-    wholes = [
-        {
-            "name": daemon.subject.name,
-            "seconds": round(shoe.seconds, 2),
-            "peak_mb": round(shoe.peak_mb, 1),
-            "limit_mb": daemon.most_mb,
-            "held": shoe.peak_mb <= daemon.most_mb,
-        }
-        for daemon, shoe in shoes
-    ]
-    if options.json:
-        versions = {"python": platform.python_version()}
-        print(json.dumps({**versions, "commands": rows, "whole_shoes": wholes}))
-    else:
-        print(f"Python {platform.python_version()}, {options.rounds} rounds, alternating")
-        print(f"{'':26}{'min':>8}{'median':>8}{'max':>8} ms{'peak':>7} MB  ratio")
-        for row in rows:
-            promise = f" of {row['limit']:.1f}" if row["limit"] else ""
-            broken = "" if row["held"] else "  NOT HELD"
-            print(
-                f"{row['name']:26}{row['min_ms']:8}{row['median_ms']:8}{row['max_ms']:8}"
-                f"{row['peak_mb']:10}{row['ratio']:10}{promise}{broken}"
-            )
-        for whole in wholes:
-            broken = "" if whole["held"] else "  NOT HELD"
-            name, peak, most = whole["name"], whole["peak_mb"], whole["limit_mb"]
-            print(f"one table, a whole shoe, {name}: {peak} MB of {most}{broken}")
-    return 0 if all(row["held"] for row in (*rows, *wholes)) else 1
+    found = []
+    for subject in (*SUBJECTS, *OF_A_JOURNAL, *(daemon.subject for daemon in daemons)):
+        found += compared(subject, runs)
+    for daemon, shoe in shoes:
+        name = f"{daemon.subject.name}: memory of one table, a whole shoe"
+        found.append(Promise(name, shoe.peak_mb, "MB", most=daemon.most_mb))
+    return report(found, as_json=options.json)
 
 
 if __name__ == "__main__":

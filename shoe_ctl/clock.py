@@ -49,10 +49,13 @@ class SystemClock:
         self._wall_ns = wall_ns
         self._processor_s = processor_s
         self._at_us, self._at = 0, 0.0
+        self._loop_time: Callable[[], float] | None = None
 
     def monotonic(self) -> float:
         """The loop's own time in seconds."""
-        return asyncio.get_running_loop().time()
+        if self._loop_time is None:  # asked once: Python asks the kernel which process this is
+            self._loop_time = asyncio.get_running_loop().time
+        return self._loop_time()
 
     def wall_us(self) -> int:
         """The system's time; where that is set back, it goes on from the time it had reached.

@@ -340,29 +340,42 @@ class _Talk:
     ) -> None:
         """Send events until the caller is gone or sends anything, or until there are no more."""
         heard = asyncio.create_task(reader.read(1))
+        sending = asyncio.create_task(self._send_until(heard, caller, batches, writer, task))
         try:
-            while not self._stopping:
-                upcoming = asyncio.create_task(self._next_batch(caller, batches))
-                try:
-                    await asyncio.wait({upcoming, heard}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    upcoming.cancel()  # no harm to one that is done
-                    await asyncio.wait({upcoming})
-                if heard.done():
-                    if heard.result():
-                        await self._say(writer, refusal(message("events_connection_in_use")))
-                    return
-                lines, refused = upcoming.result()
-                self._sending.add(task)
-                try:
-                    await self._write(writer, lines)
-                finally:
-                    self._sending.discard(task)
-                if refused:
-                    return
+            await asyncio.wait({sending, heard}, return_when=asyncio.FIRST_COMPLETED)
+            if task not in self._sending:  # else the line that is being written is written whole
+                sending.cancel()
+            await asyncio.wait({sending})
+            if not sending.cancelled():
+                sending.result()
+            if heard.done() and heard.result():
+                await self._say(writer, refusal(message("events_connection_in_use")))
         finally:
-            heard.cancel()
-            await asyncio.gather(heard, return_exceptions=True)
+            for each in (heard, sending):
+                each.cancel()
+            await asyncio.gather(heard, sending, return_exceptions=True)
+
+    async def _send_until(
+        self,
+        heard: asyncio.Task[bytes],
+        caller: Caller,
+        batches: EventBatches,
+        writer: asyncio.StreamWriter,
+        task: asyncio.Task[None],
+    ) -> None:
+        """Send events until something is ``heard``, the server stops, or there are no more.
+
+        ``task`` is the conversation: it is not ended while a line is being written.
+        """
+        more = not self._stopping
+        while more:
+            lines, refused = await self._next_batch(caller, batches)
+            self._sending.add(task)
+            try:
+                await self._write(writer, lines)
+            finally:
+                self._sending.discard(task)
+            more = not (refused or self._stopping or heard.done())
 
     async def _next_batch(self, caller: Caller, batches: EventBatches) -> tuple[bytes, bool]:
         """Return the next lines, and True where they are the last: why there are no more."""

@@ -136,8 +136,9 @@ async def serve(
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file, warnings
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import service_manager
+    from shoe_ctl.daemon.host import allow_open_files, service_manager
 
+    allow_open_files()
     clock = SystemClock()
     with (
         service_manager(os.environ, os.getpid()) as manager,

@@ -402,6 +402,7 @@ class Daemon:
             try:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(requests.watch(), name="requests")
+                    group.create_task(journal.watch(), name="journal")
                     group.create_task(checkpointer.run(), name="checkpoints")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._report_held(tell), name="released")

@@ -7,6 +7,7 @@ to systemd. Must not know: tables, the journal, what runs in a thread.
 from __future__ import annotations
 
 import logging
+import resource
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,9 @@ from shoe_ctl.link.usb_discovery import Backends
 
 log = logging.getLogger(__name__)
 
+OPEN_FILES = 65_536
+"""Ports, connections and files of a daemon: twice what the most tables need."""
+
 LONGEST_STATUS = 400
 """Characters of a status line: it is read in the output of ``systemctl status``."""
 
@@ -38,6 +42,17 @@ WayIn = Callable[[Handler], AbstractAsyncContextManager[None]]
 def one_thread(name: str) -> Executor:
     """A thread of the system."""
     return ThreadPoolExecutor(1, name)
+
+
+def allow_open_files(limit: int = OPEN_FILES) -> None:
+    """Let this process open ``limit`` files, or as many as the host's hard limit allows.
+
+    A thousand tables need more than the usual soft limit of 1024: each has its port.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = limit if hard == resource.RLIM_INFINITY else min(hard, limit)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def draw_epoch() -> str:

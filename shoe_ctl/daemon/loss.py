@@ -368,6 +368,7 @@ class LossRulings:
             runners = [runner for name, runner in self._tables.items() if name not in but]
             for runner in runners:
                 await stack.enter_async_context(runner.turn)
+            await self._journal.store_waiting()
             yield runners
 
     async def _commit(self, runners: list[TableAtWork], group: Batch) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from firmware_proto.events import Hello
+from firmware_proto.events import Hello, Status
 from firmware_proto.session import Resume
 from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.daemon import loss
@@ -52,6 +53,7 @@ from shoe_ctl.table.inputs import (
     fault_place,
 )
 from shoe_ctl.table.procedures.stack import has_storage_outage
+from shoe_ctl.table.state import TableState
 from shoe_ctl.texts.message import Message, message
 
 log = logging.getLogger(__name__)
@@ -106,6 +108,7 @@ class TableRunner:
         self._reopened = reopened
         self._failed: JournalError | None = None
         self._stored_state = controller.state
+        self._unstored: asyncio.Future[CommitResult] | None = None
         self._free = asyncio.Event()
         self._compare = compare
         self.started_n = journal.last_n if started_n is None else started_n
@@ -228,7 +231,11 @@ class TableRunner:
             group, t_us = self._group(), self._now(reception.t_us)
             self._link.received(group, reception, t_us)
             stored = self._devices.add(group, reception)
-            await self._handle(group, inputs_of(reception, t_us))
+            follows = self._handle_reception(group, inputs_of(reception, t_us))
+            if _is_status(reception) and not follows:
+                self._store_later(group)
+                return
+            await self._commit(group)
             await self._sender.note_proofs(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
@@ -517,7 +524,8 @@ class TableRunner:
         What was sent to the shoe until now stands before everything else.
         """
         group = Batch(self._under.epoch)
-        self._snapshots.begin(group, self.controller, self._index)
+        waits = self._unstored is not None and not self._unstored.done()
+        self._snapshots.begin(group, self.controller, self._index, waits=waits)
         self._link.sent(group)
         return group
 
@@ -535,6 +543,35 @@ class TableRunner:
         )
         events = tuple(result.ids[handle] for handle in handles)
         return RecordedAnswer(answers[0] if answers else failed, events)
+
+    def _handle_reception(self, group: Batch, inputs: Iterable[Input]) -> bool:
+        """Handle what was received. Return whether anything follows from it.
+
+        If nothing does, nobody waits for the group: there is no order to the shoe, no event, no
+        answer and no wake-up in it.
+        """
+        before, desired = self.controller.state, self.controller.desired
+        handles, answers = self._run(group, inputs)
+        return bool(
+            handles
+            or answers
+            or self._commands
+            or self._snapshots.has_begun
+            or self.controller.state.wake_us != before.wake_us
+            or self.controller.desired != desired
+        )
+
+    def _store_later(self, group: Batch) -> None:
+        """Hand in a group from which nothing follows: the next one takes it along."""
+        self._unstored = self._journal.store_later(group)
+        self._unstored.add_done_callback(partial(self._stored_later, self.controller.state))
+
+    def _stored_later(self, state: TableState, stored: asyncio.Future[CommitResult]) -> None:
+        error = stored.exception()
+        if error is None:
+            self._stored_state = state
+        elif isinstance(error, JournalError):
+            self.failed(error)
 
     async def _handle(self, group: Batch, inputs: Iterable[Input]) -> None:
         self._run(group, inputs)
@@ -645,6 +682,13 @@ def _line_suspended(found: Suspension, t_us: int) -> LineSuspended:
 
 def _link_lost(loss: Loss, t_us: int, connection: int) -> LinkLost:
     return LinkLost(t_us=t_us, connection=connection, reason=loss.reason, why=loss.why)
+
+
+def _is_status(reception: Reception) -> bool:
+    """Return whether the shoe reported its status and nothing else: that is never acknowledged."""
+    if reception.fault is not None or not reception.heard:
+        return False
+    return all(type(heard.event) is Status for heard in reception.heard)
 
 
 class DeviceSequences:

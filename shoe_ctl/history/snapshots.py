@@ -143,31 +143,50 @@ class SnapshotSchedule:
     def __init__(self, journal: JournalEnds, under: Meta, table: str) -> None:
         self._journal = journal
         self._under = under
+        self._rules: str | None = None
         self._table = table
         self._shoes: int | None = None
         self._new_set = False
+        self.has_begun = False
+        """Whether the last group began with a snapshot."""
         self._inputs = 0
         self._n = 0
 
-    def begin(self, group: Batch, controller: TableController, index: EventIndex) -> None:
-        """Add what is due to a new group. Everything before it must be stored."""
+    def begin(
+        self,
+        group: Batch,
+        controller: TableController,
+        index: EventIndex,
+        *,
+        waits: bool = False,
+    ) -> None:
+        """Add what is due to a new group. Everything before it must be stored.
+
+        While a group ``waits`` to be stored, a further snapshot of the section waits, too.
+        """
+        self.has_begun = False
         state, last_n = controller.state, self._journal.last_n
         started = self._shoes is None
         new_section = started or (state.shoes != self._shoes and state.round is None)
         many = state.inputs - self._inputs >= MOST_INPUTS or last_n - self._n >= MOST_RECORDS
-        if not (new_section or many):
+        if not (new_section or (many and not waits)):
             return
+        assert not waits, f"{self._table}: a section begins before all is stored"
+        self.has_begun = True
         if new_section:
             group.append_meta(self._table, self._under)
             self._new_set = not started
             self._shoes = state.shoes
         head = self._journal.head(self._table)
-        group.append_snapshot(self._table, take_snapshot(controller, self._under, head, index))
+        if self._rules is None:
+            self._rules = self._under.rules
+        stands = take_snapshot(controller, self._under, head, index, rules=self._rules)
+        group.append_snapshot(self._table, stands)
         self._inputs, self._n = state.inputs, last_n
 
     def restart_section(self, under: Meta) -> None:
         """Let the next group begin a section, under this."""
-        self._under, self._shoes = under, None
+        self._under, self._shoes, self._rules = under, None, None
 
     def take_new_set(self) -> bool:
         """Return whether a new set of cards began a section since the last call."""
@@ -176,9 +195,17 @@ class SnapshotSchedule:
 
 
 def take_snapshot(
-    controller: TableController, under: Meta, head: Head, index: EventIndex
+    controller: TableController,
+    under: Meta,
+    head: Head,
+    index: EventIndex,
+    *,
+    rules: str | None = None,
 ) -> Snapshot:
-    """Return the table as it stands, to be stored right behind ``head``, the end of its chain."""
+    """Return the table as it stands, to be stored right behind ``head``, the end of its chain.
+
+    ``rules`` is ``under.rules``, where that is known.
+    """
     state = controller.state
     return Snapshot(
         after=head.n,
@@ -186,7 +213,7 @@ def take_snapshot(
         inputs=state.inputs,
         public=head.counters.public,
         restricted=head.counters.restricted,
-        rules=under.rules,
+        rules=under.rules if rules is None else rules,
         software=under.software,
         state=msgspec.Raw(states.to_bytes(state)),
         answers={

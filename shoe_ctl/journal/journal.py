@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
@@ -74,6 +74,10 @@ class RecentEvents:
         return events, events[-1][0] if len(events) == limit else self.last_n
 
 
+LATER_S = 0.05
+"""How long a batch may wait for another one that somebody waits for."""
+
+
 class Journal:
     """Collects batches while a sync is under way, so that one more sync stores them all.
 
@@ -84,7 +88,9 @@ class Journal:
         self._store = store
         self._writer = writer
         self._waiting: list[tuple[Batch, asyncio.Future[CommitResult]]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._idle: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._failed: asyncio.Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
         self._cursors: dict[str, int] = {}
         self._unwritten: Counter[str] = Counter()
@@ -114,11 +120,46 @@ class Journal:
         Raises:
             JournalError: the batch is not to be relied upon, and the store takes nothing more.
         """
+        future = self._add(batch)
+        self._write_now()
+        return await future
+
+    def store_later(self, batch: Batch) -> asyncio.Future[CommitResult]:
+        """Store the batch with the next one, ``LATER_S`` from now at the latest.
+
+        It is for what nobody waits for. If it cannot be stored, ``watch`` raises that, too.
+        """
+        future = self._add(batch)
+        future.add_done_callback(self._note_failure)
+        if self._idle is None and self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(LATER_S, self._write_now)
+        return future
+
+    async def store_waiting(self) -> None:
+        """Return once all that was handed in is stored, or failed."""
+        self._write_now()
+        while self._idle is not None:
+            await asyncio.shield(self._idle)
+
+    async def watch(self) -> None:
+        """Wait until a batch that nobody waits for cannot be stored.
+
+        Raises:
+            JournalError: why.
+        """
+        self._failed = asyncio.get_running_loop().create_future()
+        await self._failed
+
+    def _note_failure(self, stored: asyncio.Future[CommitResult]) -> None:
+        error = None if stored.cancelled() else stored.exception()
+        if error is not None and self._failed is not None and not self._failed.done():
+            self._failed.set_exception(error)
+
+    def _add(self, batch: Batch) -> asyncio.Future[CommitResult]:
         future: asyncio.Future[CommitResult] = asyncio.get_running_loop().create_future()
         self._waiting.append((batch, future))
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._write_all(), name="journal writer")
-        return await future
+        return future
 
     async def move_cursor(self, sink: str, n: int, table: str | None = None) -> None:
         """Call ``Store.move_cursor`` in the writer's thread.
@@ -212,38 +253,76 @@ class Journal:
 
     async def close(self) -> None:
         """Wait until every batch is stored, then close the store."""
-        if self._writing is not None:
-            await self._writing
+        await self.store_waiting()
         if self._cursors_moving is not None:
             await self._cursors_moving
         await self._write_cursors()
         await asyncio.get_running_loop().run_in_executor(self._writer, self._store.close)
 
-    async def _write_all(self) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            while self._waiting:
-                waiting, self._waiting = self._waiting, []
-                batches = [batch for batch, _ in waiting]
-                try:
-                    cursors, events = self._take_cursors()
-                    results = await loop.run_in_executor(
-                        self._writer, self._store.commit, batches, cursors
-                    )
-                    self._unwritten -= events
-                except Exception as error:  # noqa: BLE001 - handed to those who wait for it
-                    _answer(waiting, error)
-                else:
-                    _answer(waiting, results)
-                    self._notify(results)
-                    if not self._waiting and self._store.is_head_file_due:
-                        await loop.run_in_executor(self._writer, self._sync_head_file)
-        finally:
-            self._writing = None
+    def _write_now(self) -> None:
+        """Give the writer what waits, unless it is at work: then it gets that next."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._idle is None and self._waiting:
+            self._idle = asyncio.get_running_loop().create_future()
+            self._write()
 
-    def _sync_head_file(self) -> None:
-        with suppress(JournalError):  # the next commit meets it, and says so
-            self._store.sync_head_file()
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        cursors, events = self._take_cursors()
+        self._submit(
+            partial(self._store.commit, [batch for batch, _ in waiting], cursors),
+            partial(self._written, waiting, events),
+        )
+
+    def _written(
+        self,
+        waiting: list[tuple[Batch, asyncio.Future[CommitResult]]],
+        events: Counter[str],
+        done: Future[list[CommitResult]],
+    ) -> None:
+        error = done.exception()
+        try:
+            if error is not None:
+                _answer(waiting, error)
+            else:
+                results = done.result()
+                self._unwritten -= events
+                _answer(waiting, results)
+                self._notify(results)
+        finally:  # whatever a listener does, the next batch is stored
+            if self._waiting:
+                self._write()
+            elif error is None and self._store.is_head_file_due:
+                self._submit(self._store.sync_head_file, self._went_on)
+            else:
+                self._rest()
+
+    def _went_on(self, _: Future[None]) -> None:
+        """The head file is synced, or not: then the next commit fails, and says why."""
+        if self._waiting:
+            self._write()
+        else:
+            self._rest()
+
+    def _rest(self) -> None:
+        idle, self._idle = self._idle, None
+        assert idle is not None
+        idle.set_result(None)
+
+    def _submit(self, work: Callable[[], _T], done: Callable[[Future[_T]], None]) -> None:
+        """Run ``work`` in the writer's thread, and call ``done`` on the loop after it.
+
+        Fewer steps than a future of the loop takes: this is on the way of every card.
+        """
+        loop = asyncio.get_running_loop()
+
+        def ended(future: Future[_T]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(done, future)
+
+        self._writer.submit(work).add_done_callback(ended)
 
     def _notify(self, results: list[CommitResult]) -> None:
         for result in results:
@@ -258,12 +337,12 @@ class Journal:
 
 def _answer(
     waiting: list[tuple[Batch, asyncio.Future[CommitResult]]],
-    outcome: list[CommitResult] | Exception,
+    outcome: list[CommitResult] | BaseException,
 ) -> None:
     for position, (_, future) in enumerate(waiting):
         if future.done():  # its caller was cancelled meanwhile
             continue
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, BaseException):
             future.set_exception(outcome)
         else:
             future.set_result(outcome[position])

@@ -174,14 +174,20 @@ def _frames(content: bytes, page_bytes: int) -> Iterator[_Frame]:
 
 
 def _first_stored(frames: list[_Frame | None], cursor_page: int) -> int | None:
-    """Return where the first transaction ends that stored more than cursors."""
-    only_cursors = True
+    """Return where the first transaction ends that stored more than cursors.
+
+    Records take two pages or more, a cursor one: a single torn frame is a cursor's.
+    """
+    others = torn = 0
     for place, frame in enumerate(frames):
-        only_cursors &= frame is not None and frame.page == cursor_page
-        if frame is not None and frame.commits:
-            if not only_cursors:
+        if frame is None:
+            torn += 1
+            continue
+        others += frame.page != cursor_page
+        if frame.commits:
+            if others or torn > 1:
                 return place
-            only_cursors = True
+            others = torn = 0
     return None
 
 

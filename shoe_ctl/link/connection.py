@@ -27,7 +27,7 @@ from firmware_proto.events import (
     UnknownFirmware,
 )
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
-from shoe_ctl.clock import Clock
+from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Loss, Transport, TransportLost
 from shoe_ctl.texts.message import message
@@ -128,6 +128,8 @@ class Connection:
         self._fell_silent = False
         self._dropped: Loss | None = None
         self._wake = asyncio.Event()
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
         self._budget = budget or LineBudget()
         self._budget.begin_connection()
         self._read_at = clock.monotonic()
@@ -207,6 +209,8 @@ class Connection:
                 self._calls.append(Ended())
                 await self._decode(b"", self._clock.wall_us(), self._session.end)
         finally:
+            if self._timer is not None:
+                self._timer.cancel()
             if not self._over_budget:
                 self._transport.close()
         unsent = self._transport.dropped
@@ -278,18 +282,28 @@ class Connection:
         read_at = self._read_at if gathering else None
         deadlines = (self._session.next_deadline, self._silence_deadline, read_at)
         deadline = min((d for d in deadlines if d is not None), default=None)
-        timer = None
         if deadline is not None:
-            delay_s = max(0.0, deadline - self._clock.monotonic())
-            timer = self._clock.call_later(delay_s, self._wake.set)
+            self._wake_by(deadline)
         if not gathering:
             self._transport.when_readable(self._wake.set)
         try:
             await self._wake.wait()
         finally:
             self._transport.when_readable(None)
-            if timer is not None:
-                timer.cancel()
+
+    def _wake_by(self, deadline: float) -> None:
+        """Wake no later than that. A timer that fires earlier stays: most are put off in time."""
+        if self._timer is not None:
+            if self._timer_at <= deadline:
+                return
+            self._timer.cancel()
+        self._timer_at = deadline
+        delay_s = max(0.0, deadline - self._clock.monotonic())
+        self._timer = self._clock.call_later(delay_s, self._time_came)
+
+    def _time_came(self) -> None:
+        self._timer = None
+        self._wake.set()
 
     @property
     def _is_gathering(self) -> bool:

@@ -133,6 +133,8 @@ class DescriptorTransport:
         self._give_back = give_back
         self._loop = asyncio.get_running_loop()
         self._wake: Callable[[], None] | None = None
+        self._is_watched = False
+        self._is_writing = False
         self._unsent = bytearray()
         self._dropped = 0
         self._lost: Loss | None = None
@@ -164,12 +166,20 @@ class DescriptorTransport:
     def when_readable(self, wake: Callable[[], None] | None) -> None:
         self._wake = wake
         if wake is None:
-            if not self._closed:
-                self._loop.remove_reader(self._fd)
-        elif self._lost is not None:
+            return  # the loop goes on watching: what comes is mostly waited for again by then
+        if self._lost is not None:
             self._loop.call_soon(wake)
+        elif not self._is_watched:
+            self._is_watched = True
+            self._loop.add_reader(self._fd, self._readable)
+
+    def _readable(self) -> None:
+        """Wake who waits. If nobody does, the loop need not find the bytes again and again."""
+        if self._wake is not None:
+            self._wake()
         else:
-            self._loop.add_reader(self._fd, wake)
+            self._is_watched = False
+            self._loop.remove_reader(self._fd)
 
     def write(self, data: bytes) -> None:
         if self._lost is not None:
@@ -193,11 +203,14 @@ class DescriptorTransport:
             while self._unsent:
                 del self._unsent[: os.write(self._fd, self._unsent)]
         except BlockingIOError:
+            self._is_writing = True
             self._loop.add_writer(self._fd, self._send)
         except OSError as error:
             self._lose(self._why_lost(error))
         else:
-            self._loop.remove_writer(self._fd)
+            if self._is_writing:
+                self._is_writing = False
+                self._loop.remove_writer(self._fd)
 
     def _lose(self, why: Loss) -> None:
         """Note the loss. The loop must drop a hung-up descriptor at once: it is always ready."""
@@ -205,6 +218,7 @@ class DescriptorTransport:
             self._lost = why
             self._dropped += len(self._unsent)
             self._unsent.clear()
+            self._is_watched = False
             self._loop.remove_reader(self._fd)
             self._loop.remove_writer(self._fd)
             if self._wake is not None:

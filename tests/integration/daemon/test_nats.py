@@ -74,7 +74,6 @@ async def play(
         serving(config, told) as daemon,
         calling(config.parent / "shoectl.sock") as caller,
     ):
-        caller._commands = len(told.events)  # no id of a command comes twice at a table
         table = SocketTable(daemon, rig, told, caller)
         wanted = len(told.data("round.settled")) + rounds
         await table.deal(

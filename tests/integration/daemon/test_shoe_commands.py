@@ -34,6 +34,7 @@ from shoe_testing.daemon import (
     runner,
     serving,
 )
+from shoe_testing.journals import all_bytes_of
 from shoe_testing.programs import daemon_process
 from shoe_testing.socket_client import Caller, calling
 from shoe_testing.transports import until
@@ -176,7 +177,7 @@ class Keyed:
 
     def no_key_is_anywhere(self, *keys: bytes) -> None:
         kept = b"".join(path.read_bytes() for path in self.folder.glob("*.jsonl"))
-        kept += b"".join(path.read_bytes() for path in self.folder.glob("journal.db*"))
+        kept += all_bytes_of(self.folder)
         for key in keys:
             assert key not in kept and key.hex().encode() not in kept
 

@@ -18,6 +18,7 @@ from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
 from shoe_testing.config import add_shoe_settings, write_config
 from shoe_testing.daemon import OTHER_KEY, SHOE_KEY, ToldEvents, serving
+from shoe_testing.journals import all_bytes_of
 
 SHOECTL = str(Path(sys.executable).parent / "shoectl")
 
@@ -45,10 +46,6 @@ async def shoe(folder: Path, *options: str) -> AsyncIterator[str]:
         assert await child.wait() == 0
 
 
-def journal_of(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in folder.glob("journal.db*"))
-
-
 @pytest.mark.slow
 async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_nowhere(
     tmp_path: Path,
@@ -61,7 +58,7 @@ async def test_rounds_are_dealt_by_a_shoe_that_proves_its_key_and_the_key_is_now
             await told.times(3, "round.outcome")
     [connected] = told.data("shoe.connected")
     assert connected["authenticated"] is True
-    kept = journal_of(tmp_path)
+    kept = all_bytes_of(tmp_path)
     assert b'"type":"authenticated","device_id":"SH-7"' in kept
     assert SHOE_KEY.encode() not in kept
     assert bytes.fromhex(SHOE_KEY) not in kept

@@ -85,6 +85,17 @@ class JournalTable:
             return snapshots.recover(reader, self.table)
 
 
+def all_bytes_of(folder: Path) -> bytes:
+    """The files of the journal in this folder, and each record as it was before it was packed.
+
+    A secret that is in neither is nowhere in it.
+    """
+    files = [path.read_bytes() for path in sorted(folder.glob("journal.db*"))]
+    with Reader.open(folder / "journal.db") as reader:
+        bodies = [record.body for record in reader.records()]
+    return b"\n".join([*files, *bodies])
+
+
 @contextmanager
 def journal_table(path: Path, under: Meta, inputs: Iterable[Input] = ()) -> Iterator[JournalTable]:
     """A table that has handled these inputs; its store is closed in the end."""

@@ -6,6 +6,7 @@ In: a path; an answer for each line. Out: decoded answers.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import socketserver
 import threading
@@ -32,6 +33,9 @@ from shoe_testing.tables import TableHarness
 
 PATIENCE_S = 30.0
 
+_numbers = itertools.count(1)
+"""Of commands: no two callers give one id to two of them."""
+
 
 class Caller:
     """One connection. Every wait ends in an error on a machine that has stalled for good."""
@@ -39,7 +43,6 @@ class Caller:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
         self.writer = writer
-        self._commands = 0
 
     async def says(self, line: bytes) -> dict[str, Any]:
         """The answer to exactly these bytes."""
@@ -56,8 +59,7 @@ class Caller:
 
     async def gives(self, command: str, **more: Any) -> dict[str, Any]:
         """A command as a dealer gives it; a fresh id unless one is given."""
-        self._commands += 1
-        return await self.asks(**(envelope(f"c{self._commands}", command) | more))
+        return await self.asks(**(envelope(f"c{next(_numbers)}", command) | more))
 
     async def is_hung_up(self) -> bool:
         async with asyncio.timeout(PATIENCE_S):

@@ -98,7 +98,8 @@ async def test_a_bad_line_gets_one_answer_and_the_next_is_read(path: Path, bad: 
 
 async def test_a_bad_command_is_refused_under_its_id(path: Path) -> None:
     async with serving(path, USERS, Desk()), calling(path) as caller:
-        assert (await caller.gives("settle", pin="1234"))["command_id"] == "c1"
+        refused = await caller.gives("settle", pin="1234", command_id="mine")
+        assert refused["command_id"] == "mine"
 
 
 async def test_a_line_as_long_as_may_be_is_read_and_a_longer_one_ends_the_talk(path: Path) -> None:

