@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import log10, sqrt
 from pathlib import Path
-from typing import Any
 
-COMMANDS = Path(sys.executable).parent
-PATIENCE_S = 60
+from bench._load import loaded
+
 FIRST_TABLES = 25
 MOST_TABLES = 5000
 CLOSE_ENOUGH = 1.1
@@ -53,71 +48,19 @@ class Point:
         return not (reached and self.acknowledged and self.p99_ms <= limit_ms)
 
 
-def processor_s(pid: int) -> float:
-    """Seconds of processor time that this process had so far, all its threads together."""
-    spent = 0
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        spent += int((thread / "schedstat").read_text().split()[0])
-    return spent / 1e9
-
-
-@contextmanager
-def child(*argv: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process that is ended, and waited for, on leaving."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    with subprocess.Popen(argv, env=environment, text=True, **options) as process:
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(PATIENCE_S)
-
-
-def stage(process: subprocess.Popen[str], name: str) -> dict[str, Any]:
-    """The next line of the floor.
-
-    Raises:
-        SystemExit: it ended, or another line came.
-    """
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    found: dict[str, Any] = json.loads(line) if line else {}
-    if found.get("stage") != name:
-        raise SystemExit(f"shoe-sim floor ended before it {name}")
-    return found
-
-
-def loaded(tables: int, pace_s: float, seconds: float) -> Point:
+def point(tables: int, pace_s: float, seconds: float) -> Point:
     """A new daemon under this load."""
-    with tempfile.TemporaryDirectory(prefix="shoe-ctl-") as folder:
-        config, log = Path(folder, "floor.toml"), Path(folder, "log")
-        floor = child(
-            *(str(COMMANDS / "shoe-sim"), "floor", "--tables", str(tables), "--json"),
-            *("--pace", str(pace_s), "--for", str(seconds), "--warm-up", "2", "--seed", "1"),
-            *("--config", str(config)),
-            stdout=subprocess.PIPE,
-        )
-        with floor as shoes, log.open("w") as said:
-            stage(shoes, "opened")
-            run = (str(COMMANDS / "shoectl"), "run", "--config", str(config))
-            with child(*run, stdout=said, stderr=said) as daemon:
-                stage(shoes, "began")
-                began = processor_s(daemon.pid)
-                stage(shoes, "measured")
-                spent = processor_s(daemon.pid) - began
-                report = stage(shoes, "ended")
-                if daemon.poll() is not None:
-                    raise SystemExit(log.read_text()[-2000:])
-    stored, own = report["stored"], report["simulator"]
+    found = loaded(tables, pace_s, seconds)
+    stored, own = found["stored"], found["simulator"]
     return Point(
         tables=tables,
-        asked=report["asked"],
-        reached=report["reached"],
-        acknowledged=not report["waiting"] and report["connected"] == tables,
+        asked=found["asked"],
+        reached=found["reached"],
+        acknowledged=not found["waiting"] and found["connected"] == tables,
         p50_ms=stored["p50_ms"],
         p99_ms=stored["p99_ms"],
         max_ms=stored["max_ms"],
-        daemon_cores=spent / (seconds + 2.0),
+        daemon_cores=found["processor_s"] / found["dealt_s"],
         simulator_cores=own["share"],
         simulator_p99_ms=own["p99_ms"],
     )
@@ -129,9 +72,9 @@ def search(pace_s: float, seconds: float, limit_ms: float) -> list[Point]:
     served, broke, tables = 0, 0, FIRST_TABLES
     while tables <= MOST_TABLES and not (served and broke and broke / served <= CLOSE_ENOUGH):
         show(f"{tables} tables")
-        point = loaded(tables, pace_s, seconds)
-        points.append(point)
-        if point.is_broken(limit_ms):
+        found = point(tables, pace_s, seconds)
+        points.append(found)
+        if found.is_broken(limit_ms):
             broke = tables
         else:
             served = tables
@@ -239,7 +182,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     options = parser.parse_args()
     if options.tables:
-        points = [loaded(n, options.pace, options.seconds) for n in sorted(options.tables)]
+        points = [point(n, options.pace, options.seconds) for n in sorted(options.tables)]
     else:
         points = search(options.pace, options.seconds, options.limit_ms)
     served = [each.tables for each in points if not each.is_broken(options.limit_ms)]
