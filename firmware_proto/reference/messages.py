@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from firmware_proto.commands import (
@@ -73,12 +74,25 @@ class _FieldMapping:
 
     content_type: Callable[..., Content]
     names: tuple[str, ...]
+    _values: Callable[[Any], Values]
+
+    @classmethod
+    def of(cls, content_type: Callable[..., Content], names: tuple[str, ...]) -> _FieldMapping:
+        """Return the mapping for these names of fields."""
+        match names:
+            case ():
+                return cls(content_type, names, lambda _: ())
+            case (name,):
+                get = attrgetter(name)
+                return cls(content_type, names, lambda content: (get(content),))
+            case _:
+                return cls(content_type, names, attrgetter(*names))
 
     def content(self, values: Values) -> Content:
         return self.content_type(**dict(zip(self.names, values, strict=True)))
 
     def values(self, content: Content) -> Values:
-        return tuple(getattr(content, name) for name in self.names)
+        return self._values(content)
 
 
 _HEADER = 3
@@ -128,7 +142,8 @@ def _names(kind: Kind) -> tuple[str, ...]:
 
 
 _FIELD_MAPPINGS = {
-    kind: _FieldMapping(content_type, _names(kind)) for kind, content_type in _SAME_FIELDS.items()
+    kind: _FieldMapping.of(content_type, _names(kind))
+    for kind, content_type in _SAME_FIELDS.items()
 }
 
 
