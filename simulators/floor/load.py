@@ -163,7 +163,7 @@ class Load:
                 processor_s=process_time() - spent,
             )
             for table in self.tables:
-                table.draw_from(NEVER)
+                table.stop_drawing(perf_counter())
 
     def wait_for_last(self) -> None:
         """Wait until each card is acknowledged, but not for ever.

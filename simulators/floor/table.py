@@ -155,10 +155,16 @@ class FloorTable:
             self._listener = None
 
     def draw_from(self, when: float) -> None:
-        """Draw the first card then; inf: draw no more."""
+        """Draw the first card then."""
         self._due = when
         self._had_to_wait, self._over_since = False, None
         self._poll.wake(self, when)
+
+    def stop_drawing(self, now: float) -> None:
+        """Draw no more; a hand that waits now has waited until now."""
+        if self._had_to_wait:
+            self.held.add(now - self._due)
+        self.draw_from(NEVER)
 
     def clear_times(self) -> None:
         """Measure from now on; a card under way is measured too."""

@@ -92,7 +92,7 @@ def test_a_table_deals_the_cards_of_its_seeds_and_counts_each_acknowledged_one(
         serve(poll, lambda: at.armed)
         at.draw_from(perf_counter())
         serve(poll, lambda: len(at.sets) == 2 and at.sets[1] >= 10)
-        at.draw_from(table.NEVER)
+        at.stop_drawing(perf_counter())
         serve(poll, lambda: not at.waits)
         found = at.as_json()
     expected = [
@@ -126,6 +126,19 @@ def test_a_card_waits_for_its_acknowledgement_over_a_lost_connection() -> None:
         assert at.stored.longest_s > 0.01
         assert at.held.longest_s > 0.01, "the next card was due all that time"
         assert at.own.longest_s < at.held.longest_s
+
+
+def test_a_hand_that_waits_at_the_end_has_waited_until_then() -> None:
+    poll, seen = Poll(), Table(no_host)
+    with opened(poll, pace_s=0.0001) as at, closing(Host(poll, at, seen, deaf=True)):
+        serve(poll, lambda: at.armed)
+        at.draw_from(perf_counter())
+        serve(poll, lambda: at.waits)
+        poll.run(perf_counter() + 0.01, lambda: False)
+        held = at.held.count
+        at.stop_drawing(perf_counter())
+        assert at.held.count == held + 1
+        assert at.held.longest_s > 0.005
 
 
 SETTINGS = FloorSettings(
