@@ -120,7 +120,7 @@ def in_words(points: Sequence[Point], limit_ms: float) -> str:
     return f"serves {most} tables, breaks at {min(broken)}"
 
 
-WIDTH, HEIGHT, MARGIN = 720, 400, 60
+WIDTH, HEIGHT, MARGIN, LABEL = 720, 400, 60, 40
 LOWEST_MS, HIGHEST_MS = 0.1, 10_000.0
 COLOURS = {"p50_ms": "#1f77b4", "p99_ms": "#d62728", "max_ms": "#999999"}
 
@@ -159,8 +159,11 @@ def drawing(points: Sequence[Point], limit_ms: float) -> str:
     parts.append(
         line((left, y(limit_ms)), (right, y(limit_ms)), 'stroke="black" stroke-dasharray="4"')
     )
+    labelled = -float(LABEL)
     for each in points:
-        parts.append(text((x(each.asked), foot + 18), f"{each.asked:.0f}", 'text-anchor="middle"'))
+        if x(each.asked) - labelled >= LABEL:
+            labelled = x(each.asked)
+            parts.append(text((labelled, foot + 18), f"{each.asked:.0f}", 'text-anchor="middle"'))
         if each.is_broken(limit_ms):
             parts.append(text((x(each.asked), foot - 4), "x", 'text-anchor="middle"'))
     for at, (name, colour) in enumerate(COLOURS.items()):

@@ -73,7 +73,7 @@ def test_a_daemon_stores_every_card_that_the_report_counts(tmp_path: Path) -> No
             daemon.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out, err) == (0, "", "")
     assert report["stage"] == "ended"
-    assert report["drawn"] == report["acknowledged"] == report["stored"]["count"] > 3
+    assert report["drawn"] == report["acknowledged"] == report["stored"]["count"] > 0
     assert (report["connected"], report["waiting"], report["refused"]) == (3, 0, 0)
     assert report["asked"] == 150.0
     (journal,) = tmp_path.glob("floor-*.journal")
