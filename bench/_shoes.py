@@ -9,11 +9,9 @@ A shoe draws a card every ``pace_s`` at the earliest, and only a card that it is
 
 from __future__ import annotations
 
-import heapq
 import json
 import os
 import resource
-import select
 import socket
 import sys
 import termios
@@ -25,6 +23,7 @@ from time import perf_counter
 from typing import Any
 
 from firmware_proto.cards import DECKS
+from simulators.floor.poll import Poll
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
 from simulators.shoe.model import CardOut
@@ -55,7 +54,7 @@ class PacedShoe:
         self.fd = open_pty(port)
         self.cards: list[str] = []
         self.stored_s: list[float] = []
-        self.due = float("inf")
+        self.due = self.wakes_at = float("inf")
         self.pace_s = pace_s
         self.device: Device = simulated_shoe("reference", seed=seed, device_id=f"SIM-{seed:04}")
         self._sets = seed * 100
@@ -106,42 +105,7 @@ class PacedShoe:
             os.write(self.fd, data)
         draws = self.due if self.due > now else self.due + CHANGE_AFTER_S
         draws = draws if draws > now else float("inf")  # else once the host arms the shoe
-        self._poll.at(min(draws, device.next_deadline or now + 1.0), self)
-
-
-class Poll:
-    """What is waited for: descriptors and times."""
-
-    def __init__(self) -> None:
-        self._poll = select.epoll()
-        self._readers: dict[int, Callable[[], None]] = {}
-        self._times: list[tuple[float, int, PacedShoe | Floor]] = []
-        self._next: dict[PacedShoe | Floor, float] = {}
-        self._count = 0
-
-    def add(self, fd: int, reader: Callable[[], None]) -> None:
-        """Call ``reader`` whenever there is something to read."""
-        self._readers[fd] = reader
-        self._poll.register(fd, select.EPOLLIN)
-
-    def at(self, when: float, shoe: PacedShoe | Floor) -> None:
-        """Give the shoe its turn then, and not at the time named before."""
-        if self._next.get(shoe) != when:
-            self._next[shoe] = when
-            self._count += 1
-            heapq.heappush(self._times, (when, self._count, shoe))
-
-    def run_until(self, end: float, done: Callable[[], bool] = lambda: False) -> None:
-        """Serve all until then, or until it is ``done``."""
-        while (now := perf_counter()) < end and not done():
-            while self._times and self._times[0][0] <= now:
-                when, _, shoe = heapq.heappop(self._times)
-                if self._next.get(shoe) == when:
-                    del self._next[shoe]
-                    shoe.turn(now)
-            due = min(end, self._times[0][0] if self._times else end)
-            for fd, _ in self._poll.poll(max(0.0, due - perf_counter())):
-                self._readers[fd]()
+        self._poll.wake(self, min(draws, device.next_deadline or now + 1.0))
 
 
 class Floor:
@@ -149,7 +113,7 @@ class Floor:
 
     def __init__(self, port: Path, pace_s: float, poll: Poll) -> None:
         self.fd = open_pty(port)
-        self.due = float("inf")
+        self.due = self.wakes_at = float("inf")
         self.stored_s: list[float] = []
         self.line_s: list[float] = []
         self._pace_s = pace_s
@@ -172,7 +136,7 @@ class Floor:
             self._written = perf_counter()
             os.write(self.fd, bytes(31))
             self.due = max(self.due + self._pace_s, now)
-        self._poll.at(self.due, self)
+        self._poll.wake(self, self.due)
 
 
 def subscribe(path: str, asked: bytes, poll: Poll, line: Callable[[bytes], None]) -> socket.socket:
@@ -225,15 +189,15 @@ class Session:
     def warm_up(self, for_s: float) -> None:
         """Deal so long; the shoes begin one after the other."""
         end = perf_counter() + FIRST_WAIT_S
-        self.poll.run_until(end, lambda: all(shoe.device.lamp is not None for shoe in self.shoes))
+        self.poll.run(end, lambda: all(shoe.device.lamp is not None for shoe in self.shoes))
         now = perf_counter()
         for number, shoe in enumerate(self.shoes):
             shoe.due = now + number / len(self.shoes) * self._pace_s
-            self.poll.at(shoe.due, shoe)
+            self.poll.wake(shoe, shoe.due)
         if self.floor is not None:
             self.floor.due = now + self._pace_s / 2
-            self.poll.at(self.floor.due, self.floor)
-        self.poll.run_until(now + for_s)
+            self.poll.wake(self.floor, self.floor.due)
+        self.poll.run(now + for_s, lambda: False)
 
     def measure(self, for_s: float) -> dict[str, Any]:
         """Deal so long; what was found in that time."""
@@ -245,7 +209,7 @@ class Session:
             self.floor.line_s.clear()
         before = sum(len(shoe.cards) for shoe in self.shoes)
         began = perf_counter()
-        self.poll.run_until(began + for_s)
+        self.poll.run(began + for_s, lambda: False)
         cards = sum(len(shoe.cards) for shoe in self.shoes) - before
         return {"cards": cards, "seconds": perf_counter() - began}
 
@@ -256,7 +220,7 @@ class Session:
         if self.floor is not None:
             self.floor.due = float("inf")
         end = perf_counter() + LAST_WAIT_S
-        self.poll.run_until(end, lambda: not any(shoe.is_waiting for shoe in self.shoes))
+        self.poll.run(end, lambda: not any(shoe.is_waiting for shoe in self.shoes))
         found: dict[str, Any] = {
             "stored_s": [each for shoe in self.shoes for each in shoe.stored_s],
             "line_s": self.lines_s,

@@ -174,16 +174,17 @@ def played(  # noqa: PLR0913 - one argument for each choice
         daemon.send_signal(signal.SIGTERM)
         daemon.wait(PATIENCE_S)
         found["said"] = (folder / "log").read_text()[-2000:]
-        found["stored"] = stored_cards(folder / "shoe.journal", tables)
+        stored = stored_cards(folder / "shoe.journal")
+        found["stored"] = [stored.get(f"t{number:04}", []) for number in range(tables)]
         return found
 
 
-def stored_cards(journal: Path, tables: int) -> list[list[str]]:
+def stored_cards(journal: Path) -> dict[str, list[str]]:
     """The cards that the journal holds, table by table, in the order in which they are stored."""
-    found: list[list[str]] = [[] for _ in range(tables)]
+    found: dict[str, list[str]] = {}
     with Reader.open(journal) as reader:
         for record in reader.records(after=0, upto=reader.heads()[0], kinds=(Kind.INPUT,)):
             event = getattr(from_bytes(record.body), "event", None)
             if isinstance(event, CardDrawn) and event.card is not None:
-                found[int(record.table[1:])].append(event.card.code)
+                found.setdefault(record.table, []).append(event.card.code)
     return found

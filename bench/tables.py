@@ -1,7 +1,7 @@
 """How many cards a second one daemon takes, at 1 to 1,000 tables, and what each card costs.
 
-In: --tables, --seconds. Out: a table (or JSON). Simulated shoes in another process, on a pty each,
-draw at their pace. Cards a second and core are cards for each second of the daemon's processor time
+In: --tables, --seconds. Out: a table (or JSON). ``shoe-sim floor`` in another process deals at that
+pace, over TCP. Cards a second and core are cards for each second of the daemon's processor time
 (all its threads), which another program on the machine hardly changes. Every card dealt must be
 stored, in order. Exits 1 where a promise is missed.
 """
@@ -12,8 +12,8 @@ import argparse
 import sys
 from typing import Any
 
-from bench._promises import Promise, percentile, report
-from bench._tables import played
+from bench._load import loaded
+from bench._promises import Promise, report
 
 TEN_A_SECOND = (1, 10, 100, 400)
 FLOOR_OF_TABLES, FLOOR_PACE_S = 1000, 2.0
@@ -22,18 +22,6 @@ PROMISED_TABLES, CARDS_A_SECOND = 400, 4000
 SLOWER = 2.0
 MOST_MB = 48
 TRIES = 3
-
-
-def run(tables: int, pace_s: float, seconds: float, **more: Any) -> dict[str, Any]:
-    """One run, in which nothing was lost.
-
-    Raises:
-        SystemExit: a card is missing, or out of order.
-    """
-    ran = played(tables, pace_s, seconds, **more)
-    if ran["stored"] != ran["dealt"] or ran["unstored"]:
-        raise SystemExit(f"{tables} tables: the journal does not hold the cards that were dealt")
-    return ran
 
 
 def a_core(ran: dict[str, Any]) -> float:
@@ -51,7 +39,7 @@ def main() -> int:
     found = []
     for tables in options.tables or TEN_A_SECOND:
         tries = TRIES if tables == PROMISED_TABLES else 1
-        runs = [run(tables, 0.1, options.seconds) for _ in range(tries)]
+        runs = [loaded(tables, 0.1, options.seconds) for _ in range(tries)]
         rates = [a_core(ran) for ran in runs]
         name = f"{tables} table{'s' * (tables > 1)}, 10 cards a second each"
         promised = CARDS_A_SECOND if tables == PROMISED_TABLES else None
@@ -63,9 +51,9 @@ def main() -> int:
                 least=promised,
                 spread=(min(rates), max(rates)),
             ),
-            Promise(f"{name}: cards a second, here", best["cards"] / best["seconds"]),
-            Promise(f"{name}: to stored, p50", percentile(best["stored_s"], 0.5) * 1e3, "ms"),
-            Promise(f"{name}: to stored, p99", percentile(best["stored_s"], 0.99) * 1e3, "ms"),
+            Promise(f"{name}: cards a second, here", best["reached"]),
+            Promise(f"{name}: to stored, p50", best["stored"]["p50_ms"], "ms"),
+            Promise(f"{name}: to stored, p99", best["stored"]["p99_ms"], "ms"),
         ]
         most = MOST_MB if tables == 1 else None
         found.append(Promise(f"{name}: memory", best["peak_mb"], "MB", most=most))
@@ -76,9 +64,9 @@ def main() -> int:
 
 def at_a_real_pace(seconds: float) -> list[Promise]:
     """A thousand tables, a card every two seconds each, beside a single one."""
-    single = run(1, SINGLE_PACE_S, seconds * 4)
-    many = run(FLOOR_OF_TABLES, FLOOR_PACE_S, seconds * 2)
-    one, all_of_them = (percentile(ran["stored_s"], 0.99) * 1e3 for ran in (single, many))
+    single = loaded(1, SINGLE_PACE_S, seconds * 4)
+    many = loaded(FLOOR_OF_TABLES, FLOOR_PACE_S, seconds * 2)
+    one, all_of_them = (ran["stored"]["p99_ms"] for ran in (single, many))
     name = f"{FLOOR_OF_TABLES} tables, a card every {FLOOR_PACE_S:g} s each"
     return [
         Promise("one table: to stored, p99", one, "ms"),

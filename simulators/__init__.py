@@ -21,6 +21,7 @@ The simulators share no rule with the controller and import nothing of ``shoe_ct
 * ``incidents``: what can happen to a shoe beside its draws.
 * ``control``: change a shoe while it is served.
 * ``table``: dealers, scenarios and how they are played.
+* ``floor``: many shoes in one process, for load tests.
 * ``server``, ``capture_player``, ``scenario_runner``: what ``shoe-sim`` runs.
 """
 

@@ -22,6 +22,7 @@ from firmware_proto.profiles import PROFILES
 from simulators.control.command import ctl
 from simulators.errors import SimulatorError, WrongUsage
 from simulators.faults import parse_faults
+from simulators.floor.command import floor
 from simulators.ports.port import PORT_FORMS, parse
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ def cli() -> None:
       shoe-sim serve --profile reference --port pty:shoe
       shoe-sim play shoe.capture --port pty:shoe
       shoe-sim ctl --at shoe.ctl unplug
+      shoe-sim floor --tables 200 --pace 2 --config floor.toml
     """  # noqa: D301 - click wants the very character
 
 
@@ -294,6 +296,7 @@ def serve(**options: Any) -> int:
 
 
 cli.add_command(ctl)
+cli.add_command(floor)
 
 
 def _how_to_attach(attachment: Attachment | None) -> str:

@@ -357,6 +357,7 @@ def exit_codes() -> str:
                     "`shoe-sim ctl`",
                     "the shoe cannot do that now, or its protocol has no message for it",
                 ),
+                ("`shoe-sim floor`", "a card was not acknowledged, or a table never connected"),
                 ("`table`", "the table refused the command; the line says what it needs"),
                 ("`verify`", "the journal is not what was written"),
             ],

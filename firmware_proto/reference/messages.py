@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from firmware_proto.commands import (
@@ -73,12 +74,25 @@ class _FieldMapping:
 
     content_type: Callable[..., Content]
     names: tuple[str, ...]
+    _values: Callable[[Any], Values]
+
+    @classmethod
+    def of(cls, content_type: Callable[..., Content], names: tuple[str, ...]) -> _FieldMapping:
+        """Return the mapping for these names of fields."""
+        match names:
+            case ():
+                return cls(content_type, names, lambda _: ())
+            case (name,):
+                get = attrgetter(name)
+                return cls(content_type, names, lambda content: (get(content),))
+            case _:
+                return cls(content_type, names, attrgetter(*names))
 
     def content(self, values: Values) -> Content:
         return self.content_type(**dict(zip(self.names, values, strict=True)))
 
     def values(self, content: Content) -> Values:
-        return tuple(getattr(content, name) for name in self.names)
+        return self._values(content)
 
 
 _HEADER = 3
@@ -128,7 +142,8 @@ def _names(kind: Kind) -> tuple[str, ...]:
 
 
 _FIELD_MAPPINGS = {
-    kind: _FieldMapping(content_type, _names(kind)) for kind, content_type in _SAME_FIELDS.items()
+    kind: _FieldMapping.of(content_type, _names(kind))
+    for kind, content_type in _SAME_FIELDS.items()
 }
 
 
@@ -194,6 +209,14 @@ def values_of(content: Content) -> tuple[Kind, Values]:
     Raises:
         ValueError: this profile has no kind for it.
     """
+    known = _KINDS.get(type(content))
+    if known is not None:
+        kind, same = known
+        if isinstance(content, Error) and content.code not in FAULT_CODES:
+            return kind, (OTHER_FAULT, content.in_error_mode)
+        if isinstance(content, ErrorCleared) and content.code not in FAULT_CODES:
+            return kind, (OTHER_FAULT,)
+        return kind, same.values(content)
     match content:
         case Reply():
             reason = _reason(content)
@@ -204,15 +227,7 @@ def values_of(content: Content) -> tuple[Kind, Values]:
             return Kind.HELLO, _hello_values(content)
         case Gap(last=last):
             return Kind.EVENTS_LOST, (last,)
-        case Error(code=code) if code not in FAULT_CODES:
-            return Kind.FAULT, (OTHER_FAULT, content.in_error_mode)
-        case ErrorCleared(code=code) if code not in FAULT_CODES:
-            return Kind.FAULT_CLEARED, (OTHER_FAULT,)
-    try:
-        kind, same = _KINDS[type(content)]
-    except KeyError:
-        raise ValueError(f"the reference profile has no frame for {content!r}") from None
-    return kind, same.values(content)
+    raise ValueError(f"the reference profile has no frame for {content!r}")
 
 
 def _hello_values(hello: Hello) -> Values:

@@ -108,7 +108,10 @@ class CompiledLayout:
     ``frame`` skips version, kind and CRC; ``frame_with_mac`` also counter and MAC.
     """
 
-    __slots__ = ("fields", "frame", "frame_with_mac", "kind", "payload")
+    __slots__ = (
+        *("fields", "frame", "frame_with_mac", "kind", "payload"),
+        *("_converters", "_sizes", "_start"),
+    )
 
     def __init__(self, kind: Kind, *fields: CompiledField) -> None:
         self.kind = kind
@@ -117,6 +120,14 @@ class CompiledLayout:
         self.payload = struct.Struct(f"<{payload}")
         self.frame = struct.Struct(f"<2x{payload}{CRC_BYTES}x")
         self.frame_with_mac = struct.Struct(f"<2x{payload}{COUNTER_AND_MAC_BYTES + CRC_BYTES}x")
+        self._start = bytes((VERSION, kind))
+        self._converters = tuple(field.converter.to_wire for field in fields)
+        # struct cuts and fills bytes of another size: the fields of bytes, with their sizes
+        self._sizes = tuple(
+            (at, struct.calcsize(field.format))
+            for at, field in enumerate(fields)
+            if field.format.endswith("s")
+        )
 
     @property
     def name(self) -> str:
@@ -146,13 +157,27 @@ class CompiledLayout:
         Raises:
             ValueError: a value that the field cannot carry.
         """
-        wire = []
+        try:
+            wire = [to_wire(value) for to_wire, value in zip(self._converters, values, strict=True)]
+            payload = self.payload.pack(*wire)
+        except (AttributeError, KeyError, TypeError, ValueError, struct.error):
+            self._check(values)
+            raise
+        if self._sizes and any(len(wire[at]) != size for at, size in self._sizes):
+            self._check(values)
+        return self._start + payload
+
+    def _check(self, values: tuple[Any, ...]) -> None:
+        """Check each value by itself.
+
+        Raises:
+            ValueError: one that its field cannot carry.
+        """
         for field, value in zip(self.fields, values, strict=True):
             try:
-                wire.append(field.to_wire(value))
+                field.to_wire(value)
             except (AttributeError, KeyError, TypeError, ValueError, struct.error):
                 raise ValueError(f"{self.name}: {field.name} cannot be {value!r}") from None
-        return bytes((VERSION, self.kind)) + self.payload.pack(*wire)
 
     def field(self, name: str) -> CompiledField:
         """How the field of this name is carried.

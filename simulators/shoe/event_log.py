@@ -57,6 +57,11 @@ class EventLog:
         return len(self._kept) >= self.capacity - self.reserve
 
     @property
+    def acknowledged(self) -> int:
+        """The last number that a host acknowledged; 0 before the first."""
+        return self._acknowledged
+
+    @property
     def unacknowledged(self) -> int:
         """How many numbers were given and not acknowledged, kept or lost."""
         return self.next_seq - 1 - self._acknowledged

@@ -98,8 +98,10 @@ class ReferenceDevice(Device):
         """The next status, or what the session waits for (a repeat of what was not heard)."""
         if self._session is None:
             return None
-        waits = (self._status_due, self._session.next_deadline)
-        return min((w for w in waits if w is not None), default=None)
+        resend, status = self._session.next_deadline, self._status_due
+        if resend is None or status is None:
+            return status if resend is None else resend
+        return min(resend, status)
 
     def host_opened(self) -> None:
         super().host_opened()

@@ -20,7 +20,7 @@ def test_a_committed_page_is_the_generated_one(name: str) -> None:
 
 def test_every_command_of_both_programs_has_a_section() -> None:
     page = reference_pages.cli()
-    of_shoes = ("serve", "play", "ctl", *(f"ctl {change}" for change in CHANGES))
+    of_shoes = ("serve", "play", "floor", "ctl", *(f"ctl {change}" for change in CHANGES))
     for name in (
         *(f"shoectl {each}" for each in COMMANDS),
         *(f"shoe-sim {each}" for each in of_shoes),

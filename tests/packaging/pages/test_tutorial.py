@@ -26,6 +26,7 @@ pytestmark = pytest.mark.usefixtures("commands")
 PAGES = {
     "tutorial": ROOT / "docs/tutorial.md",
     "simulated shoe": ROOT / "docs/guides/simulated-shoe.md",
+    "load tests": ROOT / "docs/guides/load-tests.md",
 }
 """Pages whose every command is run."""
 
@@ -104,7 +105,7 @@ class Running:
                 line = self._next()
                 assert line is not None, f"{expected!r} is not in:\n{''.join(self._printed)}"
                 self._printed.append(line)
-                if matches(expected, line):
+                if matches(f"{expected}\n", line):
                     break
 
     def _next(self) -> str | None:
@@ -175,6 +176,10 @@ class Terminals:
         self._running[name] = Running(command.typed, self.folder, self._variables)
         self._running[name].wait_for(command.shown)
 
+    def wait_for(self, name: str, shown: str) -> None:
+        """Wait until a command that was started has printed this as well."""
+        self._running[name].wait_for(shown)
+
     def named(self, typed: str) -> str:
         """Return a command with the number of the shoe's process, as the shoe printed it."""
         if ANY_PROCESS not in typed:
@@ -209,6 +214,8 @@ def test_a_page_to_follow_prints_what_it_shows(page: Path, terminals: Terminals)
                 terminals.script(block.text)
         elif block.text.startswith("^C\n"):
             terminals.interrupt(name, block.text.removeprefix("^C\n"))
+        elif name and "$ " not in block.text:
+            terminals.wait_for(name, block.text)
         elif name:
             (command,) = commands(block)
             terminals.start(name, command)

@@ -1,0 +1,93 @@
+"""The configuration of a daemon whose shoes are those of a floor.
+
+In: the tables and where the file lies. Out: the file, which ``shoectl run`` takes as it is.
+Must not know: what the daemon makes of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from simulators.errors import PortFault, WrongUsage
+from simulators.floor.table import FloorTable
+
+_FIRST_LINE = "# Written by shoe-sim floor, which overwrites it."
+
+_HEAD = """\
+{first_line}
+# Run the daemon in another terminal: shoectl run --config {file}
+
+[journal]
+path = {journal}
+
+[socket]
+path = {socket}
+
+[[socket.user]]
+user = {user}
+position = "gaming_shift_manager"
+"""
+
+_TABLE = """
+[[table]]
+id = "{name}"
+game = {game}
+decks = {decks}
+announcements = "implied"
+method_b = {{faces = "face_up", face_up_after_ms = 0}}
+shoe = {{profile = "reference", port = "{port}"}}
+"""
+
+
+def check_writable(path: Path) -> None:
+    """Check that nobody else's file lies there.
+
+    Raises:
+        WrongUsage: some other file does.
+        PortFault: what lies there cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            found = file.read(len(_FIRST_LINE))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise PortFault(f"cannot read {path}: {error.strerror}") from None
+    if found != _FIRST_LINE.encode():
+        raise WrongUsage(
+            f"--config {path}: this file is not of shoe-sim floor: name a new one, or remove it"
+        )
+
+
+def write(path: Path, tables: Sequence[FloorTable], *, game: str, decks: int, run: str) -> None:
+    """Write the file, whole or not at all. The journal of each run is a new one beside it.
+
+    Raises:
+        PortFault: it cannot be written.
+    """
+    head = _HEAD.format(
+        first_line=_FIRST_LINE,
+        file=path,
+        journal=_text(f"{path.stem}-{run}.journal"),
+        socket=_text(f"{path.stem}.sock"),
+        user=os.getuid(),
+    )
+    parts = [
+        _TABLE.format(name=table.name, game=_text(game), decks=decks, port=table.address)
+        for table in tables
+    ]
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        beside.write_text("".join((head, *parts)))
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise PortFault(f"cannot write {path}: {error.strerror}") from None
+
+
+def _text(value: str) -> str:
+    """Return a text as TOML has it, which is as JSON has it."""
+    return json.dumps(value)

@@ -1,0 +1,216 @@
+"""Deal at all tables of a floor for a time: open, wait for the daemon, deal, wait for the rest.
+
+In: what to deal. Out: the tables with what was measured at each; how it goes on, as it goes on.
+Must not know: the command line, words for people.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import random
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter, process_time
+
+from simulators.errors import PortFault
+from simulators.floor.poll import Poll
+from simulators.floor.table import NEVER, FloorTable
+
+LAST_WAIT_S = 10.0
+"""How long the last cards may take to be acknowledged."""
+
+_PROGRESS_EVERY_S = 0.5
+_LOOK_EVERY_S = 0.05
+_FILES_A_TABLE = 2
+_FILES_BESIDE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorSettings:
+    """What to deal.
+
+    ``port`` 0 takes free ports, else the tables have this one and those behind it. ``for_s`` None:
+    until it is stopped. ``wait_s``: from the first host's connection to the first card at most.
+    """
+
+    tables: int
+    host: str
+    port: int
+    deck: str
+    decks: int
+    seed: int
+    pace_s: float
+    warm_up_s: float
+    for_s: float | None
+    wait_s: float
+
+
+class Interrupted(Exception):
+    """A signal ended the run; ``exit_code`` is what the command exits with."""
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__(exit_code)
+        self.exit_code = exit_code
+
+
+@dataclass(slots=True)
+class Measured:
+    """How much was dealt in the time that counts, and what that cost here."""
+
+    seconds: float = 0.0
+    cards: int = 0
+    processor_s: float = 0.0
+
+
+class Load:
+    """The tables, in one loop. ``progress`` is called about twice a second."""
+
+    def __init__(self, settings: FloorSettings, *, progress: Callable[[], None]) -> None:
+        self.settings = settings
+        self.run = f"{random.SystemRandom().getrandbits(24):06x}"
+        """Names this run: its shoes are new ones for any daemon."""
+
+        self.measured = Measured()
+        self.seconds_left: float | None = None
+        self.stage = "waiting"
+        self._progress = progress
+        self._progress_due = 0.0
+        self._poll = Poll()
+        self._stopped: int | None = None
+        digits = len(str(settings.tables))
+        self.tables = [
+            FloorTable(
+                self._poll,
+                name=f"t{number:0{digits}}",
+                device_id=f"F{self.run}-{number}",
+                deck=settings.deck,
+                decks=settings.decks,
+                seed=settings.seed + number - 1,
+                seed_step=settings.tables,
+                pace_s=settings.pace_s,
+            )
+            for number in range(1, settings.tables + 1)
+        ]
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Open all ports; on leaving they are closed.
+
+        Raises:
+            simulators.errors.PortFault: a port cannot be had, or not so many files be opened.
+        """
+        _allow_files(self.settings.tables * _FILES_A_TABLE + _FILES_BESIDE)
+        previous = {number: signal.getsignal(number) for number in _CODES}
+        try:
+            for number in _CODES:
+                signal.signal(number, self._stop)
+            for at, table in enumerate(self.tables):
+                port = self.settings.port + at if self.settings.port else 0
+                table.listen(self.settings.host, port, perf_counter())
+            gc.freeze()  # a look through a thousand shoes would stop the loop for long
+            yield
+        finally:
+            for table in self.tables:
+                table.close()
+            self._poll.close()
+            gc.unfreeze()
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    def wait_for_host(self) -> None:
+        """Return once every shoe is armed, or some have been for so long.
+
+        Raises:
+            Interrupted: a signal came.
+        """
+        until = NEVER
+        while not all(table.armed for table in self.tables) and perf_counter() < until:
+            self._serve(_LOOK_EVERY_S)
+            if until == NEVER and any(table.connections for table in self.tables):
+                until = perf_counter() + self.settings.wait_s
+
+    def deal(self) -> None:
+        """Deal the first card at each table, one after the other, and warm up.
+
+        Raises:
+            Interrupted: a signal came.
+        """
+        self.stage = "warming up"
+        now = perf_counter()
+        for number, table in enumerate(self.tables):
+            table.draw_from(now + number / len(self.tables) * self.settings.pace_s)
+        self._serve(self.settings.warm_up_s)
+        for table in self.tables:
+            table.clear_times()
+
+    def measure(self) -> None:
+        """Deal for the time that counts.
+
+        Raises:
+            Interrupted: a signal came.
+        """
+        self.stage = "dealing"
+        before, spent, began = self.drawn, process_time(), perf_counter()
+        try:
+            self._serve(NEVER if self.settings.for_s is None else self.settings.for_s)
+        finally:
+            self.measured = Measured(
+                seconds=perf_counter() - began,
+                cards=self.drawn - before,
+                processor_s=process_time() - spent,
+            )
+            for table in self.tables:
+                table.stop_drawing(perf_counter())
+
+    def wait_for_last(self) -> None:
+        """Wait until each card is acknowledged, but not for ever.
+
+        Raises:
+            Interrupted: a signal came.
+        """
+        self.stage = "waiting for the last cards"
+        until = perf_counter() + LAST_WAIT_S
+        while any(table.waits for table in self.tables) and perf_counter() < until:
+            self._serve(_LOOK_EVERY_S)
+
+    @property
+    def drawn(self) -> int:
+        """Cards that were drawn so far, at all tables."""
+        return sum(table.drawn for table in self.tables)
+
+    def _serve(self, seconds: float) -> None:
+        """Serve all tables for so long."""
+        until = perf_counter() + seconds
+        while self._stopped is None and (now := perf_counter()) < until:
+            if now >= self._progress_due:
+                self.seconds_left = None if until == NEVER else until - now
+                self._progress()
+                self._progress_due = perf_counter() + _PROGRESS_EVERY_S
+            self._poll.run(min(until, self._progress_due), lambda: self._stopped is not None)
+        if self._stopped is not None:
+            raise Interrupted(self._stopped)
+
+    def _stop(self, number: int, _: object) -> None:
+        self._stopped = _CODES[signal.Signals(number)]
+
+
+_CODES = {signal.SIGINT: 130, signal.SIGTERM: 0}
+
+
+def _allow_files(needed: int) -> None:
+    """Let this process open so many files.
+
+    Raises:
+        PortFault: the system does not let it.
+    """
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY not in (soft, most) and most < needed:
+        raise PortFault(
+            f"so many tables need {needed:,} open files, and this system allows {most:,}: "
+            "give fewer --tables, or raise the limit (ulimit -Hn)"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))

@@ -1,0 +1,83 @@
+"""What many tables wait for, in one place: descriptors, and times.
+
+Not the event loop of asyncio: it makes an object for each wait, and the processor is wanted by the
+daemon that is measured.
+"""
+
+from __future__ import annotations
+
+import heapq
+import select
+from collections.abc import Callable
+from time import perf_counter
+from typing import Protocol
+
+LONGEST_S = 0.25
+"""How long a wait takes at most: a signal is seen after it."""
+
+
+class Turning(Protocol):
+    """Who has a turn at a time."""
+
+    wakes_at: float
+    """The time at which its next turn is due, which only the poll changes; inf for none."""
+
+    def turn(self, now: float) -> None:
+        """Do what is due."""
+
+
+class Poll:
+    """Serves all in one thread."""
+
+    def __init__(self) -> None:
+        self._poll = select.epoll()
+        self._readers: dict[int, Callable[[], None]] = {}
+        self._writers: dict[int, Callable[[], None]] = {}
+        self._times: list[tuple[float, int, Turning]] = []
+        self._count = 0
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        self._poll.close()
+
+    def add(self, fd: int, reader: Callable[[], None]) -> None:
+        """Call ``reader`` whenever there is something to read."""
+        self._readers[fd] = reader
+        self._poll.register(fd, select.EPOLLIN)
+
+    def add_writer(self, fd: int, writer: Callable[[], None] | None) -> None:
+        """Call ``writer`` once there is room to write; None takes it back."""
+        if writer is None:
+            self._writers.pop(fd, None)
+        else:
+            self._writers[fd] = writer
+        self._poll.modify(fd, select.EPOLLIN | (select.EPOLLOUT if writer else 0))
+
+    def remove(self, fd: int) -> None:
+        """Leave this descriptor alone."""
+        del self._readers[fd]
+        self._writers.pop(fd, None)
+        self._poll.unregister(fd)
+
+    def wake(self, one: Turning, when: float) -> None:
+        """Give it a turn then, or before: a turn that is due earlier stays."""
+        if when < one.wakes_at:
+            one.wakes_at = when
+            self._count += 1
+            heapq.heappush(self._times, (when, self._count, one))
+
+    def run(self, until: float, stopped: Callable[[], bool]) -> None:
+        """Serve all until then, or until it is stopped."""
+        times, readers = self._times, self._readers
+        while (now := perf_counter()) < until and not stopped():
+            while times and times[0][0] <= now:
+                when, _, one = heapq.heappop(times)
+                if one.wakes_at == when:
+                    one.wakes_at = float("inf")
+                    one.turn(now)
+            wait = min(until, times[0][0] if times else until) - perf_counter()
+            for fd, events in self._poll.poll(min(max(wait, 0.0), LONGEST_S)):
+                if events & select.EPOLLOUT and (writer := self._writers.get(fd)):
+                    writer()
+                if events & ~select.EPOLLOUT and (reader := readers.get(fd)):
+                    reader()
