@@ -171,9 +171,13 @@ OTHERS = {
     for words in all_commands()
     if words[:2] not in (TABLE, CHANGE)
     for example in help_examples(words)
-    if not example.startswith("shoectl table ")
+    if not example.startswith(("shoectl table ", "shoe-sim ctl ", "shoe-sim floor "))
+    if "floor.toml" not in example
 }
-"""Each example with the command whose help shows it, the longest where several do."""
+"""Each example with the command whose help shows it, the longest where several do.
+
+Those of ``shoe-sim floor`` need a daemon beside them: the test of the guide to load tests runs it.
+"""
 
 
 @pytest.mark.slow
