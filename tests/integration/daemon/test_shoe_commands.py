@@ -307,10 +307,14 @@ async def test_a_daemon_killed_while_a_key_is_rotated_leaves_one_that_both_have(
                 await process.wait()
         async with daemon_process(keyed.config), caller_at(way_in) as caller:
             await until_met(caller, "b")
-            await until(lambda: len(keyed.of_host) == 1 and keyed.of_host == keyed.of_shoe.keys)
+            await until(
+                lambda: len(keyed.of_host) == 1 and keyed.of_host == keyed.of_shoe.keys, PATIENCE_S
+            )
             (newest,) = keyed.of_host
             assert (await caller.says(envelope("last", "rotate_key")))["accepted"]
-            await until(lambda: set(keyed.of_host) == set(keyed.of_shoe.keys) == {newest + 1})
+            await until(
+                lambda: set(keyed.of_host) == set(keyed.of_shoe.keys) == {newest + 1}, PATIENCE_S
+            )
     told_keys = {said.key_id for said in done.of(RotateKey) if isinstance(said, RotateKey)}
     assert told_keys == set(range(2, newest + 2))  # none left out, none told under another number
     keyed.no_key_is_anywhere(bytes.fromhex(KEY), *keyed.of_host.values())
