@@ -192,6 +192,22 @@ def _pull(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
     return cards
 
 
+async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
+    """Draw cards as a dealer would, each once it may be drawn; a cutting card is laid aside."""
+    rig, device, within_s = bench.rig, bench.rig.device, given["within_s"]
+    if rig.dealer is not None:
+        raise Refused("the dealer draws: let it rest first")
+    cards: list[str] = []
+    while len(cards) < given["cards"]:
+        if not await bench.until(lambda: device.lamp is not None, within_s):
+            raise Refused(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
+        out = device.draw(rig.now)
+        rig.turn()
+        if isinstance(out, CardOut):
+            cards.append(out.card.code)
+    return cards
+
+
 def _fault(bench: ShoeBench, given: Mapping[str, Any]) -> None:
     rates = {name: value for name, value in given.items() if value is not None}
     for line in bench.lines:
@@ -293,6 +309,17 @@ CHANGES: Mapping[str, Change] = {
             ),
         },
         example="cards=2",
+    ),
+    "draw": Change(
+        about="Draw cards, each as soon as the shoe frees it. The dealer must rest.",
+        make=_draw,
+        arguments={
+            "cards": WholeNumber(about="how many", default=1, at_least=1, at_most=52),
+            "within_s": Number(
+                about="the longest wait for each in seconds", default=30.0, at_most=LONGEST_WAIT_S
+            ),
+        },
+        example="cards=4",
     ),
     "fault": Change(
         about="Spoil the line from now on, both ways: each rate is the part of chunks hit.",

@@ -1,0 +1,252 @@
+"""The shoe under test: a simulated one in this process, or a device at a port.
+
+In: what a test asks of the shoe. Out: it happens, or ``CannotTell`` says why it cannot. Both have
+one interface, so that a test is written once.
+Must not know: the daemon, tables, what a report says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import stat
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Protocol
+
+from shoe_bench.errors import BenchError, CannotTell, NotInTime
+from simulators.control.client import Changed, ShoeControl
+from simulators.errors import SimulatorError
+
+HARMLESS = frozenset({"status", "wait", "draw", "rest", "deal", "pace"})
+"""Changes after which a shoe does nothing that its table would not want."""
+
+SIMULATED, DEVICE = "simulated", "device"
+
+
+class Draws(Protocol):
+    """Waits until so many cards were drawn in all, within a limit, and returns their codes."""
+
+    def __call__(self, cards: int, within_s: float) -> Sequence[str | None]:
+        """Return the cards behind those that were returned before."""
+
+
+class BenchShoe:
+    """The shoe of a test. ``port`` is the daemon's, ``kind`` is ``simulated`` or ``device``.
+
+    ``control`` is the socket at which it takes changes; None for a device that takes none.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        profile: str,
+        port: str,
+        control: Path | None,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.kind = kind
+        self.profile = profile
+        self.port = port
+        self.was_changed = False
+        """Whether the test made a change after which the shoe may do anything."""
+
+        self._control = None if control is None else ShoeControl(control)
+        self._tell = tell
+        self._draws: Draws | None = None
+        self._within_s = 30.0
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether the shoe takes changes."""
+        return self._control is not None
+
+    def connect(self, draws: Draws, within_s: float) -> None:
+        """Set how cards are awaited. The bench calls this."""
+        self._draws, self._within_s = draws, within_s
+
+    def draw(self, cards: int = 1, *, within_s: float | None = None) -> Sequence[str | None]:
+        """Draw cards, each when the shoe frees it, and return them once the table has them.
+
+        None stands for a card that was not read. A device that nobody can tell is drawn from by
+        whoever stands beside it: the terminal says how many cards; or it draws by itself.
+
+        Raises:
+            NotInTime: the cards do not come.
+        """
+        assert self._draws is not None
+        within_s = self._within_s if within_s is None else within_s
+        if self._control is None:
+            count = "a card" if cards == 1 else f"{cards} cards"
+            self._tell(f"{self.port}: draw {count}, each when the shoe frees it ({within_s:g} s)")
+        else:
+            self._made("draw", {"cards": cards, "within_s": within_s})
+        return self._draws(cards, within_s)
+
+    def change(self, name: str, /, **arguments: Any) -> Changed:
+        """Make one of the changes that ``shoe-sim ctl --help`` lists; return when it has happened.
+
+        Raises:
+            CannotTell: a real shoe cannot be told this, or a shoe of this profile cannot report
+                it. The test is left out, with the reason.
+            simulators.errors.SimulatorError: it cannot be made as the shoe stands.
+        """
+        self.check_can("change", (name,))
+        if name not in HARMLESS:
+            self.was_changed = True
+        return self._made(name, arguments)
+
+    def check_can(self, _what: str, names: Sequence[str]) -> None:
+        """Check that the shoe takes these changes.
+
+        Raises:
+            CannotTell: a real shoe cannot be told.
+        """
+        if self._control is None:
+            raise CannotTell(
+                f"{', '.join(names)}: the shoe at {self.port} cannot be told (no --shoe-control)"
+            )
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._control is not None:
+            self._control.close()
+
+    def _made(self, name: str, arguments: Mapping[str, Any]) -> Changed:
+        assert self._control is not None
+        try:
+            return self._control.change(name, **arguments)
+        except SimulatorError as error:
+            if f"a shoe of profile {self.profile} cannot report" in str(error):
+                raise CannotTell(str(error)) from None
+            if name == "draw":
+                raise NotInTime(str(error)) from None
+            raise
+
+
+class SimulatedShoe:
+    """A simulated shoe on a pty, served by a thread of this process until ``stop``.
+
+    ``setup`` has the keys of ``shoe`` in a scenario: ``cards``, ``cut_after``, ``decks`` and so on.
+    """
+
+    def __init__(self, folder: Path, profile: str, setup: Mapping[str, Any]) -> None:
+        self.port = folder / "shoe"
+        self.control = folder / "shoe.ctl"
+        self._profile = profile
+        self._setup = setup
+        self._started: Future[asyncio.AbstractEventLoop] = Future()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="simulated shoe")
+        self._failures: list[str] = []
+
+    def start(self, within_s: float) -> None:
+        """Serve it.
+
+        Raises:
+            BenchError: a setup that is wrong, or a port that cannot be made.
+        """
+        self._thread.start()
+        try:
+            self._loop = self._started.result(within_s)
+        except TimeoutError:
+            raise NotInTime(f"the simulated shoe did not start in {within_s:g} s") from None
+        except SimulatorError as error:
+            self._thread.join()
+            raise BenchError(f"the simulated shoe: {error}") from None
+
+    def stop(self, within_s: float) -> None:
+        """Unplug it, and end its thread.
+
+        Raises:
+            BenchError: it failed while it was served.
+        """
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(within_s)
+        if self._thread.is_alive():
+            raise NotInTime(f"the simulated shoe did not stop in {within_s:g} s")
+        if self._failures:
+            raise BenchError(f"the simulated shoe failed: {'; '.join(self._failures)}")
+
+    def draw_opening(self, within_s: float) -> None:
+        """Draw the first card and those that are burned, of a shoe that asks for them."""
+        asyncio.run_coroutine_threadsafe(self._draw_opening(), self._loop).result(within_s)
+
+    async def _draw_opening(self) -> None:
+        from simulators.table.scenario_player import OPENING
+
+        device = self._rig.device
+        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
+            device.draw(self._rig.now)
+            self._rig.turn()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the shoe is started
+            if self._started.done():
+                self._failures.append(repr(error))
+            else:
+                self._started.set_exception(error)
+
+    async def _serve(self) -> None:
+        from simulators.control.changes import ShoeBench
+        from simulators.control.server import controlled
+        from simulators.faults import Faults, FaultyLine
+        from simulators.ports.pty import PtyPort
+        from simulators.rig import Rig
+        from simulators.shoe.model import CannotSay
+        from simulators.table.dealer import Supply, dealer_for
+        from simulators.table.fields import Fields, Wrong
+        from simulators.table.scenario_player import shoe_of
+        from simulators.table.shoe_setup import ShoeSetup
+
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._note_failure)
+        setup = ShoeSetup.read(Fields(dict(self._setup), "shoe"))
+        try:
+            device = shoe_of(self._profile, setup, device_id=f"SIM-{secrets.token_hex(3).upper()}")
+        except CannotSay as why:
+            raise Wrong(f"shoe: {why}") from None
+        lines = FaultyLine(setup.seed, Faults()), FaultyLine(setup.seed + 1, Faults())
+        rig = Rig(device, PtyPort(str(self.port)), to_host=lines[0], to_shoe=lines[1])
+        self._rig = rig
+        supply = Supply(setup.deck, setup.decks, setup.seed + 1, 0)
+        rig.dealer = dealer_for(device, supply, pace_s=0.0)
+        bench = ShoeBench(rig, lines, supply)
+        rig.dealer.open_table(rig.now)
+        bench.rest()
+        rig.start()
+        try:
+            async with controlled(self.control, bench):
+                self._started.set_result(loop)
+                await self._stop.wait()
+        finally:
+            rig.stop()
+
+    def _note_failure(self, _: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        self._failures.append(repr(context.get("exception") or context["message"]))
+
+
+def has_driver(port: str) -> bool:
+    """Return whether a driver of this kernel is behind a port: a USB device, or a serial chip.
+
+    A pty, or a device server, has none.
+    """
+    if port.startswith("usb:"):
+        return True
+    if "://" in port:
+        return False
+    try:
+        found = Path(port).stat()
+    except OSError:
+        return False
+    if not stat.S_ISCHR(found.st_mode):
+        return False
+    number = f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}"
+    return Path(f"/sys/dev/char/{number}/device/driver").exists()
