@@ -8,6 +8,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import aiomqtt
 import pytest
@@ -117,31 +118,30 @@ async def test_a_program_that_stops_while_it_connects_leaves_no_connection(
     at: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread that connects goes on when nobody waits for it any more."""
-    begun, go_on, connected = threading.Event(), threading.Event(), threading.Event()
-    clients: list[aiomqtt.Client] = []
-    connect = aiomqtt.Client._client_connect
+    begun, go_on, closed = threading.Event(), threading.Event(), asyncio.Event()
+    connect, close = aiomqtt.Client._client_connect, aiomqtt.Client._on_socket_close
 
     def connecting(client: aiomqtt.Client) -> None:
-        clients.append(client)
         begun.set()
         assert go_on.wait(PATIENCE_S)
         connect(client)
-        connected.set()
+
+    def closing(*args: Any) -> None:
+        close(*args)
+        closed.set()
 
     async def use() -> None:
         async with mqtt(HOST, port=at.port, client_id=USER)():
             raise AssertionError("it was stopped before")
 
     monkeypatch.setattr(aiomqtt.Client, "_client_connect", connecting)
+    monkeypatch.setattr(aiomqtt.Client, "_on_socket_close", closing)
     using = asyncio.create_task(use())
     assert await asyncio.to_thread(begun.wait, PATIENCE_S)
     await ended(using)
     go_on.set()
-    assert await asyncio.to_thread(connected.wait, PATIENCE_S)
-    (client,) = clients
     async with asyncio.timeout(PATIENCE_S):
-        while client._client.socket() is not None:
-            await asyncio.sleep(0)
+        await closed.wait()
 
 
 @pytest.mark.usefixtures("commands")
