@@ -72,7 +72,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the exhaustive tests that the seed did not choose, where time is limited."""
+    """Deselects the exhaustive tests that the seed did not choose, where time is limited.
+
+    Tests that are to take long may take as long as they need.
+    """
+    for item in items:
+        if item.get_closest_marker("soak") or item.get_closest_marker("deb"):
+            item.add_marker(pytest.mark.timeout(0))
     cpu_s = config.getoption("--exhaustive-s")
     if cpu_s is None:
         return

@@ -31,6 +31,9 @@ from cryptography.x509.oid import NameOID
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from shoe_events.mqtt import Client
+from shoe_testing.tasks import ended
+
 PROGRAM = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 PATIENCE_S = 60.0
 HOST = "127.0.0.1"
@@ -283,7 +286,7 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     if session_s is not None:
         properties.SessionExpiryInterval = session_s
-    client = aiomqtt.Client(
+    client = Client(
         HOST,
         port,
         username=user,
@@ -303,21 +306,9 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
             try:
                 yield subscriber
             finally:
-                reading.cancel()
-                with suppress(asyncio.CancelledError, aiomqtt.MqttError):
-                    await reading
+                await ended(reading)
     finally:
-        await _cut(client)
-        if client._disconnected.done():  # else asyncio reports it
-            client._disconnected.exception()
-
-
-async def _cut(client: aiomqtt.Client) -> None:
-    """Closes what aiomqtt leaves open where a broker went before it had accepted the client."""
-    while isinstance(sock := client._client.socket(), socket.socket):
-        with suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
-        await asyncio.sleep(0)
+        client.end()
 
 
 class Consumer:
