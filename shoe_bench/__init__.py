@@ -21,24 +21,3 @@ The plugin starts ``shoectl run`` and speaks to its socket; it imports nothing o
 * ``events``: the events as they come, and those that nobody asked for.
 * ``wire_report``: the bytes of a shoe for a report.
 """
-
-from __future__ import annotations
-
-from shoe_bench.bench import ShoeBench
-from shoe_bench.errors import BenchError, CommandRefused, NotInTime, Unasked
-from shoe_bench.events import Event, Events
-from shoe_bench.shoe import BenchShoe
-from shoe_bench.table import Commands, Table
-
-__all__ = [
-    "BenchError",
-    "BenchShoe",
-    "CommandRefused",
-    "Commands",
-    "Event",
-    "Events",
-    "NotInTime",
-    "ShoeBench",
-    "Table",
-    "Unasked",
-]

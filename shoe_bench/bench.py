@@ -23,7 +23,7 @@ from shoe_bench.table import Commands, Table, stands
 from shoe_bench.wire_report import NoCapture, as_text, capture
 from simulators.table.expectation import Pattern, pattern
 
-HISTORY = ("history", "before_first_delimiter", "unfinished", "before_hello")
+HISTORY = ("history", "before_first_delimiter", "before_hello")
 """Reasons to discard that every connection may begin with, which nobody did."""
 
 GAME = "tiger"
@@ -90,7 +90,8 @@ class ShoeBench:
         try:
             self._start()
         except (BenchError, TypeError) as error:
-            raise NoKnownState(f"no known state to begin from: {error}") from None
+            where = self.place.port or "the simulated shoe"
+            raise NoKnownState(f"{where}: no known state to begin from: {error}") from None
         self._is_starting = False
 
     def expect(self, *events: str) -> None:
@@ -102,8 +103,10 @@ class ShoeBench:
         if self._events is not None:
             self._events.unasked = [e for e in self._events.unasked if not self._is_expected(e)]
 
-    def finish(self) -> None:
+    def finish(self, error: Exception | None = None) -> None:
         """Stop the daemon, and check that the shoe did nothing that was not asked for.
+
+        ``error`` is why the test has failed already, perhaps because of what the shoe did.
 
         Raises:
             Unasked: it did.
@@ -111,7 +114,7 @@ class ShoeBench:
         """
         self._stop_daemon()
         if self._events is not None and self._events.unasked:
-            raise Unasked(unasked_words(self._events.unasked))
+            raise Unasked(unasked_words(self._events.unasked)) from error
 
     def close(self) -> None:
         """Give everything back.
@@ -180,12 +183,13 @@ class ShoeBench:
         limit = time.monotonic() + self.place.within_s
         self._wait_in_start("shoe.connected", limit)
         if self._simulated is not None:
-            self._simulated.draw_opening(self.place.within_s)
+            self._drawn = 0
+            self._cards(self._simulated.open(self.place.within_s), self.place.within_s)
         while True:
             status = self.table.status
-            if status["link"] == "up" and status["state"] == "idle" and status["halt"] is None:
-                break
             self._check_reachable(status)
+            if status["link"] == "up" and status["state"] == "idle":
+                break
             left = limit - time.monotonic()
             if left <= 0:
                 raise NotInTime(f"not in {self.place.within_s:g} s; {stands(status)}")

@@ -33,6 +33,8 @@ _BESIDE = ("assistant_casino_manager", "surveillance")
 
 _LOG_LINES = 12
 
+_DATAGRAM = 4096
+
 
 def program(chosen: str | None) -> tuple[str, ...]:
     """Return the words that start ``shoectl``: those chosen, else beside this Python, else any.
@@ -54,7 +56,7 @@ def configuration(
 ) -> str:
     """Return the text of a configuration; ``table`` and ``shoe`` have the keys of the daemon's."""
     user = pwd.getpwuid(os.getuid()).pw_name
-    parts = [
+    parts: list[tuple[str, Mapping[str, Any]]] = [
         ("[journal]", {"path": str(folder / "journal.db")}),
         ("[socket]", {"path": str(sockets / "shoectl.sock")}),
         (
@@ -104,6 +106,7 @@ class Daemon:
         self._words = tuple(words)
         self._notify = sockets / "ready"
         self._process: subprocess.Popen[bytes] | None = None
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
     def start(self, config: str, within_s: float) -> None:
         """Start it, and return once every port is open.
@@ -114,11 +117,8 @@ class Daemon:
         """
         path = self.folder / "bench.toml"
         path.write_text(config, "utf-8")
-        with (
-            self.log.open("wb") as log,
-            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener,
-        ):
-            listener.bind(str(self._notify))
+        self._listener.bind(str(self._notify))
+        with self.log.open("wb") as log:
             try:
                 self._process = subprocess.Popen(
                     (*self._words, "run", "--config", str(path)),
@@ -130,7 +130,7 @@ class Daemon:
             except OSError as error:
                 words = shlex.join(self._words)
                 raise DaemonEnded(f"{words} cannot be started: {error.strerror}") from None
-            self._until_ready(listener, within_s)
+        self._until_ready(within_s)
 
     def stop(self, within_s: float) -> None:
         """Stop it as a service manager does. Stopping twice is harmless.
@@ -139,6 +139,7 @@ class Daemon:
             NotInTime: it had to be killed.
         """
         if self._process is None:
+            self._listener.close()
             return
         process, self._process = self._process, None
         if process.poll() is None:
@@ -154,6 +155,7 @@ class Daemon:
         finally:
             assert process.stdout is not None
             process.stdout.close()
+            self._listener.close()
 
     def tell_to_stop(self) -> None:
         """Tell it to stop, without waiting."""
@@ -178,15 +180,18 @@ class Daemon:
             lines = []
         return "".join(f"\n    {line}" for line in lines)
 
-    def _until_ready(self, listener: socket.socket, within_s: float) -> None:
+    def _until_ready(self, within_s: float) -> None:
         assert self._process is not None and self._process.stdout is not None
+        stdout = self._process.stdout
         limit = time.monotonic() + within_s
         while True:
             left = limit - time.monotonic()
             if left <= 0:
                 raise NotInTime(f"the daemon was not ready in {within_s:g} s{self.last_lines()}")
-            readable, _, _ = select.select([listener, self._process.stdout], [], [], left)
-            if listener in readable and b"READY=1" in listener.recv(4096).split(b"\n"):
-                return
-            if self._process.stdout in readable:
+            readable, _, _ = select.select([self._listener.fileno(), stdout.fileno()], [], [], left)
+            if self._listener.fileno() in readable:
+                said = self._listener.recv(_DATAGRAM).splitlines()
+                if b"READY=1" in said:
+                    return
+            if stdout.fileno() in readable:
                 raise DaemonEnded(self.why_ended())

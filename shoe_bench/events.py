@@ -22,7 +22,9 @@ OF_THE_SHOE = (
     "irregularity.raised",
     "shoe.alarm",
     "shoe.arm_refused",
+    "shoe.connected",
     "shoe.fault",
+    "shoe.loaded",
     "shoe.lost",
     "shoe.noted",
     "shoe.not_aligned",
@@ -55,9 +57,10 @@ class Event:
 
 
 class Events:
-    """The stream from its beginning. ``of_the_shoe`` is asked of each event of ``OF_THE_SHOE``.
+    """The stream from its beginning, as far as it was read: ``seen``.
 
-    It returns whether the test asked for that event; one that it did not ask for ends the test.
+    ``asked_for`` says of an event of ``OF_THE_SHOE`` whether the test asked for it; one that it did
+    not ask for ends the test. ``ended`` says what became of a daemon that hung up.
     """
 
     def __init__(

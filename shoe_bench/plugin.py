@@ -27,6 +27,15 @@ MARKERS = (
     "out before it begins",
 )
 
+SETTINGS = {
+    "pytest.ini": "",
+    ".pytest.ini": "",
+    "pyproject.toml": "[tool.pytest",
+    "tox.ini": "[pytest]",
+    "setup.cfg": "[tool:pytest]",
+}
+"""Files with pytest's settings, and what stands in them then."""
+
 _bench = pytest.StashKey["ShoeBench"]()
 _place = pytest.StashKey["Place"]()
 
@@ -86,6 +95,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--shoe-port: one shoe takes one test at a time: run with -n 0")
     for option in config.getoption("--shoe-option"):
         _shoe_option(option)
+    if "--shoe-port" in config.invocation_params.args:
+        _check_settings(config)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -96,12 +107,13 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"shoe: {port}, profile {config.getoption('--shoe-profile')}"
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave out what this shoe is not for, before anything begins."""
-    if "shoe_bench" in getattr(item, "fixturenames", ()):
-        why = _left_out(item)
-        if why is not None:
-            pytest.skip(why)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the tests that this shoe is not for, each with its reason."""
+    for item in items:
+        if "shoe_bench" in getattr(item, "fixturenames", ()):
+            why = _left_out(item)
+            if why is not None:
+                item.add_marker(pytest.mark.skip(reason=why))
 
 
 @pytest.fixture
@@ -128,12 +140,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     bench = item.stash.get(_bench, None)
     if bench is None:
         return (yield)
-    from shoe_bench.errors import CannotTell
+    from shoe_bench.errors import CannotTell, Unasked
 
     try:
         yield
     except CannotTell as why:
         pytest.skip(str(why))
+    except Unasked:
+        raise
+    except Exception as error:
+        bench.finish(error)
+        raise
     bench.finish()
     return None
 
@@ -145,10 +162,34 @@ def pytest_runtest_makereport(
     """Show of a test that failed its events, the daemon's log and the shoe's bytes."""
     report = yield
     bench = item.stash.get(_bench, None)
+    if bench is not None and report.skipped and isinstance(report.longrepr, tuple):
+        path, line, _ = item.reportinfo()  # where the test is, not where it was left
+        report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
     if bench is not None and report.failed and call.when in ("setup", "call"):
         report.sections += bench.sections()
         report.user_properties.append(("shoe_capture", str(bench.folder / "shoe.capture")))
     return report
+
+
+def _check_settings(config: pytest.Config) -> None:
+    """Check that pytest found its settings, which it seeks where the first path leads.
+
+    Before it knows this plugin's options, it takes the value of one for the path of a test.
+
+    Raises:
+        pytest.UsageError: it did not; says what to write.
+    """
+    if config.inipath is not None:
+        return
+    for folder in (config.invocation_params.dir, *config.invocation_params.dir.parents):
+        for name, mark in SETTINGS.items():
+            path = folder / name
+            if path.is_file() and mark in path.read_text("utf-8", "replace"):
+                port = config.getoption("--shoe-port")
+                raise pytest.UsageError(
+                    f"--shoe-port: write --shoe-port={port}: as two words, and with no tests named "
+                    f"before it, pytest takes it for a test, and does not find {path}"
+                )
 
 
 def _left_out(item: pytest.Item) -> str | None:
@@ -206,7 +247,7 @@ def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for mark in item.iter_markers(marker):
         if mark.args:
-            raise pytest.UsageError(f"{item.nodeid}: {marker} takes keys, such as game=\"tiger\"")
+            raise pytest.UsageError(f'{item.nodeid}: {marker} takes keys, such as game="tiger"')
         found = {**mark.kwargs, **found}
     return found
 

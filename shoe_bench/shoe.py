@@ -173,17 +173,25 @@ class SimulatedShoe:
         if self._failures:
             raise BenchError(f"the simulated shoe failed: {'; '.join(self._failures)}")
 
-    def draw_opening(self, within_s: float) -> None:
-        """Draw the first card and those that are burned, of a shoe that asks for them."""
-        asyncio.run_coroutine_threadsafe(self._draw_opening(), self._loop).result(within_s)
+    def open(self, within_s: float) -> int:
+        """Open a shoe that has a host: its power, then the first card and those that are burned.
 
-    async def _draw_opening(self) -> None:
+        Returns:
+            How many cards were drawn; a shoe that asks for none draws none.
+        """
+        return asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(within_s)
+
+    async def _open(self) -> int:
         from simulators.table.scenario_player import OPENING
 
-        device = self._rig.device
+        rig, device = self._rig, self._rig.device
+        if not device.powered:  # what a shoe that stores nothing says without a host is lost
+            device.boot(rig.now)
+            rig.turn()
         while (lamp := device.lamp) is not None and lamp.hand in OPENING:
-            device.draw(self._rig.now)
-            self._rig.turn()
+            device.draw(rig.now)
+            rig.turn()
+        return device.shoe.drawn
 
     def _run(self) -> None:
         try:

@@ -36,7 +36,7 @@ class Commands:
         self._socket: socket.socket | None = None
         self._rest = b""
 
-    def give(  # noqa: PLR0913 - the envelope of a command, each by name
+    def give(
         self,
         command: str,
         /,
@@ -96,7 +96,9 @@ class Commands:
         except (OSError, EOFError) as error:
             self.close()
             why = getattr(error, "strerror", None) or "it hung up"
-            raise DaemonEnded(f"{what}: the daemon does not answer: {why}; {self._ended()}") from None
+            raise DaemonEnded(
+                f"{what}: the daemon does not answer: {why}; {self._ended()}"
+            ) from None
         return answer
 
     def close(self) -> None:

@@ -1,9 +1,9 @@
 /* A whole shoe of the reference profile on a computer: what SPEC.md, sections 6 and 8 to 14, leave
  * to the firmware. Its line is stdin and stdout: a pty, a TCP socket of socat.
  *
- *   bench_shoe [DEVICE_ID [SEED]]
+ *   bench_shoe [DEVICE_ID [SEED [DRAWN]]]
  *
- * It has eight decks, a bolt, and a hand that draws as soon as a card is freed. Signals are what
+ * It has eight decks, of which DRAWN cards are out already, a bolt, and a hand that draws as soon as a card is freed. Signals are what
  * else may happen to it: SIGUSR1 opens or closes the lid, SIGUSR2 pulls a card out by force.
  * It has no key, no display and no clock. What a shoe shall keep over a loss of power (section 13)
  * is in RAM here: this one's power lasts as long as the process.
@@ -510,6 +510,8 @@ int main(int count, char **words)
         device_id = words[1];
     }
     shuffle(count > 2 ? (uint32_t)strtoul(words[2], NULL, 10) : 1u);
+    drawn = count > 3 ? (uint16_t)(strtoul(words[3], NULL, 10) % CARDS) : 0;
+    cutting_card_out = drawn > CARDS - BEHIND_CUT;
     fcntl(STDOUT_FILENO, F_SETFL, fcntl(STDOUT_FILENO, F_GETFL) | O_NONBLOCK);
     power_up();
     for (;;) {
