@@ -28,6 +28,8 @@ HISTORY = ("history", "before_first_delimiter", "before_hello")
 
 GAME = "tiger"
 
+CARD = "round.card_drawn"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -79,7 +81,7 @@ class ShoeBench:
         self._events: Events | None = None
         self._expected: list[Pattern] = []
         self._is_starting = True
-        self._drawn = 0
+        self._config = ""
 
     def start(self) -> None:
         """Bring shoe and table to the state that every test begins in: connected, and idle.
@@ -102,6 +104,29 @@ class ShoeBench:
         self._expected += [pattern(each) for each in events]
         if self._events is not None:
             self._events.unasked = [e for e in self._events.unasked if not self._is_expected(e)]
+
+    def stop_daemon(self) -> None:
+        """Stop the daemon in the middle of a test; the shoe is left without a host.
+
+        Raises:
+            NotInTime: it does not stop.
+        """
+        self._stop_daemon()
+        self.commands.close()
+        self.events.close()
+
+    def start_daemon(self) -> None:
+        """Start the daemon that was stopped, with its journal, and wait until the shoe is back.
+
+        Raises:
+            DaemonEnded, NotInTime: it does not start, or the shoe does not come back.
+        """
+        assert self._daemon is not None
+        self._is_starting = True
+        self._daemon.start(self._config, self.place.within_s)
+        self.events.connect()
+        self.events.wait("shoe.connected")
+        self._is_starting = False
 
     def finish(self, error: Exception | None = None) -> None:
         """Stop the daemon, and check that the shoe did nothing that was not asked for.
@@ -152,7 +177,8 @@ class ShoeBench:
         shoe = {"profile": self.shoe.profile, **self.place.options, "port": self.shoe.port}
         shoe |= self._table.pop("shoe", {})
         self._daemon = daemon = Daemon(self._words, self.folder, sockets)
-        daemon.start(configuration(self.folder, sockets, self._table, shoe), within_s)
+        self._config = configuration(self.folder, sockets, self._table, shoe)
+        daemon.start(self._config, within_s)
         self.events = self._events = Events(
             daemon.socket, within_s=within_s, asked_for=self._is_asked_for, ended=daemon.why_ended
         )
@@ -160,8 +186,9 @@ class ShoeBench:
         self.commands = Commands(daemon.socket, within_s=within_s, ended=daemon.why_ended)
         self._cleanup.callback(self.commands.close)
         self.table = Table(self.commands, self.events, self.shoe)
-        self.shoe.connect(self._cards, within_s)
-        self._until_known()
+        cards = DrawnCards(self.events)
+        self.shoe.connect(cards, within_s)
+        self._until_known(cards)
 
     def _shoe(self, sockets: Path) -> BenchShoe:
         place, profile = self.place, str(self._setup.pop("profile", self.place.profile))
@@ -178,13 +205,12 @@ class ShoeBench:
             tell=self._tell,
         )  # fmt: skip
 
-    def _until_known(self) -> None:
+    def _until_known(self, cards: DrawnCards) -> None:
         """Wait until shoe and table are in the known state; say what is in the way of it."""
         limit = time.monotonic() + self.place.within_s
         self._wait_in_start("shoe.connected", limit)
         if self._simulated is not None:
-            self._drawn = 0
-            self._cards(self._simulated.open(self.place.within_s), self.place.within_s)
+            cards.next(self._simulated.open(self.place.within_s), self.place.within_s)
         while True:
             status = self.table.status
             self._check_reachable(status)
@@ -194,8 +220,7 @@ class ShoeBench:
             if left <= 0:
                 raise NotInTime(f"not in {self.place.within_s:g} s; {stands(status)}")
             self._wait_for_news(f"an idle table ({stands(status)})", left)
-        self.events.take()
-        self._drawn = self.events.count("round.card_drawn")
+        cards.pass_over()
 
     def _wait_in_start(self, event: str, limit: float) -> None:
         try:
@@ -234,18 +259,6 @@ class ShoeBench:
     def _is_expected(self, event: Event) -> bool:
         return any(each.matches(event.told) for each in self._expected)
 
-    def _cards(self, cards: int, within_s: float) -> Sequence[str | None]:
-        """As ``shoe.Draws``: from the restricted stream, where each card is named."""
-        limit = time.monotonic() + within_s
-        while self.events.count("round.card_drawn") < self._drawn + cards:
-            came = self.events.count("round.card_drawn") - self._drawn
-            left = max(0.0, limit - time.monotonic())
-            self.events.wait_for_news(f"card {came + 1} of {cards}", left)
-        drawn = [event for event in self.events.seen if event.type == "round.card_drawn"]
-        drawn = drawn[self._drawn : self._drawn + cards]
-        self._drawn += cards
-        return [event.data["card"] for event in drawn]
-
     def _stop_daemon(self) -> None:
         if self._daemon is None:
             return
@@ -254,3 +267,27 @@ class ShoeBench:
             with suppress(NotInTime, DaemonEnded):
                 self._events.until_end(self.place.within_s)
         self._daemon.stop(self.place.within_s)
+
+
+class DrawnCards:
+    """As ``shoe.Cards``: from the restricted stream, where each card is named."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._returned = 0
+
+    def pass_over(self) -> None:
+        """As ``shoe.Cards``."""
+        self._events.take()
+        self._returned = self._events.count(CARD)
+
+    def next(self, cards: int, within_s: float) -> Sequence[str | None]:
+        """As ``shoe.Cards``; raises like ``Events.wait``."""
+        limit = time.monotonic() + within_s
+        while (came := self._events.count(CARD) - self._returned) < cards:
+            left = max(0.0, limit - time.monotonic())
+            self._events.wait_for_news(f"card {came + 1} of {cards}", left)
+        drawn = [event.data["card"] for event in self._events.seen if event.type == CARD]
+        drawn = drawn[self._returned : self._returned + cards]
+        self._returned += cards
+        return drawn

@@ -6,6 +6,7 @@ It imports nothing of the daemon: what it writes is the documented configuration
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -106,7 +107,8 @@ class Daemon:
         self._words = tuple(words)
         self._notify = sockets / "ready"
         self._process: subprocess.Popen[bytes] | None = None
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._listener: socket.socket | None = None
+        self._is_stopping = False
 
     def start(self, config: str, within_s: float) -> None:
         """Start it, and return once every port is open.
@@ -117,8 +119,11 @@ class Daemon:
         """
         path = self.folder / "bench.toml"
         path.write_text(config, "utf-8")
+        self._notify.unlink(missing_ok=True)
+        self._is_stopping = False
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._listener.bind(str(self._notify))
-        with self.log.open("wb") as log:
+        with self.log.open("ab") as log:
             try:
                 self._process = subprocess.Popen(
                     (*self._words, "run", "--config", str(path)),
@@ -138,29 +143,22 @@ class Daemon:
         Raises:
             NotInTime: it had to be killed.
         """
-        if self._process is None:
-            self._listener.close()
-            return
+        self.tell_to_stop()
+        listener, self._listener = self._listener, None
         process, self._process = self._process, None
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(within_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise NotInTime(
-                f"the daemon did not stop in {within_s:g} s and was killed{self.last_lines()}"
-            ) from None
-        finally:
-            assert process.stdout is not None
-            process.stdout.close()
-            self._listener.close()
+        with contextlib.ExitStack() as cleanup:
+            if listener is not None:
+                cleanup.callback(listener.close)
+            if process is not None:
+                assert process.stdout is not None
+                cleanup.callback(process.stdout.close)
+                self._end(process, within_s)
 
     def tell_to_stop(self) -> None:
-        """Tell it to stop, without waiting."""
-        if self._process is not None and self._process.poll() is None:
+        """Tell it to stop, once, without waiting."""
+        if self._process is not None and not self._is_stopping and self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
+            self._is_stopping = True
 
     def why_ended(self) -> str:
         """Return in words what became of it."""
@@ -180,17 +178,28 @@ class Daemon:
             lines = []
         return "".join(f"\n    {line}" for line in lines)
 
+    def _end(self, process: subprocess.Popen[bytes], within_s: float) -> None:
+        try:
+            process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise NotInTime(
+                f"the daemon did not stop in {within_s:g} s and was killed{self.last_lines()}"
+            ) from None
+
     def _until_ready(self, within_s: float) -> None:
         assert self._process is not None and self._process.stdout is not None
-        stdout = self._process.stdout
+        assert self._listener is not None
+        stdout, listener = self._process.stdout, self._listener
         limit = time.monotonic() + within_s
         while True:
             left = limit - time.monotonic()
             if left <= 0:
                 raise NotInTime(f"the daemon was not ready in {within_s:g} s{self.last_lines()}")
-            readable, _, _ = select.select([self._listener.fileno(), stdout.fileno()], [], [], left)
-            if self._listener.fileno() in readable:
-                said = self._listener.recv(_DATAGRAM).splitlines()
+            readable, _, _ = select.select([listener.fileno(), stdout.fileno()], [], [], left)
+            if listener.fileno() in readable:
+                said = listener.recv(_DATAGRAM).splitlines()
                 if b"READY=1" in said:
                     return
             if stdout.fileno() in readable:

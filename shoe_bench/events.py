@@ -43,6 +43,7 @@ class Event:
 
     id: str
     type: str
+    source: str
     time: str
     data: Mapping[str, Any]
 
@@ -74,20 +75,33 @@ class Events:
         self.within_s = within_s
         self.seen: list[Event] = []
         self.unasked: list[Event] = []
+        self._path = path
         self._asked_for = asked_for
         self._ended = ended
         self._looked = 0
         self._rest = b""
         self._awaited: Pattern | None = None
+        self.connect()
+
+    def connect(self) -> None:
+        """Ask for the events behind those that were seen, from a daemon that was started again.
+
+        Raises:
+            DaemonEnded: there is none.
+        """
+        asked = {"request": "events", "after": "beginning", "audience": "restricted"}
+        if self.seen:
+            asked |= {"after": self.seen[-1].id, "source": self.seen[-1].source}
+        self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._socket.settimeout(within_s)
-            self._socket.connect(str(path))
-            asked = {"request": "events", "after": "beginning", "audience": "restricted"}
+            self._socket.settimeout(self.within_s)
+            self._socket.connect(str(self._path))
             self._socket.sendall(json.dumps(asked).encode() + b"\n")
         except OSError as error:
             self._socket.close()
-            raise DaemonEnded(f"{path}: {error.strerror or error}; {ended()}") from None
+            why = error.strerror or error
+            raise DaemonEnded(f"{self._path}: {why}; {self._ended()}") from None
 
     def wait(self, wanted: str, within_s: float | None = None) -> Event:
         """Return the next event like this: ``"round.card_dealt hand=banker index=2"``.
@@ -227,4 +241,4 @@ def _events(lines: Sequence[bytes]) -> Iterator[Event]:
         if "type" not in read:
             text = (read.get("error") or {}).get("text") or line.decode()
             raise BenchError(f"the daemon sends no events: {text}")
-        yield Event(read["id"], read["type"], read["time"], read["data"])
+        yield Event(read["id"], read["type"], read["source"], read["time"], read["data"])

@@ -27,11 +27,14 @@ HARMLESS = frozenset({"status", "wait", "draw", "rest", "deal", "pace"})
 SIMULATED, DEVICE = "simulated", "device"
 
 
-class Draws(Protocol):
-    """Waits until so many cards were drawn in all, within a limit, and returns their codes."""
+class Cards(Protocol):
+    """The cards that the table has from the shoe, in order, as they come."""
 
-    def __call__(self, cards: int, within_s: float) -> Sequence[str | None]:
-        """Return the cards behind those that were returned before."""
+    def pass_over(self) -> None:
+        """Leave out those that have come by now."""
+
+    def next(self, cards: int, within_s: float) -> Sequence[str | None]:
+        """Wait for so many behind those that were returned or left out before."""
 
 
 class BenchShoe:
@@ -57,7 +60,7 @@ class BenchShoe:
 
         self._control = None if control is None else ShoeControl(control)
         self._tell = tell
-        self._draws: Draws | None = None
+        self._cards: Cards | None = None
         self._within_s = 30.0
 
     @property
@@ -65,9 +68,9 @@ class BenchShoe:
         """Whether the shoe takes changes."""
         return self._control is not None
 
-    def connect(self, draws: Draws, within_s: float) -> None:
+    def connect(self, cards: Cards, within_s: float) -> None:
         """Set how cards are awaited. The bench calls this."""
-        self._draws, self._within_s = draws, within_s
+        self._cards, self._within_s = cards, within_s
 
     def draw(self, cards: int = 1, *, within_s: float | None = None) -> Sequence[str | None]:
         """Draw cards, each when the shoe frees it, and return them once the table has them.
@@ -78,14 +81,15 @@ class BenchShoe:
         Raises:
             NotInTime: the cards do not come.
         """
-        assert self._draws is not None
+        assert self._cards is not None
         within_s = self._within_s if within_s is None else within_s
         if self._control is None:
             count = "a card" if cards == 1 else f"{cards} cards"
             self._tell(f"{self.port}: draw {count}, each when the shoe frees it ({within_s:g} s)")
         else:
+            self._cards.pass_over()
             self._made("draw", {"cards": cards, "within_s": within_s})
-        return self._draws(cards, within_s)
+        return self._cards.next(cards, within_s)
 
     def change(self, name: str, /, **arguments: Any) -> Changed:
         """Make one of the changes that ``shoe-sim ctl --help`` lists; return when it has happened.

@@ -95,3 +95,14 @@ def test_a_natural_nine_wins_and_no_more_cards_are_drawn(shoe_bench: ShoeBench) 
     assert outcome.data["winner"] == "player"
     assert outcome.data["player"]["natural"]
     assert len(shoe_bench.events.all("round.card_drawn")) == 4
+
+
+def test_a_daemon_that_is_started_again_in_a_round_misses_no_card(shoe_bench: ShoeBench) -> None:
+    shoe_bench.commands.give("place_your_bets")
+    shoe_bench.commands.give("no_more_bets")  # the first card is free, and may be drawn meanwhile
+    shoe_bench.stop_daemon()
+    shoe_bench.start_daemon()
+    shoe_bench.table.play("round.settled")
+    numbers = [event.data["number"] for event in shoe_bench.events.all("round.card_drawn")]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert len(judged(shoe_bench.events.only("round.outcome")).drawn) == len(numbers)

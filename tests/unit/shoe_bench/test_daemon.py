@@ -20,12 +20,13 @@ def test_the_daemon_reads_what_the_bench_writes(tmp_path: Path) -> None:
     path = tmp_path / "bench.toml"
     path.write_text(text, "utf-8")
     config = load(path)
+    assert config.socket is not None
     assert [user.name for user in config.socket.user if user.name] == [*daemon.SECOND_PERSONS]
 
 
 def test_a_value_that_no_configuration_has_is_named() -> None:
     assert daemon.toml({"a b": [1, True, 0.5, "x"]}) == '{"a b" = [1, true, 0.5, "x"]}'
-    with pytest.raises(TypeError, match="cannot hold None"):
+    with pytest.raises(TypeError, match=r"cannot hold None"):
         daemon.toml({"a": None})
 
 
@@ -43,7 +44,7 @@ def test_a_daemon_that_ends_at_once_says_why(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DaemonEnded, match="^no-such-shoectl cannot be started: No such file"):
+    with pytest.raises(DaemonEnded, match=r"^no-such-shoectl cannot be started: No such file"):
         started(tmp_path, "no-such-shoectl")
 
 

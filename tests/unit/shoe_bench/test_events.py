@@ -34,7 +34,7 @@ class Stream:
         return event.type in self.asked_for
 
     def say(self, kind: str, **data: Any) -> None:
-        self.say_line({"id": "t/r1", "type": kind, "time": "", "data": data})
+        self.say_line({"id": "t/r1", "type": kind, "source": "/j", "time": "", "data": data})
 
     def say_line(self, line: dict[str, Any]) -> None:
         self.connection.sendall(json.dumps(line).encode() + b"\n")
@@ -64,7 +64,7 @@ def test_waiting_goes_on_behind_the_event_that_was_found(stream: Stream) -> None
     assert stream.events.wait("round.opened").data == {"number": 2}
     assert [e.data["number"] for e in stream.events.all("round.opened")] == [1, 2]
     assert stream.events.only("round.settled number=2").type == "round.settled"
-    with pytest.raises(AssertionError, match="2 events are round.settled, expected one"):
+    with pytest.raises(AssertionError, match=r"2 events are round.settled, expected one"):
         stream.events.only("round.settled")
 
 
@@ -109,29 +109,29 @@ def test_news_are_what_has_come_since(stream: Stream) -> None:
     stream.say("round.opened")
     stream.events.wait_for_news("anything", 0.05)
     assert [event.type for event in stream.events.seen] == ["round.opened"]
-    with pytest.raises(NotInTime, match="^anything did not come in 0.05 s"):
+    with pytest.raises(NotInTime, match=r"^anything did not come in 0.05 s"):
         stream.events.wait_for_news("anything", 0.05)
 
 
 def test_a_stream_that_ends_says_what_became_of_the_daemon(stream: Stream) -> None:
     stream.say("round.opened")
     stream.connection.shutdown(socket.SHUT_WR)
-    with pytest.raises(DaemonEnded, match="^round.settled did not come: it ended$"):
+    with pytest.raises(DaemonEnded, match=r"^round.settled did not come: it ended$"):
         stream.events.wait("round.settled")
     stream.events.until_end(0.05)
 
 
 def test_a_stream_that_does_not_end_is_not_waited_for(stream: Stream) -> None:
-    with pytest.raises(NotInTime, match="the stream of events did not end in 0.05 s"):
+    with pytest.raises(NotInTime, match=r"the stream of events did not end in 0.05 s"):
         stream.events.until_end(0.05)
 
 
 def test_a_stream_that_is_refused_says_so(stream: Stream) -> None:
     stream.say_line({"accepted": False, "error": {"code": "x", "text": "not for this user"}})
-    with pytest.raises(BenchError, match="^the daemon sends no events: not for this user$"):
+    with pytest.raises(BenchError, match=r"^the daemon sends no events: not for this user$"):
         stream.events.wait("round.settled")
 
 
 def test_nobody_at_the_socket_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DaemonEnded, match="No such file or directory; it ended"):
+    with pytest.raises(DaemonEnded, match=r"No such file or directory; it ended"):
         Events(tmp_path / "s", within_s=1, asked_for=lambda _: True, ended=lambda: "it ended")
