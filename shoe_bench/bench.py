@@ -174,6 +174,8 @@ class ShoeBench:
         self._cleanup.callback(shutil.rmtree, sockets, ignore_errors=True)
         self.shoe = self._shoe(sockets)
         self._cleanup.callback(self.shoe.close)
+        if self._simulated is None:
+            self.shoe.restore()
         shoe = {"profile": self.shoe.profile, **self.place.options, "port": self.shoe.port}
         shoe |= self._table.pop("shoe", {})
         self._daemon = daemon = Daemon(self._words, self.folder, sockets)

@@ -26,7 +26,7 @@ class DaemonEnded(BenchError):
     """The daemon ended, or did not start."""
 
 
-class CannotTell(BenchError):
+class LeftOut(BenchError):
     """A real shoe cannot be told this: the test is left out, and the text says why."""
 
 

@@ -140,11 +140,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     bench = item.stash.get(_bench, None)
     if bench is None:
         return (yield)
-    from shoe_bench.errors import CannotTell, Unasked
+    from shoe_bench.errors import LeftOut, Unasked
 
     try:
         yield
-    except CannotTell as why:
+    except LeftOut as why:
         pytest.skip(str(why))
     except Unasked:
         raise
@@ -232,14 +232,14 @@ def _of_cards(item: pytest.Item, place: Place) -> str | None:
     keys = sorted(_arguments(item, "shoe").keys() - {"profile"})
     if place.port is None or not keys:
         return None
-    return f"{', '.join(keys)}: a real shoe cannot be told what cards it has"
+    return f"{', '.join(keys)}: the cards of a real shoe cannot be chosen"
 
 
 def _of_changes(item: pytest.Item, place: Place) -> str | None:
     names = [name for marker in item.iter_markers("shoe_changes") for name in marker.args]
     if not names or place.port is None or place.control is not None:
         return None
-    return f"{', '.join(names)}: the shoe at {place.port} cannot be told (no --shoe-control)"
+    return f"{', '.join(names)}: the shoe at {place.port} takes no changes (no --shoe-control)"
 
 
 def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The shoe under test: a simulated one in this process, or a device at a port.
 
-In: what a test asks of the shoe. Out: it happens, or ``CannotTell`` says why it cannot. Both have
+In: what a test asks of the shoe. Out: it happens, or ``LeftOut`` says why it cannot. Both have
 one interface, so that a test is written once.
 Must not know: the daemon, tables, what a report says.
 """
@@ -14,10 +14,11 @@ import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from shoe_bench.errors import BenchError, CannotTell, NotInTime
+from shoe_bench.errors import BenchError, LeftOut, NotInTime
 from simulators.control.client import Changed, ShoeControl
 from simulators.errors import SimulatorError
 
@@ -25,6 +26,25 @@ HARMLESS = frozenset({"status", "wait", "draw", "rest", "deal", "pace"})
 """Changes after which a shoe does nothing that its table would not want."""
 
 SIMULATED, DEVICE = "simulated", "device"
+
+ASK_AFTER_S = 1.0
+"""A device that draws by itself has drawn by then; else a person is asked to."""
+
+ENOUGH = 60
+"""Cards for a test: with fewer before it begins, another set is pushed in."""
+
+_RESTORES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "rest": lambda shoe: not shoe["resting"],
+    "replug": lambda shoe: not shoe["plugged"],
+    "thaw": lambda shoe: bool(shoe["frozen"]),
+    "power_on": lambda shoe: not shoe["powered"],
+    "clean_line": lambda shoe: bool(shoe["fault"]),
+    "free": lambda shoe: bool(shoe["jammed"]),
+    "unlock": lambda shoe: bool(shoe["locked_by_key"]),
+    "clean_lens": lambda shoe: any(shoe["dirty_lens"][key] for key in ("misread", "unsure")),
+    "new_shoe": lambda shoe: shoe["remaining"] < ENOUGH,
+}
+"""What brings a shoe back, in order, and whether it is due as the shoe stands."""
 
 
 class Cards(Protocol):
@@ -64,7 +84,7 @@ class BenchShoe:
         self._within_s = 30.0
 
     @property
-    def can_be_told(self) -> bool:
+    def takes_changes(self) -> bool:
         """Whether the shoe takes changes."""
         return self._control is not None
 
@@ -72,30 +92,49 @@ class BenchShoe:
         """Set how cards are awaited. The bench calls this."""
         self._cards, self._within_s = cards, within_s
 
+    def restore(self) -> None:
+        """Undo what an earlier test left of a shoe that takes changes; its dealer rests.
+
+        Raises:
+            LeftOut: there is no such shoe, or it cannot be brought back.
+        """
+        if self._control is None:
+            return
+        try:
+            stands = self._control.change("status").shoe
+            for name, is_due in _RESTORES.items():
+                if is_due(stands):
+                    stands = self._control.change(name).shoe
+        except SimulatorError as error:
+            raise LeftOut(str(error)) from None
+
     def draw(self, cards: int = 1, *, within_s: float | None = None) -> Sequence[str | None]:
         """Draw cards, each when the shoe frees it, and return them once the table has them.
 
-        None stands for a card that was not read. A device that nobody can tell is drawn from by
-        whoever stands beside it: the terminal says how many cards; or it draws by itself.
+        None stands for a card that was not read. A device either draws by itself when a card is
+        freed, or the terminal asks the person beside it to draw.
 
         Raises:
             NotInTime: the cards do not come.
         """
         assert self._cards is not None
         within_s = self._within_s if within_s is None else within_s
-        if self._control is None:
-            count = "a card" if cards == 1 else f"{cards} cards"
-            self._tell(f"{self.port}: draw {count}, each when the shoe frees it ({within_s:g} s)")
-        else:
+        if self._control is not None:
             self._cards.pass_over()
             self._made("draw", {"cards": cards, "within_s": within_s})
+        elif within_s > ASK_AFTER_S:
+            with suppress(NotInTime):
+                return self._cards.next(cards, ASK_AFTER_S)
+            within_s -= ASK_AFTER_S
+            count = "a card" if cards == 1 else f"{cards} cards, each"
+            self._tell(f"{self.port}: draw {count} when the shoe frees it ({within_s:.0f} s)")
         return self._cards.next(cards, within_s)
 
     def change(self, name: str, /, **arguments: Any) -> Changed:
         """Make one of the changes that ``shoe-sim ctl --help`` lists; return when it has happened.
 
         Raises:
-            CannotTell: a real shoe cannot be told this, or a shoe of this profile cannot report
+            LeftOut: a real shoe cannot be told this, or a shoe of this profile cannot report
                 it. The test is left out, with the reason.
             simulators.errors.SimulatorError: it cannot be made as the shoe stands.
         """
@@ -108,11 +147,11 @@ class BenchShoe:
         """Check that the shoe takes these changes.
 
         Raises:
-            CannotTell: a real shoe cannot be told.
+            LeftOut: a real shoe cannot be told.
         """
         if self._control is None:
-            raise CannotTell(
-                f"{', '.join(names)}: the shoe at {self.port} cannot be told (no --shoe-control)"
+            raise LeftOut(
+                f"{', '.join(names)}: the shoe at {self.port} takes no changes (no --shoe-control)"
             )
 
     def close(self) -> None:
@@ -126,7 +165,7 @@ class BenchShoe:
             return self._control.change(name, **arguments)
         except SimulatorError as error:
             if f"a shoe of profile {self.profile} cannot report" in str(error):
-                raise CannotTell(str(error)) from None
+                raise LeftOut(str(error)) from None
             if name == "draw":
                 raise NotInTime(str(error)) from None
             raise

@@ -17,10 +17,10 @@ SUITE = ("--pyargs", "shoe_bench.examples")
 
 NOT_FOR_A_DEVICE = {
     "test_a_natural_nine_wins_and_no_more_cards_are_drawn": (
-        "cards: a real shoe cannot be told what cards it has"
+        "cards: the cards of a real shoe cannot be chosen"
     ),
     "test_a_round_goes_on_when_the_cable_is_back": (
-        "unplug, replug: the shoe at {port} cannot be told (no --shoe-control)"
+        "unplug, replug: the shoe at {port} takes no changes (no --shoe-control)"
     ),
 }
 

@@ -74,8 +74,8 @@ def test_a_device_leaves_out_what_it_cannot_be_told(marked: pytest.Pytester) -> 
         "test_kernel": f"kernel: {NO_DRIVER}",
         "test_simulated_or_kernel": f"simulated or kernel: {NO_DRIVER}",
         "test_profile": f"profile angel_eye: the shoe at {PORT} is of profile reference",
-        "test_cards": "cards, cut_after: a real shoe cannot be told what cards it has",
-        "test_changes": f"unplug, jam: the shoe at {PORT} cannot be told (no --shoe-control)",
+        "test_cards": "cards, cut_after: the cards of a real shoe cannot be chosen",
+        "test_changes": f"unplug, jam: the shoe at {PORT} takes no changes (no --shoe-control)",
     }
 
 
@@ -107,7 +107,7 @@ def test_a_change_that_was_not_named_leaves_the_test_out_when_it_comes(
     )
     done = run_bench(pytester, "--shoe-port", PORT)
     assert done.left_out == {
-        "test_it": f"jam: the shoe at {PORT} cannot be told (no --shoe-control)"
+        "test_it": f"jam: the shoe at {PORT} takes no changes (no --shoe-control)"
     }
     assert done.left_out_at == {"test_it": (str(path), 2)}
 
