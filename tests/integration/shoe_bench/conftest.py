@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.bench_runs import BenchRun, run_bench
+from shoe_testing.bench_runs import ALONE, BenchRun, run_bench
 from shoe_testing.command_server import WarmProgram
 from shoe_testing.firmware_kit import compile_shoe, shoe_on_a_pty
 
@@ -18,6 +18,7 @@ def bench_run(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, commands: object
 ) -> Callable[..., BenchRun]:
     """Runs pytest in this process; daemons are split off from one that has loaded everything."""
+    monkeypatch.setenv(*ALONE)
     monkeypatch.setattr(subprocess, "Popen", WarmProgram)
     return lambda *words: run_bench(pytester, *words)
 

@@ -27,14 +27,23 @@ NOT_FOR_A_DEVICE = {
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.parametrize(
+    "some",
+    [
+        pytest.param(("-k", "outcome_of_its or natural or cable or started"), id="some"),
+        pytest.param((), marks=pytest.mark.exhaustive(cpu_s=4), id="all"),
+    ],
+)
 def test_a_firmware_behind_a_serial_line_gets_the_verdicts_of_a_simulated_shoe(
     bench_run: Callable[..., BenchRun],
     firmware_port: tuple[Path, subprocess.Popen[bytes]],
+    some: tuple[str, ...],
 ) -> None:
     port, _ = firmware_port
-    simulated = bench_run(*SUITE)
+    simulated = bench_run(*SUITE, *some)
     assert set(simulated.verdicts.values()) == {"passed"}, simulated.failures
-    device = bench_run(*SUITE, "--shoe-port", str(port))
+    assert len(simulated.verdicts) >= 4
+    device = bench_run(*SUITE, *some, "--shoe-port", str(port))
     assert device.failures == {}
     wanted = {name: why.format(port=port) for name, why in NOT_FOR_A_DEVICE.items()}
     assert device.left_out == wanted

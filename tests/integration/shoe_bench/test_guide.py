@@ -15,7 +15,7 @@ import pytest
 
 from shoe_bench import shoe
 from shoe_bench.plugin import MARKERS
-from shoe_testing.bench_runs import BenchRun
+from shoe_testing.bench_runs import ALONE, THE_PLUGIN, BenchRun
 from shoe_testing.console_pages import blocks, commands, matches
 from shoe_testing.paths import ROOT
 
@@ -43,13 +43,16 @@ def test_the_example_prints_what_the_guide_shows(
     for command in typed:
         program, *words = shlex.split(command.typed.replace(DEVICE, port))
         assert program == "pytest"
-        done = pytester.runpytest_inprocess("-p", "no:asyncio", *words)
+        done = pytester.runpytest_inprocess(*THE_PLUGIN, *words)
         printed = done.stdout.str().replace(port, DEVICE)
         assert matches(command.shown, f"{printed}\n"), printed
 
 
-def test_the_guide_names_every_option_and_every_marker(pytester: pytest.Pytester) -> None:
-    printed = pytester.runpytest_inprocess("-p", "no:asyncio", "--help").stdout.str()
+def test_the_guide_names_every_option_and_every_marker(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(*ALONE)
+    printed = pytester.runpytest_inprocess(*THE_PLUGIN, "--help").stdout.str()
     options = re.findall(r"(?m)^  (--shoe[a-z-]*)", printed)
     assert len(options) == 6
     for option in options:

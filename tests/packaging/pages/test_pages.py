@@ -34,7 +34,7 @@ MODULES = [
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w./*-]*[\w*/]")
 FILE = re.compile(r"`((?:\w+/)*\w+\.py)`")
 DOTTED = re.compile(
-    r"(?<![\w./-])(?:shoe_bench|shoe_ctl|simulators|firmware_proto)(?:\.[A-Za-z_]\w*)+(?![/\w])"
+    r"(?<![\w./-])(?:shoe_ctl|simulators|firmware_proto)(?:\.[A-Za-z_]\w*)+(?![/\w])"
 )
 
 

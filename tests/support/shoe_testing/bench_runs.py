@@ -12,6 +12,11 @@ import pytest
 WITHIN_S = "60"
 """How long anything may take on a machine that has stalled."""
 
+ALONE = ("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+"""A variable of the environment: no plugin but those named. Others take most of a run's time."""
+
+THE_PLUGIN = ("-p", "shoe_bench")
+
 
 @dataclass(frozen=True, slots=True)
 class BenchRun:
@@ -28,7 +33,7 @@ class BenchRun:
 
 def run_bench(pytester: pytest.Pytester, *words: str) -> BenchRun:
     """Runs pytest with these words, and the plugin that is under test."""
-    options = ("-p", "no:cacheprovider", "-p", "no:asyncio", "--shoe-wait-s", WITHIN_S, "-rs")
+    options = (*THE_PLUGIN, "-p", "no:cacheprovider", "--shoe-wait-s", WITHIN_S, "-rs")
     done = pytester.inline_run(*options, *words)
     verdicts: dict[str, str] = {}
     left_out: dict[str, str] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shoe_bench import bench, shoe
-from shoe_testing.bench_runs import run_bench
+from shoe_testing.bench_runs import ALONE, THE_PLUGIN, run_bench
 
 PORT = "/dev/null"
 
@@ -47,6 +47,11 @@ def test_without_a_bench(): ...
 
 IS_A_DEVICE = f"the shoe is at {PORT}"
 NO_DRIVER = f"{IS_A_DEVICE}, which has no driver of this kernel"
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(*ALONE)
 
 
 @pytest.fixture
@@ -118,14 +123,17 @@ def test_a_change_that_was_not_named_leaves_the_test_out_when_it_comes(
         (["--shoe-control", "x"], "--shoe-control: name the shoe's port with --shoe-port"),
         (["--shoe-wait-s", "0"], "--shoe-wait-s: expected seconds above 0"),
         (["--shoe-option", "baud"], "--shoe-option: expected KEY=VALUE, not 'baud'"),
-        (["--shoe-port", PORT, "-n", "2"], "--shoe-port: one shoe takes one test at a time"),
+        (
+            ["-p", "xdist", "--shoe-port", PORT, "-n", "2"],
+            "--shoe-port: one shoe takes one test at a time",
+        ),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=["control", "wait", "option", "workers"],
 )
 def test_an_option_that_is_wrong_is_one_line(
     pytester: pytest.Pytester, words: list[str], why: str
 ) -> None:
-    done = pytester.runpytest_inprocess("-p", "no:asyncio", *words)
+    done = pytester.runpytest_inprocess(*THE_PLUGIN, *words)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([f"ERROR: {why}*"])
 
@@ -134,11 +142,11 @@ def test_a_port_that_pytest_takes_for_a_folder_of_tests_is_noticed(
     pytester: pytest.Pytester,
 ) -> None:
     (pytester.path / "pytest.ini").write_text("[pytest]\n")
-    done = pytester.runpytest_inprocess("-p", "no:asyncio", "--shoe-port", PORT)
+    done = pytester.runpytest_inprocess(*THE_PLUGIN, "--shoe-port", PORT)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines([f"ERROR: --shoe-port: write --shoe-port={PORT}*"])
     for words in ([f"--shoe-port={PORT}"], [".", "--shoe-port", PORT]):
-        done = pytester.runpytest_inprocess("-p", "no:asyncio", *words)
+        done = pytester.runpytest_inprocess(*THE_PLUGIN, *words)
         assert done.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
@@ -151,12 +159,12 @@ def test_a_marker_takes_keys(pytester: pytest.Pytester, bench_starts: None) -> N
 
 
 def test_the_port_is_named_above_the_tests(marked: pytest.Pytester) -> None:
-    done = marked.runpytest_inprocess("-p", "no:asyncio", "--shoe-port", PORT)
+    done = marked.runpytest_inprocess(*THE_PLUGIN, "--co", "--shoe-port", PORT)
     done.stdout.fnmatch_lines([f"shoe: {PORT}, profile reference"])
 
 
 def test_every_marker_and_option_is_described(pytester: pytest.Pytester) -> None:
-    done = pytester.runpytest_inprocess("-p", "no:asyncio", "--markers")
+    done = pytester.runpytest_inprocess(*THE_PLUGIN, "--markers")
     for marker in ("simulated", "kernel", "hardware", "shoe", "shoe_table", "shoe_changes"):
         done.stdout.fnmatch_lines([f"@pytest.mark.{marker}*: *"])
 
