@@ -48,31 +48,41 @@ class Place:
     within_s: float = 30.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a test wants: the simulated shoe's kind and cards, keys of the daemon's ``[[table]]``.
+
+    ``more`` is any other text of the daemon's configuration.
+    """
+
+    shoe: Mapping[str, Any] = field(default_factory=dict)
+    table: Mapping[str, Any] = field(default_factory=dict)
+    more: str = ""
+
+
 class ShoeBench:
     """What a test has: ``shoe``, ``table``, ``commands``, ``events``.
 
-    ``setup`` are the cards and the kind of a simulated shoe, ``table`` keys of the daemon's
-    ``[[table]]``. ``tell`` says one line to whoever stands beside the shoe.
+    ``socket`` is the daemon's, for other programs, and ``journal`` its journal. ``tell`` says one
+    line to the person beside the shoe.
     """
 
     shoe: BenchShoe
     table: Table
     commands: Commands
     events: Events
+    socket: Path
+    journal: Path
 
     def __init__(
-        self,
-        place: Place,
-        folder: Path,
-        *,
-        setup: Mapping[str, Any],
-        table: Mapping[str, Any],
-        tell: Callable[[str], None],
+        self, place: Place, folder: Path, wanted: Wanted, *, tell: Callable[[str], None]
     ) -> None:
         self.place = place
         self.folder = folder
-        self._setup = dict(setup)
-        self._table = {"game": GAME, **table}
+        self.capture = folder / "shoe.capture"
+        self._setup = dict(wanted.shoe)
+        self._table = {"game": GAME, **wanted.table}
+        self._more = wanted.more
         self._tell = tell
         self._words = program(place.shoectl)
         self._cleanup = ExitStack()
@@ -128,7 +138,7 @@ class ShoeBench:
         self.events.wait("shoe.connected")
         self._is_starting = False
 
-    def finish(self, error: Exception | None = None) -> None:
+    def finish(self, error: BaseException | None = None) -> None:
         """Stop the daemon, and check that the shoe did nothing that was not asked for.
 
         ``error`` is why the test has failed already, perhaps because of what the shoe did.
@@ -159,10 +169,9 @@ class ShoeBench:
         if self._daemon is None:
             return
         yield "the daemon's log", self._daemon.last_lines(40).lstrip("\n")
-        path = self.folder / "shoe.capture"
         try:
-            capture(self._words, self._daemon.journal, path)
-            yield "bytes of the shoe", as_text(self._words, path)
+            capture(self._words, self._daemon.journal, self.capture)
+            yield "bytes of the shoe", as_text(self._words, self.capture)
         except (NoCapture, OSError, ValueError) as error:
             yield "bytes of the shoe", f"there are none: {error}"
 
@@ -179,13 +188,16 @@ class ShoeBench:
         shoe = {"profile": self.shoe.profile, **self.place.options, "port": self.shoe.port}
         shoe |= self._table.pop("shoe", {})
         self._daemon = daemon = Daemon(self._words, self.folder, sockets)
-        self._config = configuration(self.folder, sockets, self._table, shoe)
+        self.socket, self.journal = daemon.socket, daemon.journal
+        self._config = configuration(self.folder, sockets, self._table, shoe) + self._more
         daemon.start(self._config, within_s)
         self.events = self._events = Events(
             daemon.socket, within_s=within_s, asked_for=self._is_asked_for, ended=daemon.why_ended
         )
         self._cleanup.callback(self.events.close)
-        self.commands = Commands(daemon.socket, within_s=within_s, ended=daemon.why_ended)
+        self.commands = Commands(
+            daemon.socket, self.events, within_s=within_s, ended=daemon.why_ended
+        )
         self._cleanup.callback(self.commands.close)
         self.table = Table(self.commands, self.events, self.shoe)
         cards = DrawnCards(self.events)
@@ -221,7 +233,7 @@ class ShoeBench:
             left = limit - time.monotonic()
             if left <= 0:
                 raise NotInTime(f"not in {self.place.within_s:g} s; {stands(status)}")
-            self._wait_for_news(f"an idle table ({stands(status)})", left)
+            self.events.wait_for_news(f"an idle table ({stands(status)})", left)
         cards.pass_over()
 
     def _wait_in_start(self, event: str, limit: float) -> None:
@@ -234,9 +246,6 @@ class ShoeBench:
                 f"the shoe at {self.shoe.port} did not say who it is in "
                 f"{self.place.within_s:g} s: {why}; {stands(status)}"
             ) from None
-
-    def _wait_for_news(self, what: str, within_s: float) -> None:
-        self.events.wait_for_news(what, within_s)
 
     def _check_reachable(self, status: Mapping[str, Any]) -> None:
         """Raises NoKnownState where nothing but a person at the shoe can help."""

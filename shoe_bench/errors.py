@@ -27,7 +27,7 @@ class DaemonEnded(BenchError):
 
 
 class LeftOut(BenchError):
-    """A real shoe cannot be told this: the test is left out, and the text says why."""
+    """This shoe does not do that on command: the test is left out, and the text says why."""
 
 
 class CommandRefused(BenchError):

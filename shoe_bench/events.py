@@ -10,6 +10,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,25 @@ class Events:
             self._read_until(limit, what, within_s)
         self._raise_unasked()
 
+    def read_up_to(self, ids: Sequence[str], what: str) -> None:
+        """Read on until these events of the daemon's have come; raises NotInTime, DaemonEnded."""
+        missing = set(ids).difference(event.id for event in self.seen)
+        limit = time.monotonic() + self.within_s
+        while missing:
+            read = len(self.seen)
+            self._read_until(limit, what, self.within_s)
+            missing.difference_update(event.id for event in self.seen[read:])
+
+    @property
+    def open_round(self) -> str | None:
+        """The round that is open, as far as the events were read."""
+        for event in reversed(self.seen):
+            if event.type in ("round.settled", "round.void"):
+                return None
+            if event.type == "round.opened":
+                return str(event.data["round_id"])
+        return None
+
     def all(self, wanted: str) -> list[Event]:
         """Return the events like this that have come by now, from the first one on."""
         looked = pattern(wanted)
@@ -157,12 +177,10 @@ class Events:
 
     def take(self) -> None:
         """Read what has come by now, without waiting; raises like ``wait``."""
-        self._socket.setblocking(False)
-        try:
+        with suppress(OSError):  # nothing more has come, or the daemon is gone
+            self._socket.setblocking(False)
             while self._read():
                 pass
-        except BlockingIOError:
-            pass
         self._raise_unasked()
 
     def until_end(self, within_s: float) -> None:

@@ -23,7 +23,7 @@ MARKERS = (
     "shoe(profile=..., cards=..., ...): the simulated shoe's kind and cards, with the keys of "
     "`shoe` in a scenario; with any but `profile` a device leaves the test out",
     "shoe_table(game=..., method=..., ...): keys of the daemon's [[table]]",
-    "shoe_changes(name, ...): changes that the test makes; a shoe that cannot be told leaves it "
+    "shoe_changes(name, ...): changes that the test makes; a shoe that takes none leaves it "
     "out before it begins",
 )
 
@@ -117,15 +117,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def shoe_bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShoeBench]:
-    """A shoe at a table of its own: ``shoe``, ``table``, ``commands``, ``events``."""
-    from shoe_bench.bench import ShoeBench
+def shoe_configuration() -> str:
+    """More of the daemon's configuration, such as a ``[[sink]]``: to be overridden by tests."""
+    return ""
 
-    place = _place_of(request.config)
-    setup, table = _arguments(request.node, "shoe"), _arguments(request.node, "shoe_table")
-    bench = ShoeBench(
-        place, tmp_path, setup=setup, table=table, tell=_terminal(request.config)
-    )  # fmt: skip
+
+@pytest.fixture
+def shoe_bench(
+    request: pytest.FixtureRequest, tmp_path: Path, shoe_configuration: str
+) -> Iterator[ShoeBench]:
+    """A shoe at a table of its own: ``shoe``, ``table``, ``commands``, ``events``."""
+    from shoe_bench.bench import ShoeBench, Wanted
+
+    wanted = Wanted(
+        shoe=_arguments(request.node, "shoe"),
+        table=_arguments(request.node, "shoe_table"),
+        more=shoe_configuration,
+    )
+    tell = _terminal(request.config)
+    bench = ShoeBench(_place_of(request.config), tmp_path, wanted, tell=tell)
     request.node.stash[_bench] = bench
     try:
         bench.start()
@@ -136,7 +146,7 @@ def shoe_bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShoeB
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Run the test, then look at what the shoe did to its end; skip what it cannot be told."""
+    """Run the test, then look at what the shoe did to its end; skip what it cannot do."""
     bench = item.stash.get(_bench, None)
     if bench is None:
         return (yield)
@@ -148,7 +158,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         pytest.skip(str(why))
     except Unasked:
         raise
-    except Exception as error:
+    except (Exception, pytest.fail.Exception) as error:
         bench.finish(error)
         raise
     bench.finish()
@@ -167,7 +177,8 @@ def pytest_runtest_makereport(
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
     if bench is not None and report.failed and call.when in ("setup", "call"):
         report.sections += bench.sections()
-        report.user_properties.append(("shoe_capture", str(bench.folder / "shoe.capture")))
+        if bench.capture.exists():
+            report.user_properties.append(("shoe_capture", str(bench.capture)))
     return report
 
 

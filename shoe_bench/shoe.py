@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from shoe_bench.errors import BenchError, LeftOut, NotInTime
+from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime
 from simulators.control.client import Changed, ShoeControl
 from simulators.errors import SimulatorError
 
@@ -96,7 +96,7 @@ class BenchShoe:
         """Undo what an earlier test left of a shoe that takes changes; its dealer rests.
 
         Raises:
-            LeftOut: there is no such shoe, or it cannot be brought back.
+            NoKnownState: there is no such shoe, or it cannot be brought back.
         """
         if self._control is None:
             return
@@ -106,7 +106,7 @@ class BenchShoe:
                 if is_due(stands):
                     stands = self._control.change(name).shoe
         except SimulatorError as error:
-            raise LeftOut(str(error)) from None
+            raise NoKnownState(str(error)) from None
 
     def draw(self, cards: int = 1, *, within_s: float | None = None) -> Sequence[str | None]:
         """Draw cards, each when the shoe frees it, and return them once the table has them.
@@ -134,25 +134,15 @@ class BenchShoe:
         """Make one of the changes that ``shoe-sim ctl --help`` lists; return when it has happened.
 
         Raises:
-            LeftOut: a real shoe cannot be told this, or a shoe of this profile cannot report
-                it. The test is left out, with the reason.
+            LeftOut: a real shoe does not do this on command, or a shoe of this profile cannot
+                report it. The test is left out, with the reason.
             simulators.errors.SimulatorError: it cannot be made as the shoe stands.
         """
-        self.check_can("change", (name,))
+        if self._control is None:
+            raise LeftOut(f"{name}: the shoe at {self.port} takes no changes (no --shoe-control)")
         if name not in HARMLESS:
             self.was_changed = True
         return self._made(name, arguments)
-
-    def check_can(self, _what: str, names: Sequence[str]) -> None:
-        """Check that the shoe takes these changes.
-
-        Raises:
-            LeftOut: a real shoe cannot be told.
-        """
-        if self._control is None:
-            raise LeftOut(
-                f"{', '.join(names)}: the shoe at {self.port} takes no changes (no --shoe-control)"
-            )
 
     def close(self) -> None:
         """Hang up."""
@@ -182,7 +172,7 @@ class SimulatedShoe:
         self.control = folder / "shoe.ctl"
         self._profile = profile
         self._setup = setup
-        self._started: Future[asyncio.AbstractEventLoop] = Future()
+        self._started: Future[None] = Future()
         self._stop = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="simulated shoe")
         self._failures: list[str] = []
@@ -195,7 +185,7 @@ class SimulatedShoe:
         """
         self._thread.start()
         try:
-            self._loop = self._started.result(within_s)
+            self._started.result(within_s)
         except TimeoutError:
             raise NotInTime(f"the simulated shoe did not start in {within_s:g} s") from None
         except SimulatorError as error:
@@ -208,7 +198,7 @@ class SimulatedShoe:
         Raises:
             BenchError: it failed while it was served.
         """
-        if self._thread.is_alive():
+        if self._thread.is_alive() and self._started.done():
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(within_s)
         if self._thread.is_alive():
@@ -257,7 +247,7 @@ class SimulatedShoe:
         from simulators.table.scenario_player import shoe_of
         from simulators.table.shoe_setup import ShoeSetup
 
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._note_failure)
         setup = ShoeSetup.read(Fields(dict(self._setup), "shoe"))
         try:
@@ -275,7 +265,7 @@ class SimulatedShoe:
         rig.start()
         try:
             async with controlled(self.control, bench):
-                self._started.set_result(loop)
+                self._started.set_result(None)
                 await self._stop.wait()
         finally:
             rig.stop()

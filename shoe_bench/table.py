@@ -28,8 +28,11 @@ _PIECE = 65536
 class Commands:
     """Gives commands at the daemon's socket, each with an id of its own."""
 
-    def __init__(self, path: Path, *, within_s: float, ended: Callable[[], str]) -> None:
+    def __init__(
+        self, path: Path, events: Events, *, within_s: float, ended: Callable[[], str]
+    ) -> None:
         self._path = path
+        self._events = events
         self._within_s = within_s
         self._ended = ended
         self._numbers = itertools.count(1)
@@ -47,7 +50,7 @@ class Commands:
         consented_by: str | None = None,
         **args: Any,
     ) -> Mapping[str, Any]:
-        """Give a command, and return the table's answer.
+        """Give a command, and return the table's answer once the events that it caused are here.
 
         ``consented_by`` is one of ``shoe_bench.daemon.SECOND_PERSONS``.
 
@@ -68,6 +71,7 @@ class Commands:
         answer = self.ask(asked, command)
         if not answer.get("accepted"):
             raise CommandRefused(command, answer)
+        self._events.read_up_to(answer["events"], f"the events of {command}")
         return answer
 
     def refused(self, command: str, /, **given: Any) -> CommandRefused:
@@ -182,12 +186,12 @@ class Table:
         within_s = self._events.within_s if within_s is None else within_s
         limit = time.monotonic() + within_s
         while True:
+            status = self.status
             self._events.take()
             for event in self._events.seen[begun:]:
                 if wanted.matches(event.told):
                     return event
             begun = len(self._events.seen)
-            status = self.status
             left = limit - time.monotonic()
             if left <= 0:
                 raise NotInTime(f"{until} did not come in {within_s:g} s; {stands(status)}")
@@ -198,7 +202,10 @@ class Table:
         after = status["next"] or {}
         if status["halt"] is not None:
             raise BenchError(f"play until {until}: the table is halted; {stands(status)}")
-        if after.get("draw"):
+        round_id = (status["round"] or {}).get("round_id")
+        if round_id != self._events.open_round:  # the stream is behind: it may hold what is awaited
+            self._events.wait_for_news(f"{until} ({stands(status)})", left_s)
+        elif after.get("draw"):
             self._shoe.draw(1, within_s=left_s)
         elif after.get("command"):
             takes = {each["command"]: each for each in status["takes"]}
