@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from firmware_proto.events import ShoeEvent
 from simulators.arguments import Arguments, Number, WholeNumber, Word
 from simulators.faults import Faults, FaultyLine
 from simulators.incidents import INCIDENTS, Incident
@@ -119,13 +120,24 @@ class ShoeBench:
 
 
 Cards = Sequence[str]
-Make = Callable[[ShoeBench, Mapping[str, Any]], "Cards | Awaitable[Cards] | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """What came of a change that takes its time: cards that left the shoe, what it reported."""
+
+    cards: Cards = ()
+    reported: Sequence[ShoeEvent] = ()
+
+
+Make = Callable[[ShoeBench, Mapping[str, Any]], "Cards | Awaitable[Waited] | None"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """``about`` is a sentence on it; ``make`` returns the cards that left the shoe, if any did.
 
+    One that takes its time returns what to wait for.
     ``make`` raises ``simulators.shoe.model.Refused``, or a ``simulators.errors.SimulatorError``.
     """
 
@@ -192,20 +204,23 @@ def _pull(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
     return cards
 
 
-async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
+async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     """Draw cards as a dealer would, each once it may be drawn; a cutting card is laid aside."""
     rig, device, within_s = bench.rig, bench.rig.device, given["within_s"]
     if rig.dealer is not None:
         raise Refused("the dealer draws: let it rest first")
     cards: list[str] = []
+    reported: list[ShoeEvent] = []
     while len(cards) < given["cards"]:
         if not await bench.until(lambda: device.lamp is not None, within_s):
             raise Refused(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
-        out = device.draw(rig.now)
+        with device.listened_to() as said:
+            out = device.draw(rig.now)
+        reported += said
         rig.turn()
         if isinstance(out, CardOut):
             cards.append(out.card.code)
-    return cards
+    return Waited(cards, reported)
 
 
 def _fault(bench: ShoeBench, given: Mapping[str, Any]) -> None:
@@ -269,7 +284,7 @@ def _all_acknowledged(bench: ShoeBench) -> bool:
     return isinstance(device, ReferenceDevice) and not device.event_log.unacknowledged
 
 
-async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
+async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     what, count, within_s = given["until"], given["count"], given["within_s"]
     failure, so = _WAITS[what]
     device = bench.rig.device
@@ -277,7 +292,7 @@ async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
         raise Refused(f"a shoe of profile {device.profile} gets no acknowledgements")
     if not await bench.until(lambda: so(bench, count), within_s):
         raise Refused(f"{failure} in {within_s:g} s")
-    return ()
+    return Waited()
 
 
 _RATES: Arguments = {
