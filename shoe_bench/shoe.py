@@ -116,6 +116,7 @@ class BenchShoe:
 
         Raises:
             NotInTime: the cards do not come.
+            BenchError: none can be drawn: the shoe is jammed, say.
         """
         assert self._cards is not None
         within_s = self._within_s if within_s is None else within_s
@@ -156,9 +157,10 @@ class BenchShoe:
         except SimulatorError as error:
             if f"a shoe of profile {self.profile} cannot report" in str(error):
                 raise LeftOut(str(error)) from None
-            if name == "draw":
-                raise NotInTime(str(error)) from None
-            raise
+            if name != "draw":
+                raise
+            kind = NotInTime if "no card was freed" in str(error) else BenchError
+            raise kind(str(error)) from None
 
 
 class SimulatedShoe:
@@ -212,7 +214,11 @@ class SimulatedShoe:
         Returns:
             How many cards were drawn; a shoe that asks for none draws none.
         """
-        return asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(within_s)
+        opening = asyncio.run_coroutine_threadsafe(self._open(), self._loop)
+        try:
+            return opening.result(within_s)
+        except TimeoutError:
+            raise NotInTime(f"the simulated shoe did not open in {within_s:g} s") from None
 
     async def _open(self) -> int:
         from simulators.table.scenario_player import OPENING
