@@ -770,6 +770,7 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "{detail}",
     "daemon_starting": "the daemon is starting: ask again",
+    "daemon_worker_silent": "worker {worker} does not answer: ask again, or restart the daemon",
     "daemon_user_unknown": "user {user} has no position at this daemon's tables",
     "daemon_too_many_connections": "user {user} has {most} connections open already",
     "daemon_failed": "{detail}",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from shoe_ctl.config.schema import parse
 from shoe_ctl.daemon.host import ServiceManager
 from shoe_ctl.daemon.workers import Front, Worker
 from shoe_ctl.errors import ConfigError, EnvironmentFault
-from shoe_testing.config import make_config, table_section
+from shoe_testing.config import make_config, table_section, this_user
 
 
 class Manager(ServiceManager):
@@ -69,4 +72,31 @@ async def test_the_daemon_ends_as_the_worker_that_ended(workers: list[Worker]) -
         front.check_end()
 
 
+async def test_a_worker_that_did_not_end_as_told_is_no_good_end(workers: list[Worker]) -> None:
+    front = Front(parse(_ONE.encode(), "t.toml"), workers, Manager())
+    first, second = workers
+    first.code, second.code = 0, -signal.SIGTERM
+    front.check_end()
+    for code, how in ((-signal.SIGKILL, "was killed by SIGKILL"), (70, "ended with code 70")):
+        second.code = code
+        with pytest.raises(EnvironmentFault, match=f"worker 2 {how}"):
+            front.check_end()
+
+
 _ONE = make_config(table_section("t1", port="/dev/x"))
+
+
+def test_the_front_may_open_as_many_files_as_its_workers(tmp_path: Path) -> None:
+    """In a process of its own: a limit of this one would be every other test's."""
+    tables = [table_section(f"t{n}", port="/dev/x", worker=n) for n in (1, 2)]
+    config = tmp_path / "t.toml"
+    config.write_text(make_config(*tables, socket={"path": "s", "user": [this_user("dealer")]}))
+    code = (
+        "import resource as r, sys; r.setrlimit(r.RLIMIT_NOFILE, (256, 2048))\n"
+        "from shoe_ctl.daemon import workers; from shoe_ctl.cli.run import run\n"
+        "workers.start_workers = lambda *_: sys.exit(str(r.getrlimit(r.RLIMIT_NOFILE)))\n"
+        "run(['--config', sys.argv[1]])"
+    )
+    words = (sys.executable, "-c", code, str(config))
+    done = subprocess.run(words, capture_output=True, check=False, text=True)
+    assert done.stderr == "(2048, 2048)\n"
