@@ -38,6 +38,8 @@ FAILED = 70
 _AS_TOLD = (0, -signal.SIGTERM)
 """How a worker ends that was told to; by the signal itself, if it had not begun to serve."""
 
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 ERROR = "ERROR="
 """Begins what a worker reports last: the line of its error."""
 
@@ -111,8 +113,9 @@ class Worker:
         assert self.code is not None
         line = self.error
         if line is None:
+            names = {-each: each.name for each in signal.Signals}
             how = (
-                f"was killed by {signal.Signals(-self.code).name}"
+                f"was killed by {names.get(self.code, f'signal {-self.code}')}"
                 if self.code < 0
                 else f"ended with code {self.code}"
             )
@@ -122,22 +125,21 @@ class Worker:
 
 
 def start_workers(numbers: list[int], work: Work) -> list[Worker]:
-    """Start a process for each number. Call it before there is a loop or a thread."""
+    """Start a process for each number. Call it before there is a loop or a thread.
+
+    Signals that end this process wait from then on until the front runs: it can stop the workers.
+    """
     started: list[Worker] = []
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     for number in numbers:
         front, theirs = make_pair()
         sys.stdout.flush()
         sys.stderr.flush()
-        # Ctrl-C is the front's alone, also before the worker has a group of its own.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            if (pid := os.fork()) == 0:
-                front.close()
-                for other in started:  # the end of the front must show, whoever else goes on
-                    other.link.close()
-                _work(number, theirs, work, before)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if (pid := os.fork()) == 0:
+            front.close()
+            for other in started:  # the end of the front must show, whoever else goes on
+                other.link.close()
+            _work(number, theirs, work, before)
         theirs.close()
         started.append(Worker(number, pid, front))
     return started
@@ -198,6 +200,7 @@ class Front:
         Raises:
             ShoeCtlError: a worker ended by itself; the others were stopped.
         """
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
         async with self._watching(ready), self._accepting():
             try:
                 worker = await asyncio.shield(self._one_ended)

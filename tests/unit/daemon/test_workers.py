@@ -77,7 +77,11 @@ async def test_a_worker_that_did_not_end_as_told_is_no_good_end(workers: list[Wo
     first, second = workers
     first.code, second.code = 0, -signal.SIGTERM
     front.check_end()
-    for code, how in ((-signal.SIGKILL, "was killed by SIGKILL"), (70, "ended with code 70")):
+    for code, how in (
+        (-signal.SIGKILL, "was killed by SIGKILL"),
+        (-35, "was killed by signal 35"),
+        (70, "ended with code 70"),
+    ):
         second.code = code
         with pytest.raises(EnvironmentFault, match=f"worker 2 {how}"):
             front.check_end()
@@ -86,17 +90,41 @@ async def test_a_worker_that_did_not_end_as_told_is_no_good_end(workers: list[Wo
 _ONE = make_config(table_section("t1", port="/dev/x"))
 
 
-def test_the_front_may_open_as_many_files_as_its_workers(tmp_path: Path) -> None:
-    """In a process of its own: a limit of this one would be every other test's."""
+@pytest.fixture
+def two_tables(tmp_path: Path) -> Path:
     tables = [table_section(f"t{n}", port="/dev/x", worker=n) for n in (1, 2)]
     config = tmp_path / "t.toml"
     config.write_text(make_config(*tables, socket={"path": "s", "user": [this_user("dealer")]}))
+    return config
+
+
+def run_in_process(code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that changes its own process, which is every other test's otherwise."""
+    return subprocess.run(
+        (sys.executable, "-c", code, *words), capture_output=True, check=False, text=True
+    )
+
+
+def test_the_front_may_open_as_many_files_as_its_workers(two_tables: Path) -> None:
     code = (
         "import resource as r, sys; r.setrlimit(r.RLIMIT_NOFILE, (256, 2048))\n"
         "from shoe_ctl.daemon import workers; from shoe_ctl.cli.run import run\n"
         "workers.start_workers = lambda *_: sys.exit(str(r.getrlimit(r.RLIMIT_NOFILE)))\n"
         "run(['--config', sys.argv[1]])"
     )
-    words = (sys.executable, "-c", code, str(config))
-    done = subprocess.run(words, capture_output=True, check=False, text=True)
-    assert done.stderr == "(2048, 2048)\n"
+    assert run_in_process(code, str(two_tables)).stderr == "(2048, 2048)\n"
+
+
+def test_a_front_that_is_stopped_while_it_starts_waits_for_its_workers(two_tables: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from shoe_ctl.daemon import workers; from shoe_ctl.cli.run import run\n"
+        "start = workers.start_workers\n"
+        "def start_and_stop(*words):\n"
+        "    started = start(*words); os.kill(os.getpid(), signal.SIGTERM); return started\n"
+        "workers.start_workers = start_and_stop\n"
+        "run(['--wait', '--config', sys.argv[1]])"
+    )
+    done = run_in_process(code, str(two_tables))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(" ended: pid=") == 2
