@@ -31,7 +31,7 @@ _LEFT_OVER = 1
 class _Seconds(click.FloatRange):
     """Seconds in a range; NaN is in none."""
 
-    name = "seconds"
+    name = "number of seconds"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -200,7 +200,10 @@ def _tcp(text: str, tables: int, config: Path | None) -> TcpAt:
     Raises:
         WrongUsage: it is none, ports end before the last table, or no daemon could know of it.
     """
-    at = parse(text)
+    try:
+        at = parse(text)
+    except WrongUsage:
+        at = None
     if not isinstance(at, TcpAt):
         raise WrongUsage(f"--port {text!r}: expected tcp:HOST:PORT")
     if at.port + tables - 1 > _HIGHEST_PORT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -111,13 +112,15 @@ def test_ctrl_c_ends_it_with_the_report_of_what_was_until_then(tmp_path: Path) -
     [
         ("--tables 0", "'--tables': 0 is not in the range 1<=x<=10000"),
         ("--tables many", "'--tables': 'many' is not a valid integer"),
-        ("--pace nan", "'--pace': 'nan' is not a valid seconds"),
+        ("--pace nan", "'--pace': 'nan' is not a valid number of seconds"),
         ("--pace 0", "'--pace': 0.0 is not in the range"),
         ("--for -1", "'--for': -1.0 is not in the range"),
         ("--port pty", "--port 'pty': expected tcp:HOST:PORT"),
+        ("--port usbip:x", "--port 'usbip:x': expected tcp:HOST:PORT\n"),
         ("--port tcp:localhost:65000 --tables 1000", "need ports up to 65999"),
         ("", "--config is missing: no daemon would know the free ports"),
         ("--config {mine}", "is not of shoe-sim floor: name a new one, or remove it"),
+        ("--config {folder}/pipe", "pipe: there is something that is no file: name a new one"),
         ("--config {folder}/no/floor.toml", "no/floor.toml: No such file or directory"),
     ],
 )
@@ -126,6 +129,7 @@ def test_a_wrong_option_is_one_line_and_changes_no_file(
 ) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text("# mine\n")
+    os.mkfifo(tmp_path / "pipe")
     given = words.format(mine=mine, folder=tmp_path).split()
     ended = run_command(SHOE_SIM, "floor", *given)
     assert ended.returncode in (2, 3)
