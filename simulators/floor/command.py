@@ -144,7 +144,7 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
     armed the shoe. Measured is the time from a card's bytes until the daemon acknowledges that the
     card is stored. Start the daemon with the configuration that this command writes; dealing begins
     when every shoe is armed. Ctrl-C ends it with the report of what was until then. Exit code 1: a
-    card was not acknowledged, or a table not connected.
+    card was not acknowledged, or a table not connected, or never armed.
 
     \b
     Examples:
@@ -182,7 +182,10 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
         except Interrupted as stopped:
             code = stopped.exit_code
         else:
-            left = any(table.waits or not table.connections for table in load.tables)
+            left = any(
+                table.waits or table.was_never_armed or not table.connections
+                for table in load.tables
+            )
             code = _LEFT_OVER if left else 0
         finally:
             shown.show("")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,6 +89,18 @@ def test_a_daemon_stores_every_card_that_the_report_counts(tmp_path: Path) -> No
     }
     assert [each["sets"][0]["seed"] for each in report["each"]] == [11, 12, 13]
     assert stored(journal) == drawn
+
+
+def test_a_table_that_is_connected_and_never_armed_is_a_failure(tmp_path: Path) -> None:
+    options = ("--tables", "1", "--pace", "0.02", "--for", "0.1", "--wait", "0", "--json")
+    with floor(*options, "--config", str(tmp_path / "floor.toml")) as process:
+        host, port = line(process)["first"].removeprefix("tcp://").split(":")
+        with socket.create_connection((host, int(port))):
+            assert [line(process)["stage"] for _ in range(2)] == ["began", "measured"]
+            report = line(process)
+            process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert (report["connected"], report["drawn"], report["never_armed"]) == (1, 0, 1)
 
 
 def test_ctrl_c_ends_it_with_the_report_of_what_was_until_then(tmp_path: Path) -> None:
