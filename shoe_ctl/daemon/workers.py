@@ -128,6 +128,9 @@ def start_workers(numbers: list[int], work: Work) -> list[Worker]:
     """Start a process for each number. Call it before there is a loop or a thread.
 
     Signals that end this process wait from then on until the front runs: it can stop the workers.
+
+    Raises:
+        EnvironmentFault: the system has no room for another process; those started have ended.
     """
     started: list[Worker] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
@@ -135,7 +138,18 @@ def start_workers(numbers: list[int], work: Work) -> list[Worker]:
         front, theirs = make_pair()
         sys.stdout.flush()
         sys.stderr.flush()
-        if (pid := os.fork()) == 0:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            front.close()
+            theirs.close()
+            for other in started:
+                other.send(signal.SIGTERM)
+                os.waitpid(other.pid, 0)
+                other.link.close()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            raise EnvironmentFault(f"worker {number} cannot be started: {error.strerror}") from None
+        if pid == 0:
             front.close()
             for other in started:  # the end of the front must show, whoever else goes on
                 other.link.close()

@@ -128,3 +128,21 @@ def test_a_front_that_is_stopped_while_it_starts_waits_for_its_workers(two_table
     done = run_in_process(code, str(two_tables))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(" ended: pid=") == 2
+
+
+def test_where_no_further_process_can_be_had_those_started_end(two_tables: Path) -> None:
+    code = (
+        "import os, sys; fork = os.fork; forked = []\n"
+        "def fork_once():\n"
+        "    if forked: raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
+        "    forked.append(pid := fork()); return pid\n"
+        "os.fork = fork_once\n"
+        "from shoe_ctl.cli.main import main\n"
+        "sys.argv = ['shoectl', 'run', '--wait', '--config', sys.argv[1]]\n"
+        "try: main()\n"
+        "finally: print(os.path.exists(f'/proc/{forked[0]}'))"
+    )
+    done = run_in_process(code, str(two_tables))
+    last = done.stderr.splitlines()[-1]
+    assert last == "shoectl: worker 2 cannot be started: Resource temporarily unavailable"
+    assert (done.returncode, done.stdout) == (3, "False\n")
