@@ -17,11 +17,12 @@ from paho.mqtt.properties import Properties
 
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import HOST, Mosquitto, broker, subscribed
+from shoe_testing.brokers import Mosquitto, broker, subscribed
 from shoe_testing.cli import on_terminal, run_shoectl_async
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
+from shoe_testing.ports import HOST
 from shoe_testing.socket_client import calling
 from shoe_testing.table_system import PATIENCE_S, TableSystem
 from shoe_testing.tasks import ended

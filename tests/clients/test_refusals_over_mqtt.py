@@ -16,7 +16,8 @@ from shoe_ctl.texts.message import message
 from shoe_events.consumer import Resend
 from shoe_events.follow import ConnectionLost, NotAnswered, NotFound, NotKept
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import HOST, broker, subscribed
+from shoe_testing.brokers import broker, subscribed
+from shoe_testing.ports import HOST
 from shoe_testing.tasks import ended
 from shoe_testing.typescript import built_package, program
 

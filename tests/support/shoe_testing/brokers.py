@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -32,11 +31,11 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_events.mqtt import Client
+from shoe_testing.ports import HOST, free_port
 from shoe_testing.tasks import ended
 
 PROGRAM = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 PATIENCE_S = 60.0
-HOST = "127.0.0.1"
 
 OPEN = ("allow_anonymous true",)
 """Whoever comes may do anything."""
@@ -50,14 +49,6 @@ def mosquitto() -> str:
             pytest.fail(why)
         pytest.skip(why)
     return PROGRAM
-
-
-def free_port() -> int:
-    """A port that nobody listens at now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Mosquitto:

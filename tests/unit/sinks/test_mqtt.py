@@ -20,7 +20,8 @@ from shoe_ctl.sinks import mqtt, mqtt_connection
 from shoe_ctl.sinks.mqtt import Asked, MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.pump import Pump, Resend, SinkAway
-from shoe_testing.brokers import HOST, Consumer, Mosquitto, broker, subscribed
+from shoe_testing.brokers import Consumer, Mosquitto, broker, subscribed
+from shoe_testing.ports import HOST
 from shoe_testing.sinks import Ledger, sink_events
 from shoe_testing.tasks import ended
 

@@ -102,7 +102,7 @@ class RestartedPump:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is back soon: retries need not be waited for, nor what nobody will answer."""
-    monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 1.0)
+    monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 2.0)
     monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.01)
     monkeypatch.setattr(pump_module, "LONGEST_RETRY_S", 0.05)
 
