@@ -108,6 +108,11 @@ class Journal:
         """The last stored record's number; 0 in an empty journal."""
         return self._store.last_n
 
+    @property
+    def tables(self) -> int:
+        """How many tables have records."""
+        return self._store.tables
+
     def head(self, table: str) -> Head:
         """Return where this table's stored chain ends."""
         return self._store.head(table)

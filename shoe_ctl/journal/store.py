@@ -317,6 +317,11 @@ class Store:
         """The last record's number; 0 in an empty journal."""
         return self._last_n
 
+    @property
+    def tables(self) -> int:
+        """How many tables have records."""
+        return len(self._heads) - (JOURNAL in self._heads)
+
     def head(self, table: str) -> Head:
         """Return where this table's chain ends; an unknown table is as new."""
         return self._heads.get(table, Head(0, GENESIS, Counters()))
