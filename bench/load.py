@@ -11,7 +11,6 @@ missed, or the fewest tables break it.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
