@@ -187,21 +187,31 @@ def _pull(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
     """Let a hand pull cards out, bolt or not, wanted or not."""
     device, now = bench.rig.device, bench.rig.now
     count: int = given["cards"]
+    if device.shoe.remaining < count:
+        raise Refused(f"{device.shoe.remaining} cards are left")
     if isinstance(device, ReferenceDevice) and not device.powered:
-        return [device.slip().code for _ in range(count)]
+        return _slip(device, count)
     if given["how"] != "one_by_one":
         if not isinstance(device, ReferenceDevice):
             raise CannotSay(device.profile, "several cards of one pull")
         outs = device.pull_together(now, count, order_known=given["how"] == "as_one")
         return [out.card.code for out in outs]
-    if device.shoe.remaining < count:
-        raise Refused(f"{device.shoe.remaining} cards are left")
     cards: list[str] = []
     while len(cards) < count:
         out = device.draw(now, force=True)
         if isinstance(out, CardOut):
             cards.append(out.card.code)
     return cards
+
+
+def _slip(device: ReferenceDevice, count: int) -> Cards:
+    """Let this many cards out of a shoe without power, or none."""
+    shoe = device.shoe
+    if shoe.cards is not None and not shoe.cutting_card_out:
+        before = shoe.cards.cut_at - shoe.drawn
+        if 0 < before < count:
+            raise Refused(f"the cutting card lies behind {before} of them")
+    return [device.slip().code for _ in range(count)]
 
 
 async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import socket
@@ -158,6 +159,40 @@ async def test_a_change_is_answered_once_it_has_happened_with_what_came_of_it(
         lost = await caller.does("pull")
         assert (lost["reported"], lost["shoe"]["drawn"], len(lost["cards"])) == ([], 0, 1)
         assert (await caller.does("firmware", version="2.0"))["reported"] == []
+
+
+async def test_cards_are_pulled_all_or_none(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path) as bench, calling(tmp_path) as caller:
+        shoe = bench.rig.device.shoe
+        assert shoe.cards is not None
+        for how in ("as_one", "unordered"):
+            one = await caller.does("pull", how=how)
+            assert one["error"] == "pull: one pull is of 2 to 4 cards, not 1"
+        await caller.does("power_off")
+        while (before := shoe.cards.cut_at - shoe.drawn) > 2:
+            assert len((await caller.does("pull", cards=min(4, before - 2)))["cards"]) > 0
+        refused = await caller.does("pull", cards=3)
+        assert refused["error"] == "pull: the cutting card lies behind 2 of them"
+        assert shoe.cards.cut_at - shoe.drawn == 2
+        assert len((await caller.does("pull", cards=2))["cards"]) == 2
+        await caller.does("power_on")
+        while shoe.remaining > 2:
+            await caller.does("pull", cards=min(4, shoe.remaining - 2))
+        await caller.does("power_off")
+        refused = await caller.does("pull", cards=3)
+        assert (refused["error"], shoe.remaining) == ("pull: 2 cards are left", 2)
+
+
+async def test_a_folder_that_another_process_locks_is_told(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path) as bench:
+        fd = os.open(tmp_path, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            with pytest.raises(PortFault, match="is held by another process: try again"):
+                async with controlled(tmp_path / "other.ctl", bench):
+                    pass
+        finally:
+            os.close(fd)
 
 
 async def test_a_frozen_shoe_lets_nobody_draw_until_it_thaws(tmp_path: Path) -> None:
