@@ -261,6 +261,9 @@ def _say_ready(
     manager: ServiceManager, daemon: Daemon, lacking: Sequence[str], *, wait: bool
 ) -> None:
     """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
+    from shoe_ctl.daemon.host import keep_objects
+
+    keep_objects(len(daemon.settings))
     if daemon.doubt is not None:
         manager.ready()  # it is there, and waits for a person
         return

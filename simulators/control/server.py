@@ -22,7 +22,7 @@ from typing import Any
 
 from firmware_proto.events import to_plain
 from simulators.arguments import read_arguments
-from simulators.control.changes import CHANGES, ShoeBench
+from simulators.control.changes import CHANGES, ShoeBench, Waited
 from simulators.errors import PortFault, SimulatorError
 from simulators.shoe.model import Refused
 from simulators.table.fields import Fields, Wrong
@@ -120,13 +120,13 @@ class _Desk:
                 made = change.make(bench, given)
         finally:
             bench.rig.turn()
-        cards = await made if isinstance(made, Awaitable) else made
+        waited = await made if isinstance(made, Awaitable) else Waited(made or (), reported)
         return {
             "did": name,
             "arguments": {key: value for key, value in given.items() if value is not None},
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "cards": list(cards or ()),
-            "reported": [to_plain(event) for event in reported],
+            "cards": list(waited.cards),
+            "reported": [to_plain(event) for event in waited.reported],
             "shoe": bench.state(),
         }
 

@@ -79,6 +79,21 @@ async def test_only_the_owner_may_connect_and_the_file_goes_with_the_shoe(tmp_pa
     assert not (tmp_path / "shoe.ctl").exists()
 
 
+async def test_cards_are_drawn_as_they_are_due_while_the_dealer_rests(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path, "angel_eye") as bench, calling(tmp_path) as caller:
+        refused = await caller.does("draw")
+        assert refused == {"error": "draw: the dealer draws: let it rest first", "kind": "refused"}
+        await caller.does("rest")
+        late = await caller.does("draw", cards=2, within_s=0.0)
+        assert late["error"] == "draw: no card was freed in 0 s, 0 were drawn"
+        device = bench.rig.device
+        device.boot(bench.rig.now)
+        drawn = await caller.does("draw", cards=2)
+        assert drawn["cards"] == [card.code for card in device.shoe.cards.cards[:2]]  # type: ignore[union-attr]
+        assert [event["type"] for event in drawn["reported"]] == ["card_drawn"] * 2
+        assert drawn["shoe"]["drawn"] == 2
+
+
 async def test_the_socket_of_a_killed_shoe_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     path = tmp_path / "shoe.ctl"
     with socket.socket(socket.AF_UNIX) as left_behind:
