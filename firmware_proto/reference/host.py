@@ -99,7 +99,7 @@ class ReferenceHost:
 
     # --- in ----------------------------------------------------------------------------------
 
-    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:  # noqa: C901 - for each card
         """Return the events of these bytes. Never raises; any split of the bytes gives the same."""
         auth, splitter = self._auth, self._splitter
         verifier = None if auth is None else auth.verifier
@@ -122,6 +122,7 @@ class ReferenceHost:
                 received.append(ReceivedEvent(error.discarded(), None, first, last))
                 continue
             self._received_t = t
+            number: int | None = None
             if (
                 seq == self._expected  # which no frame of a host has
                 and kind >= FIRST_NUMBERED
@@ -135,19 +136,19 @@ class ReferenceHost:
                     if kind == _EVENTS_LOST:
                         seq = content.last
                 self._expected = seq + 1
+                number = seq
             elif kind == _STATUS and self._hello is not None and boot_id == self._boot_id:
                 self._hello_timer.stop()
                 self._handle_status(content, seq, self._hello)
-                seq = None
             else:
                 received.extend(
-                    ReceivedEvent(event, number, first, last)
-                    for event, number in self._handle_other(kind, content, seq, boot_id)
+                    ReceivedEvent(event, numbered, first, last)
+                    for event, numbered in self._handle_other(kind, content, seq, boot_id)
                 )
                 continue
             event = _SlotFilledEvent()
             event.event = content
-            event.seq = seq
+            event.seq = number
             event.first = first
             event.last = last
             event.__class__ = ReceivedEvent
@@ -238,15 +239,13 @@ class ReferenceHost:
         first = self._replay.take()
         if first is not None and self._hello is not None:
             self._send(ReplayRequest(first))
-        if self._commands.is_pending and self._hello is not None:
+        if self._hello is not None:
             for command in self._commands.take():
                 self._send(command)
         if self._desired_state.is_pending and self._caught_up:
             state = self._desired_state.take()
             if state is not None:
                 self._send(state)
-        if not self._out:
-            return b""
         out = bytes(self._out)
         self._out.clear()
         return out

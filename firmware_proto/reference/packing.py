@@ -149,7 +149,7 @@ class CompiledLayout:
         values = list(layout.unpack(frame))
         at = 0
         try:
-            for at, from_wire in self._readers:  # noqa: B007 - names the field of an error
+            for at, from_wire in self._readers:
                 values[at] = from_wire(values[at])
         except (KeyError, ValueError):
             name = self.fields[at].name

@@ -52,7 +52,8 @@ class RecentEvents:
         """Add what a commit stored, and forget the oldest."""
         self.last_n = result.last_n
         self._events.extend(result.events)
-        self._bytes += sum(len(event.body) for event in result.events)
+        for event in result.events:
+            self._bytes += len(event.body)
         while self._bytes > RECENT_BYTES:
             oldest = self._events.popleft()
             self._bytes -= len(oldest.body)
