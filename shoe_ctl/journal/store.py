@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import apsw
@@ -36,7 +37,12 @@ from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import WriteAheadLog, sync_log
 from shoe_ctl.records import Audience
 
-_INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
+_ROWS_AT_ONCE = (32, 8, 1)
+_INSERT = {
+    n: f"INSERT INTO record VALUES {', '.join(['(?, ?, ?, ?, ?)'] * n)}" for n in _ROWS_AT_ONCE
+}
+"""A statement for so many rows: each statement costs as much again as a row of it."""
+
 _HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DEVICE = "INSERT OR REPLACE INTO device VALUES (?, ?, ?)"
 _TAKE_OUT = "DELETE FROM record WHERE n < ?"
@@ -468,7 +474,12 @@ class _Transaction:
         return head
 
     def write(self, connection: apsw.Connection) -> None:
-        connection.executemany(_INSERT, self._rows)
+        at = 0
+        for size, statement in _INSERT.items():
+            while at + size <= len(self._rows):
+                values = chain.from_iterable(self._rows[at : at + size])
+                connection.execute(statement, tuple(values))
+                at += size
         connection.executemany(
             _HEAD,
             [
