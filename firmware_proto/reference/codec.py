@@ -211,6 +211,12 @@ def encode_host_message(content: HostMessage) -> bytes:
     return frame_body(COMPILED[kind].pack(values))
 
 
+def event_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes:
+    """As ``body_of``, of a shoe's event with its header."""
+    kind, values = values_of(event)
+    return COMPILED[kind].pack((seq, boot_id, t_us, *values))
+
+
 def body_of(message: Message) -> bytes:
     """Return version, kind and payload.
 

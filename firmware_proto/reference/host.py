@@ -96,6 +96,7 @@ class ReferenceHost:
         self._hello_timer.expire()
         self._desired_state = DesiredState()
         self._commands = CommandQueue()
+        self._timers = (self._hello_timer, self._desired_state.timer, self._commands.timer)
 
     # --- in ----------------------------------------------------------------------------------
 
@@ -194,10 +195,10 @@ class ReferenceHost:
         if self._hello is not None and self._expected > self._expected_at_hello:
             self._hello_timer.stop()
             self._expected_at_hello = self._expected
-        self._hello_timer.observe(t)
-        self._desired_state.timer.observe(t)
-        self._commands.timer.observe(t)
-        if self._hello_timer.is_idle and t >= self._received_t + SILENCE_S:
+        for timer in self._timers:
+            if timer.is_running:
+                timer.observe(t)
+        if t >= self._received_t + SILENCE_S and self._hello_timer.is_idle:
             self._hello_timer.expire()
         return []
 

@@ -194,7 +194,7 @@ class Turn(TableView):
         resumes_in: the state in which play resumes once the last irregularity has ended.
         refusal: the answer, if the command of this input was refused.
         args: the arguments of the command, once they were read.
-        has_changed: whether more of the state than time and number of inputs may have changed.
+        has_changed: whether anything changed that orders, wake-ups and the phase depend on.
     ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
 
@@ -284,6 +284,14 @@ class Turn(TableView):
         """Replace fields of the link."""
         self.now = replace(self.now, link=replace(self.now.link, **fields))
         self.has_changed = True
+
+    def note(self, **fields: Any) -> None:
+        """As ``change``, where neither an order nor a wake-up nor the phase depends on it."""
+        self.now = replace(self.now, **fields)
+
+    def note_of_shoe(self, **fields: Any) -> None:
+        """As ``set_shoe``, where neither an order nor a wake-up nor the phase depends on it."""
+        self.now = replace(self.now, shoe=replace(self.shoe, **fields))
 
     def fire(self, trigger: str) -> None:
         """Fire this trigger: it is run after the present one and those fired before."""

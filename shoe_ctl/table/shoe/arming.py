@@ -96,7 +96,7 @@ def on_status(turn: Turn) -> None:
         return
     if event.armed == arming.number:
         if not arming.confirmed:
-            turn.change(arming=msgspec.structs.replace(arming, confirmed=True))
+            turn.note(arming=msgspec.structs.replace(arming, confirmed=True))
     elif arming.confirmed and event.drawn < arming.number:
         _on_locked(turn, arming)
 

@@ -33,5 +33,5 @@ def test_a_controller_that_goes_on_does_as_one_that_begins_at_each_input(
         assert goes_on.state == begins.state
         assert goes_on.desired == begins.desired
         after = goes_on.state
-        unchanged += after.round is before.round and after.arming is before.arming
+        unchanged += after.round is before.round and after.halt is before.halt
     assert unchanged > len(table.inputs) / 4
