@@ -14,7 +14,9 @@ import struct
 import zlib
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
 from shoe_ctl.records import utc
@@ -182,7 +184,7 @@ _event = re.compile(
 _input = re.compile(rb'\{"input":"([^"\\]*)","t_us":(0|[1-9][0-9]{0,15}),').match
 
 
-class EventParts(NamedTuple):
+class EventParts(msgspec.Struct, frozen=True):
     """What a packed event is made of, where whoever wrote the body knows it.
 
     ``epoch``: its four bytes. ``number`` is the one in its id. ``rest`` is what is deflated.
