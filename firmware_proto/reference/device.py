@@ -23,7 +23,7 @@ from firmware_proto.commands import (
 )
 from firmware_proto.events import Discarded, Gap, Hello, QueryAnswered, Reply, ShoeEvent, Status
 from firmware_proto.reference.authentication import ShoeAuthenticator
-from firmware_proto.reference.codec import Message, body_of, encode, read
+from firmware_proto.reference.codec import Message, body_of, encode, event_body, read
 from firmware_proto.reference.framing import FrameError, Splitter, frame_body
 from firmware_proto.reference.host_state import Deadline
 from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
@@ -95,7 +95,7 @@ class ReferenceDevice:
         boot = self._boot_id if boot_id is None else boot_id
         if isinstance(event, Reply) and event.number is None and event.command_id is None:
             event = replace(event, number=self._armed)
-        frame = body_of(Message(content=event, seq=seq, boot_id=boot, t_us=t_us))
+        frame = event_body(event, seq, boot, t_us)
         if isinstance(event, Status | Reply | QueryAnswered):
             self._out.append(frame)
             return
@@ -108,7 +108,8 @@ class ReferenceDevice:
 
     def tick(self, t: float) -> None:
         """Let time pass: send again what was not acknowledged in time, from the oldest on."""
-        self._resend_timer.observe(t)
+        if self._resend_timer.is_running:
+            self._resend_timer.observe(t)
         if self._resend_timer.has_expired:
             self._resend_timer.stop()
             self._sent = 0
@@ -121,6 +122,8 @@ class ReferenceDevice:
 
     def outgoing(self) -> bytes:
         """Take the bytes to send now, in order."""
+        if not (self._out or self._hello or self._handshake):
+            return b""
         hello, bodies = self._hello, self._out
         self._hello, self._out = None, []
         if hello is not None:
