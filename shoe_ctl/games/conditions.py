@@ -17,8 +17,8 @@ from firmware_proto.cards import Card, Deck
 from shoe_ctl.games.table_of_play import (
     INITIAL_CARDS,
     End,
+    ends_of_totals,
     is_natural_total,
-    possible_ends,
     total,
 )
 
@@ -181,7 +181,7 @@ def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combina
 def _ends_by_totals() -> dict[tuple[int, int], frozenset[End]]:
     """Return every end that a round can have, by both two-card totals."""
     return {
-        (player, banker): frozenset(possible_ends(player, banker))
+        (player, banker): ends_of_totals(player, banker)
         for player, banker in product(range(10), repeat=2)
     }
 

@@ -222,12 +222,14 @@ class SettleTable:
         # One key holds four digits: Player's kind, Banker's kind, and two third cards' points.
         self._third = {face: face.points for face in faces}
         self._third_of_player = {face: face.points * 10 for face in faces}
+        of_banker = [kind * 100 for kind in range(len(numbers))]
+        of_player = [kind * 100 * len(numbers) for kind in range(len(numbers))]
         self._banker = {
-            first: {second: kind * 100 for second, kind in row.items()}
+            first: {second: of_banker[kind] for second, kind in row.items()}
             for first, row in kinds.items()
         }
         self._player = {
-            first: {second: kind * 100 * len(numbers) for second, kind in row.items()}
+            first: {second: of_player[kind] for second, kind in row.items()}
             for first, row in kinds.items()
         }
 

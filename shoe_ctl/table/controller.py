@@ -7,7 +7,6 @@ delivers the effects.
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Mapping
 
@@ -174,6 +173,8 @@ def _refuse_in_any_state(turn: Turn, command: TableCommand) -> bool:
 
 def _unknown_command(named: str) -> Message:
     """Return the refusal of an unknown command, with the one that was likely meant."""
+    import difflib
+
     alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
     if alike:
         return message("refused_command_misspelt", command=named, meant=alike[0])
