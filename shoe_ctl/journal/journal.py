@@ -32,11 +32,11 @@ CURSOR_DELAY_S = 1.0
 MOST_UNWRITTEN = 64
 """So many events at most are delivered to a sink before its cursor is written."""
 
-RECENT_BYTES = 1 << 18
-"""So many bytes of events of a few tables are kept in memory, about five hundred: a sink that is
+RECENT_BYTES = 1 << 16
+"""So many bytes of events of a few tables are kept in memory, about two hundred: a sink that is
 behind by more reads the journal."""
 
-FEW_TABLES = 64
+FEW_TABLES = 16
 """Of as many more tables as many more are kept."""
 
 

@@ -313,6 +313,10 @@ class Trigger(Event):
         return False
 
 
+_NO_CALLBACKS: list[Any] = []
+"""The library's own callbacks of each move: none. A list for each of them would be 400 kB."""
+
+
 class Move(Transition):
     """One line of the tables.
 
@@ -322,6 +326,7 @@ class Move(Transition):
 
     def __init__(self, line: Line) -> None:
         super().__init__(line.state, line.state)
+        self.prepare = self.before = self.after = self.conditions = _NO_CALLBACKS
         self._to, self._when, self._do = line.to, line.when, line.do
 
     def execute(self, event_data: EventData) -> bool:
