@@ -71,7 +71,7 @@ BUSY_TIMEOUT_MS = 5000
 """How long to wait for another program that has the file locked, say ``sqlite3``."""
 
 CACHE_KIB = 256
-"""Pages a connection keeps in memory: appending touches few of them, and the system has the rest."""
+"""Pages a connection keeps in memory: appending touches few, and the system has the rest."""
 
 INDEXED = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;

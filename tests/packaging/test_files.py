@@ -13,7 +13,7 @@ import pytest
 from shoe_testing.for_each import for_each
 from shoe_testing.paths import ROOT
 
-PACKAGES = ("firmware_proto", "shoe_ctl", "simulators")
+PACKAGES = ("firmware_proto", "shoe_bench", "shoe_ctl", "simulators")
 SOURCES = sorted(
     path for folder in (*PACKAGES, "tests", "bench") for path in (ROOT / folder).rglob("*.py")
 )
