@@ -10,7 +10,7 @@ that a round can have. Must not know: wagers, games, shoes, who holds the cards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -164,9 +164,9 @@ def third_cards(shown: Sequence[Card | None]) -> ThirdCards:
     return ThirdCards(max(0, len(shown) - FEWEST_CARDS), points[0], points[1])
 
 
-def ends_of_totals(player: int, banker: int) -> frozenset[End]:
+def ends_of_totals(player: int, banker: int) -> Iterable[End]:
     """Return every end of a round with these two-card totals, without the ways to them."""
-    return frozenset(_possible_ends(player, banker, NO_THIRD_CARDS))
+    return _possible_ends(player, banker, NO_THIRD_CARDS).keys()
 
 
 @lru_cache(maxsize=4096)
