@@ -6,8 +6,6 @@ lines of a width. Must not know: who wrote it, where it is shown.
 
 from __future__ import annotations
 
-import unicodedata
-
 LONGEST_WORD = 300
 """The longest word that is shown whole: a path of thousands of characters would hide the rest."""
 
@@ -57,6 +55,8 @@ _FILLER = "\ue000"
 
 
 def _cells(character: str) -> int:
+    import unicodedata  # text of ASCII alone does not need it
+
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

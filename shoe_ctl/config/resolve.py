@@ -6,7 +6,7 @@ will be missed one day. Must not know: how a table is run, how a line is shown.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -96,7 +96,7 @@ def profile_of(
         chosen, ring = profile_named(table.shoe.profile), None
         if table.shoe.key_file is not None:
             ring = _ring(config.path(table.shoe.key_file), rings)
-            chosen = with_keys(chosen, ring.keys, partial(secrets.token_bytes, NONCE_BYTES))
+            chosen = with_keys(chosen, ring.keys, partial(os.urandom, NONCE_BYTES))
         session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
         chosen.host_session(resume=None, settings=session_settings)
         chosen.SERIAL.at(table.shoe.baud)
@@ -113,7 +113,7 @@ def profile_of(
 
 def _ring(path: Path, rings: dict[Path, KeyRing]) -> KeyRing:
     if path not in rings:
-        rings[path] = KeyRing(path, partial(secrets.token_bytes, KEY_BYTES))
+        rings[path] = KeyRing(path, partial(os.urandom, KEY_BYTES))
     return rings[path]
 
 

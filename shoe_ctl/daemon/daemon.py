@@ -64,7 +64,6 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import AcceptedLoss, Store
-from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.hotplug import watch_arrivals
@@ -304,6 +303,8 @@ class Daemon:
     def _open_verified(self, accepted: AcceptedLoss | None) -> Store:
         """Open the store once what is left of it is verified."""
         with Reader.open(self._path, vfs=self._vfs) as reader:
+            from shoe_ctl.journal.verify import verify
+
             found = verify(reader, newest=False)
         if found.first_bad is not None:
             bad = found.first_bad

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import resource
-import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -78,7 +78,7 @@ def keep_objects(tables: int) -> None:
 
 def draw_epoch() -> str:
     """Eight hex digits, by chance."""
-    return secrets.token_hex(4)
+    return os.urandom(4).hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,7 +21,6 @@ from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import shoe_sections
-from shoe_ctl.journal import export
 from shoe_ctl.journal.anchor import Anchor
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.codec import JOURNAL, Kind
@@ -28,6 +28,9 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
+
+if TYPE_CHECKING:
+    from shoe_ctl.journal import export
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +116,8 @@ def exported(reader: Reader, policy: RetentionPolicy, now_us: int) -> list[Ancho
     Raises:
         JournalError: the journal cannot be read, or a file not be made; nothing may be taken out.
     """
+    from shoe_ctl.journal import export
+
     begins = read_anchor(reader)
     bound = min((reader.cursor(sink) + 1 for sink in policy.sinks), default=reader.heads()[0])
     due: list[tuple[Path, shoe_sections.ShoeSection, export.Selection]] = []
@@ -152,6 +157,8 @@ def _is_kept(
 
 def _file(reader: Reader, path: Path, kept: export.Selection) -> None:
     """Write the file, or check the one that is there."""
+    from shoe_ctl.journal import export
+
     if path.exists():
         export.check_export(path, kept)
         return

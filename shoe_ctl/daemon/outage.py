@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,9 +26,11 @@ from shoe_ctl.journal.codec import Ruling
 from shoe_ctl.journal.evidence import DeliveredEvent, was_replaced
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
+
+if TYPE_CHECKING:
+    from shoe_ctl.journal.verify import Verification
 
 FIRST_RETRY_S = 1.0
 LONGEST_RETRY_S = 30.0
@@ -165,6 +168,8 @@ class _Attempt:
             raise
 
     def _open_verified(self) -> Store:
+        from shoe_ctl.journal.verify import verify
+
         if was_replaced(self._path):
             # The files may be of different moments. Nothing is written before that is known, and
             # closing a damaged store would write its log back into the journal.

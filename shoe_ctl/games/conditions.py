@@ -17,8 +17,8 @@ from firmware_proto.cards import Card, Deck
 from shoe_ctl.games.table_of_play import (
     INITIAL_CARDS,
     End,
+    ends_of_totals,
     is_natural_total,
-    possible_ends,
     total,
 )
 
@@ -178,10 +178,11 @@ def reachable(features: Collection[str], deck: Deck, decks: int) -> list[Combina
 
 
 @cache
-def _ends_by_totals() -> dict[tuple[int, int], frozenset[End]]:
-    """Return every end that a round can have, by both two-card totals."""
+def _ends_by_totals() -> dict[tuple[int, int], tuple[End, ...]]:
+    """Return every end that a round can have, by both two-card totals; each end is kept once."""
+    kept: dict[End, End] = {}
     return {
-        (player, banker): frozenset(possible_ends(player, banker))
+        (player, banker): tuple(kept.setdefault(end, end) for end in ends_of_totals(player, banker))
         for player, banker in product(range(10), repeat=2)
     }
 

@@ -98,6 +98,14 @@ _Judged = tuple[Winner, int, bool, int, bool, Mapping[str, WagerResult], tuple[s
 """Winner; Player's total, Natural; Banker's; wagers; rules; whether a fifth card is Player's."""
 
 
+def _with_shared_rows(
+    rows: Iterable[tuple[Card, dict[Card, int]]],
+) -> dict[Card, dict[Card, int]]:
+    """Return these rows; those that say the same are kept once: most suits make no difference."""
+    kept: dict[tuple[int, ...], dict[Card, int]] = {}
+    return {card: kept.setdefault(tuple(row.values()), row) for card, row in rows}
+
+
 class SettleTable:
     """All that is known of a game's rounds so far, by key. Filled as rounds are met."""
 
@@ -222,14 +230,16 @@ class SettleTable:
         # One key holds four digits: Player's kind, Banker's kind, and two third cards' points.
         self._third = {face: face.points for face in faces}
         self._third_of_player = {face: face.points * 10 for face in faces}
-        self._banker = {
-            first: {second: kind * 100 for second, kind in row.items()}
+        of_banker = [kind * 100 for kind in range(len(numbers))]
+        of_player = [kind * 100 * len(numbers) for kind in range(len(numbers))]
+        self._banker = _with_shared_rows(
+            (first, {second: of_banker[kind] for second, kind in row.items()})
             for first, row in kinds.items()
-        }
-        self._player = {
-            first: {second: kind * 100 * len(numbers) for second, kind in row.items()}
+        )
+        self._player = _with_shared_rows(
+            (first, {second: of_player[kind] for second, kind in row.items()})
             for first, row in kinds.items()
-        }
+        )
 
     def _dealt(self, cards: Sequence[Card]) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
         """Return both hands of a complete round; refuses anything that is not one."""

@@ -10,7 +10,7 @@ that a round can have. Must not know: wagers, games, shoes, who holds the cards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -164,12 +164,21 @@ def third_cards(shown: Sequence[Card | None]) -> ThirdCards:
     return ThirdCards(max(0, len(shown) - FEWEST_CARDS), points[0], points[1])
 
 
+def ends_of_totals(player: int, banker: int) -> Iterable[End]:
+    """Return every end of a round with these two-card totals, without the ways to them."""
+    return _possible_ends(player, banker, NO_THIRD_CARDS).keys()
+
+
 @lru_cache(maxsize=4096)
 def possible_ends(player: int, banker: int, seen: ThirdCards = NO_THIRD_CARDS) -> Ends:
     """Return every end of a round with these two-card totals; empty where none has the cards seen.
 
     The number of a way's points is the number of cards still to be shown: a fifth, a sixth.
     """
+    return _possible_ends(player, banker, seen)
+
+
+def _possible_ends(player: int, banker: int, seen: ThirdCards) -> Ends:
     found: dict[End, list[tuple[int, ...]]] = {}
     if player_draws(player, banker):
         for third, unseen in _points_of_card(seen.dealt > 0, seen.fifth):

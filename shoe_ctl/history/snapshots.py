@@ -7,8 +7,11 @@ restart from running those of years, and a replay compares each one with them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Protocol
 from zlib import crc32
 
@@ -59,9 +62,20 @@ numbered event is looked for before all of the section is read."""
 @cache
 def software() -> str:
     """Return the version of shoe-ctl that runs."""
-    from importlib.metadata import version  # costs more than the rest of a replay's imports
+    found = (_installed_in(Path(folder)) for folder in sys.path)
+    installed = next((versions for versions in found if versions), ())
+    if len(installed) == 1:
+        return installed[0]
+    from importlib.metadata import version  # costs a megabyte, and more than a replay's imports
 
     return version("shoe-ctl")
+
+
+def _installed_in(folder: Path) -> list[str]:
+    """Return the versions of shoe-ctl whose descriptions are in this folder, by their names."""
+    with suppress(OSError):
+        return [found.name[9:-10] for found in folder.glob("shoe_ctl-*.dist-info")]
+    return []
 
 
 def start_record(game: Game, settings: TableSettings, t_us: int, epoch: str = NO_EPOCH) -> Meta:

@@ -32,9 +32,12 @@ CURSOR_DELAY_S = 1.0
 MOST_UNWRITTEN = 64
 """So many events at most are delivered to a sink before its cursor is written."""
 
-RECENT_BYTES = 1 << 20
-"""So many bytes of events are kept in memory, about two thousand: a sink that is behind by more
-reads the journal."""
+RECENT_BYTES = 1 << 16
+"""So many bytes of events of a few tables are kept in memory, about two hundred: a sink that is
+behind by more reads the journal."""
+
+FEW_TABLES = 16
+"""Of as many more tables as many more are kept."""
 
 
 class RecentEvents:
@@ -45,6 +48,7 @@ class RecentEvents:
 
     def __init__(self, last_n: int) -> None:
         self.after = self.last_n = last_n
+        self.tables = 0
         self._events: deque[StoredEvent] = deque()
         self._bytes = 0
 
@@ -54,7 +58,8 @@ class RecentEvents:
         self._events.extend(result.events)
         for event in result.events:
             self._bytes += len(event.body)
-        while self._bytes > RECENT_BYTES:
+        most = RECENT_BYTES * max(1, self.tables // FEW_TABLES)
+        while self._bytes > most:
             oldest = self._events.popleft()
             self._bytes -= len(oldest.body)
             self.after = oldest.n
@@ -341,6 +346,7 @@ class Journal:
         self._writer.submit(work).add_done_callback(ended)
 
     def _notify(self, results: list[CommitResult]) -> None:
+        self.recent.tables = self._store.tables
         for result in results:
             self.recent.add(result)
         if any(result.last_n >= result.first_n for result in results):

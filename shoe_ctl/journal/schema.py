@@ -7,9 +7,7 @@ Must not know: batches, chains, what is stored.
 from __future__ import annotations
 
 import errno
-import gzip
 import os
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -72,8 +70,8 @@ BEYOND = 2**63 - 1
 BUSY_TIMEOUT_MS = 5000
 """How long to wait for another program that has the file locked, say ``sqlite3``."""
 
-CACHE_KIB = 1024
-"""Pages a connection keeps in memory: appending touches few of them."""
+CACHE_KIB = 256
+"""Pages a connection keeps in memory: appending touches few, and the system has the rest."""
 
 INDEXED = "kind IN ('meta', 'snapshot', 'checkpoint')"
 """The records that a restart looks for. They are few, so that their index costs a commit nothing;
@@ -311,6 +309,8 @@ def new_export(folder: Path, *, packed: bool = False) -> Iterator[tuple[apsw.Con
         apsw.Error: it cannot be written.
         OSError: no file can be made in this folder.
     """
+    import tempfile
+
     fd, name = tempfile.mkstemp(prefix=".shoe-export-", dir=folder)
     with open(fd, "rb") as file:  # noqa: PTH123 - a descriptor
         try:
@@ -369,6 +369,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
     Raises:
         JournalError: it is no SQLite file, cut short, damaged, or too long.
     """
+    import gzip
+
     left = MOST_UNPACKED_BYTES
     try:
         with gzip.open(path) as file:
@@ -416,6 +418,8 @@ def _in_a_file(path: Path, pieces: Iterator[bytes]) -> apsw.Connection:
         JournalError: there is no room for it. What ``pieces`` raises, too.
         OSError: there is no place for temporary files.
     """
+    import tempfile
+
     fd, name = tempfile.mkstemp(prefix="shoe-export-")
     with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
         try:

@@ -9,7 +9,6 @@ from shoe_ctl.link.address import Address, SerialAddress, TcpAddress
 from shoe_ctl.link.serial import DeviceNode, serial_opener
 from shoe_ctl.link.tcp import tcp_opener
 from shoe_ctl.link.transport import Opener
-from shoe_ctl.link.usb import usb_opener
 from shoe_ctl.link.usb_discovery import Backends
 
 
@@ -32,4 +31,6 @@ def opener(
         case TcpAddress():
             return tcp_opener(port, executor)
         case _:
+            from shoe_ctl.link.usb import usb_opener
+
             return usb_opener(port, executor, usb)

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +346,8 @@ def _find_similar(path: Path) -> list[str]:
     found: list[str] = []
     if path.parent != Path("/dev"):  # consoles there have similar names and are never meant
         with suppress(OSError):
+            from difflib import get_close_matches
+
             names = [entry.name for entry in path.parent.iterdir()]
             found += [str(path.parent / name) for name in get_close_matches(path.name, names, n=2)]
     for folder, pattern in _PLACES:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import gzip
 import logging
 import os
 import select
@@ -478,6 +477,8 @@ def _held_by(copy: Path, lines: Sequence[_Line]) -> int | None:
         wanted = line.data[: size - line.start]
         if not packed:
             return size if os.pread(plain.fileno(), len(wanted), line.start) == wanted else None
+        import gzip
+
         tail = b""
         with gzip.open(plain) as unpacked:
             while piece := unpacked.read(1 << 20):

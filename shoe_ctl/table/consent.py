@@ -6,8 +6,6 @@ consent is for.
 
 from __future__ import annotations
 
-import unicodedata
-
 from shoe_ctl.table import positions
 from shoe_ctl.table.inputs import SecondPerson
 from shoe_ctl.table.turn import Objection, Turn
@@ -20,6 +18,8 @@ def normalize_name(name: str) -> str:
     ``Ann``, ``ann`` and `` ANN `` are the same. Compatibility forms (NFKC), case and invisible
     characters make no difference, nor do spaces around the name; several inside it count as one.
     """
+    import unicodedata
+
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = "".join(c for c in folded if unicodedata.category(c) not in ("Cf", "Cc"))
     return " ".join(seen.split())

@@ -7,7 +7,6 @@ delivers the effects.
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -190,6 +189,8 @@ def _refuse_in_any_state(turn: Turn, command: TableCommand) -> bool:
 
 def _unknown_command(named: str) -> Message:
     """Return the refusal of an unknown command, with the one that was likely meant."""
+    import difflib
+
     alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
     if alike:
         return message("refused_command_misspelt", command=named, meant=alike[0])
@@ -333,6 +334,10 @@ class Trigger(Event):
         return False
 
 
+_NO_CALLBACKS: list[Any] = []
+"""The library's own callbacks of each move: none. A list for each of them would be 400 kB."""
+
+
 class Move(Transition):
     """One line of the tables.
 
@@ -342,6 +347,7 @@ class Move(Transition):
 
     def __init__(self, line: Line) -> None:
         super().__init__(line.state, line.state)
+        self.prepare = self.before = self.after = self.conditions = _NO_CALLBACKS
         self._to, self._when, self._do = line.to, line.when, line.do
 
     def execute(self, event_data: EventData) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.games.decided import decide
 from shoe_ctl.table.arguments import ChoiceArgs, Name, require_args
 from shoe_ctl.table.procedures.procedure import Choice, Step
 from shoe_ctl.table.procedures.shared import update_current
@@ -87,6 +86,8 @@ def _can_withdraw_one(turn: Turn) -> bool:
 def decided_wagers(view: TableView) -> dict[str, str]:
     """Return the available wagers that the revealed cards have won or lost already, with which."""
     shown = [dealt.card if dealt.revealed else None for dealt in view.round.cards]
+    from shoe_ctl.games.decided import decide  # only a withdrawal asks for it
+
     wagers = decide(view.game, shown, decks=view.shoe.decks, layout=view.settings.layout)
     return {wager: end for wager, end in wagers.items() if end != "open"}
 

@@ -171,6 +171,31 @@ def test_a_daemon_may_open_as_many_files_as_the_host_allows() -> None:
     assert done.stdout.split("\n")[:3] == ["(1500, 2048)", "(2048, 2048)", "(2048, 2048)"]
 
 
+RARELY_NEEDED = (
+    "bz2 cryptography.hazmat.primitives.serialization difflib email gzip importlib.metadata lzma "
+    "random secrets shoe_ctl.games.decided shoe_ctl.journal.export shoe_ctl.journal.verify "
+    "shoe_ctl.link.usb tempfile unicodedata zipfile"
+)
+
+
+def test_a_daemon_that_serves_imports_nothing_that_is_rarely_needed(tmp_path: Path) -> None:
+    code = (
+        "import sys, shoe_ctl.cli.run, shoe_ctl.daemon.daemon, firmware_proto.reference.profile\n"
+        "import shoe_ctl.sinks.jsonl\n"
+        "from pathlib import Path\n"
+        "from shoe_ctl.games import catalog\n"
+        "from shoe_ctl.history.snapshots import software\n"
+        "from shoe_ctl.journal.signing import open_signer\n"
+        "catalog.load('tiger'), software()\n"
+        "key = open_signer(Path(sys.argv[1]), None).public_key\n"  # it is made, then read
+        "open_signer(Path(sys.argv[1]), key).sign(b'')\n"
+        "print(sorted(set(sys.argv[2].split()) & sys.modules.keys()))"
+    )
+    asked = [sys.executable, "-c", code, str(tmp_path / "shoe.journal"), RARELY_NEEDED]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.fixture
 def garbage_collector() -> Iterator[None]:
     """Python's settings of it, as they were."""

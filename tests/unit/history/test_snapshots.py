@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -371,3 +372,17 @@ def test_a_record_altered_among_those_of_other_tables_is_found(tmp_path: Path) -
         assert recovered[first.table].controller is not None
         with pytest.raises(JournalError, match=rf"record {last} "):
             snapshots.recover_tables(reader, [first.table, "t2"])
+
+
+@pytest.mark.parametrize("there", [(), ("shoe_ctl-1.2.dist-info", "shoe_ctl-1.3.dist-info")])
+def test_the_version_is_that_of_the_installed_package(
+    there: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert snapshots.software.__wrapped__() == version("shoe-ctl")
+    for name in there:
+        (tmp_path / name).mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert snapshots.software.__wrapped__() == version("shoe-ctl")
+    (tmp_path / "alone" / "shoe_ctl-9.8.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path / "alone")
+    assert snapshots.software.__wrapped__() == "9.8"

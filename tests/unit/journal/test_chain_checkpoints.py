@@ -13,6 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
+    NoEncryption,
+    PrivateFormat,
     PublicFormat,
     load_pem_private_key,
 )
@@ -324,6 +326,16 @@ def test_a_key_file_that_is_only_pem_is_taken(path: Path) -> None:
     key, file = the_key(path), key_path(path)
     file.write_bytes(file.read_bytes().partition(b"\n")[2])
     signing.check_key(path, key)
+    assert open_signer(path, key).public_key == key
+
+
+def test_a_key_in_the_words_of_another_program_is_read_alike(path: Path) -> None:
+    key, file = the_key(path), key_path(path)
+    private = load_pem_private_key(file.read_bytes().partition(b"\n")[2], password=None)
+    assert isinstance(private, Ed25519PrivateKey)
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    assert pem == file.read_bytes().partition(b"\n")[2]  # byte for byte as cryptography writes it
+    file.write_bytes(pem.replace(b"\n", b"\r\n"))
     assert open_signer(path, key).public_key == key
 
 

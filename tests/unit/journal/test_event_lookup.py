@@ -214,6 +214,22 @@ async def test_a_sink_that_is_behind_by_more_than_the_memory_reads_until_it_has_
         assert at.reads == []
 
 
+async def test_as_many_more_events_are_in_memory_as_there_are_more_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "RECENT_BYTES", 4000)
+    async with served(tmp_path / "journal.db") as at:
+        await at.ids()
+        tables = 4 * journal_module.FEW_TABLES
+        for number in range(tables):
+            await at.journal.commit(stored_round(number, f"t{number}"))
+        before = at.journal.recent.after
+        for number in range(tables):
+            await at.journal.commit(stored_round(number, f"t{number}"))
+        held = [e for e in at.journal.recent._events if e.n > before]
+        assert 3 * 4000 < sum(len(event.body) for event in held) <= 4 * 4000
+
+
 async def test_events_that_are_held_back_come_from_memory_when_they_may_go(tmp_path: Path) -> None:
     gate = DeliveryGate(0)
     gate.wait_for("bac-07")
