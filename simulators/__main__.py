@@ -70,7 +70,7 @@ def _attachment(serving: Server) -> dict[str, object]:
 def _play(scene: ScenarioRun) -> int:
     """Play a scenario: its table first, then ``note``, ``host`` and at last ``end`` lines."""
     from simulators.scenario_runner import Progress, run_scenario
-    from simulators.table.scenario import configured
+    from simulators.table.scenario import configured, second_persons
 
     def say(**line: object) -> None:
         click.echo(json.dumps(line))
@@ -82,6 +82,7 @@ def _play(scene: ScenarioRun) -> int:
             device_id=serving.device_id,
             title=scene.scenario.title,
             table=configured(scene.scenario, serving.address),
+            people=second_persons(scene.scenario),
             **_attachment(serving),
         )
 

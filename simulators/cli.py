@@ -24,6 +24,9 @@ from simulators.errors import SimulatorError, WrongUsage
 from simulators.faults import parse_faults
 from simulators.floor.command import floor
 from simulators.ports.port import PORT_FORMS, parse
+from simulators.recorder.command import record
+from simulators.report.options import REPORT_OPTIONS, check_reports
+from simulators.runs.command import run as run_scenarios
 
 if TYPE_CHECKING:
     from simulators.ports.port import Attachment
@@ -158,6 +161,13 @@ _OPTIONS = (
         metavar="FILE",
         help="The file to which the daemon writes public events as JSON lines, for a scenario.",
     ),
+    click.option(
+        "--restricted",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="The same of restricted events, for a scenario that names them.",
+    ),
+    *REPORT_OPTIONS,
 )
 
 _OPTION = {"fault": "faults", "key_file": "key-file"}
@@ -188,8 +198,9 @@ def server_settings(options: dict[str, Any]) -> ServerSettings:
     chosen = dict(options)
     del chosen["scenario"]
     fault = chosen.pop("fault")
-    if chosen.pop("events") is not None:
-        raise WrongUsage("--events needs --scenario: name the scenario")
+    for name in ("events", "restricted", "report", "junit"):
+        if chosen.pop(name) is not None:
+            raise WrongUsage(f"--{name} needs --scenario: name the scenario")
     if (chosen["socket"] is None) != (chosen["table"] is None):
         raise WrongUsage("--socket and --table need each other: give both")
     if chosen["profile"] is None:
@@ -220,6 +231,7 @@ def scenario_run(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
     for name in _OF_A_SCENARIO:
         if options[name] is None:
             raise WrongUsage(f"--{name} is missing: --scenario plays through a daemon and needs it")
+    check_reports(options["report"], options["junit"], many=False)
     return ScenarioRun(
         scenario=find(options["scenario"]),
         port=parse(options["port"]),
@@ -228,6 +240,9 @@ def scenario_run(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
         pace_ms=options["pace_ms"],
         patience_s=patience_s,
         control=options["control"],
+        restricted=options["restricted"],
+        report=options["report"],
+        junit=options["junit"],
     )
 
 
@@ -240,6 +255,8 @@ def cli() -> None:
     Examples:
       shoe-sim serve --profile reference --port pty:shoe
       shoe-sim play shoe.capture --port pty:shoe
+      shoe-sim run no_third_card --report night.html --junit night.xml
+      shoe-sim record journal.db --shoe bac-07-s1 -o night.toml
       shoe-sim ctl --at shoe.ctl unplug
       shoe-sim floor --tables 200 --pace 2 --config floor.toml
     """  # noqa: D301 - click wants the very character
@@ -297,6 +314,8 @@ def serve(**options: Any) -> int:
 
 cli.add_command(ctl)
 cli.add_command(floor)
+cli.add_command(run_scenarios)
+cli.add_command(record)
 
 
 def _how_to_attach(attachment: Attachment | None) -> str:

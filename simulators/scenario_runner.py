@@ -1,7 +1,7 @@
 """Play one scenario through a daemon that runs already: a shoe on a port, bots at its socket.
 
-In: a scenario, a port, the daemon's socket and its file of public events. Out: what is done, in
-words, and what came otherwise than expected. Must not know: how the daemon is started.
+In: a scenario, a port, the daemon's socket and its files of events. Out: what is done, in words,
+what came otherwise than expected, and a report of it. Must not know: how the daemon is started.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from simulators.control.server import controlled
 from simulators.errors import SimulatorError
 from simulators.faults import Faults, FaultyLine
 from simulators.ports.port import PortAt
+from simulators.report.files import write_reports
+from simulators.report.observations import Verdict
+from simulators.report.observer import ObservedClient, ObservedPort, Observer, compared
 from simulators.rig import Rig
 from simulators.server import Server, port_at, signals, stdin_watched
 from simulators.table.client import SocketClient
@@ -43,6 +46,15 @@ class ScenarioRun:
     patience_s: float
     control: Path | None = None
     """The socket at which changes are taken, which the scenario does not know of."""
+
+    restricted: Path | None = None
+    """The daemon's file of restricted events, to hold them to the scenario, too."""
+
+    report: Path | None = None
+    """A page to write about it; with .json at its end what was observed, as data."""
+
+    junit: Path | None = None
+    """JUnit XML to write about it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +87,9 @@ async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> 
     async with contextlib.AsyncExitStack() as cleanup:
         cleanup.enter_context(signals(loop, done))
         device = shoe_for(run.scenario)
+        observer = Observer(run.scenario)
         serial = device.shoe.device_id
-        port = cleanup.enter_context(port_at(run.port, serial=serial))
+        port = ObservedPort(cleanup.enter_context(port_at(run.port, serial=serial)), observer)
         seed = run.scenario.shoe.seed
         lines = FaultyLine(seed, Faults()), FaultyLine(seed + 1, Faults())
         rig = Rig(device, port, to_host=lines[0], to_shoe=lines[1])
@@ -87,7 +100,7 @@ async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> 
         progress.opened(Server(rig.port.address, serial, rig.port.attachment))
         if until_stdin_ends:
             cleanup.enter_context(stdin_watched(loop, done))
-        playing = asyncio.create_task(_play(run, rig, progress))
+        playing = asyncio.create_task(_play(run, rig, observer, progress))
         try:
             await asyncio.wait({playing, done}, return_when=asyncio.FIRST_COMPLETED)
             if done.done():
@@ -102,8 +115,8 @@ async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> 
                 await playing
 
 
-async def _play(run: ScenarioRun, rig: Rig, progress: Progress) -> int:
-    client = SocketClient(run.socket)
+async def _play(run: ScenarioRun, rig: Rig, observer: Observer, progress: Progress) -> int:
+    client = ObservedClient(SocketClient(run.socket), observer)
 
     async def restart(what: str) -> None:
         connected = rig.connections
@@ -115,24 +128,61 @@ async def _play(run: ScenarioRun, rig: Rig, progress: Progress) -> int:
         client,
         run.events,
         restart=restart,
+        restricted=run.restricted,
         pace_s=run.pace_ms / 1000,
         patience_s=run.patience_s,
+        arrived=observer.arrived,
     )
-    wrong: str | None = None
+
+    def note(words: str) -> None:
+        observer.note(words)
+        progress.note(words)
+
+    wrong: str | None = "the playing was broken off"
+    verdict: Verdict = "error"
+    said: str | None = wrong
     try:
-        await ScenarioPlayer(run.scenario, bench, progress.note).play()
-    except SimulatorError as stuck:
-        wrong = str(stuck)
+        try:
+            await ScenarioPlayer(run.scenario, bench, note).play()
+            wrong = None
+        except SimulatorError as stuck:
+            wrong = str(stuck)
+            observer.waits_in_vain(wrong)
+        finally:
+            await client.close()
+        differs = await _differences(run.scenario, bench)
+        said = "\n".join(text for text in (wrong, differs) if text is not None) or None
+        verdict = "passed" if said is None else "failed"
     finally:
-        await client.close()
-    differs = await _differences(run.scenario, bench)
-    said = "\n".join(text for text in (wrong, differs) if text is not None) or None
+        _write_reports(run, observer, bench, verdict, said)
     progress.ended(said)
     return 0 if said is None else 1
 
 
 async def _differences(scenario: Scenario, bench: LiveBench) -> str | None:
     """Return what differs once all had time to come, and more than all."""
-    await bench.in_time(lambda: scenario.differences(bench.public) is None, TOLD_WITHIN_S)
+
+    def differences() -> str | None:
+        return scenario.differences(bench.public, bench.restricted)
+
+    await bench.in_time(lambda: differences() is None, TOLD_WITHIN_S)
     await asyncio.sleep(NOTHING_ELSE_S)
-    return scenario.differences(bench.public)
+    return differences()
+
+
+def _write_reports(
+    run: ScenarioRun, observer: Observer, bench: LiveBench, verdict: Verdict, said: str | None
+) -> None:
+    if run.report is None and run.junit is None:
+        return
+    scenario = run.scenario
+    restricted = bench.restricted
+    report = observer.report(
+        verdict,
+        said,
+        public=compared(scenario.expect, scenario.never, bench.public),
+        restricted=None
+        if restricted is None
+        else compared(scenario.restricted, scenario.never, restricted),
+    )
+    write_reports([report], report=run.report, junit=run.junit)

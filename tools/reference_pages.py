@@ -346,12 +346,13 @@ def exit_codes() -> str:
             ("command", "exit code 1"),
             [
                 (
-                    "`demo --scenario`, `shoe-sim serve --scenario`",
+                    "`demo --scenario`, `shoe-sim serve --scenario`, `shoe-sim run`",
                     "the events are not as expected",
                 ),
                 ("`doctor`", "at least one port has a problem"),
                 ("`games --check`", "the game file is wrong"),
                 ("`replay`", "something differs from the record, or a key is missing"),
+                ("`shoe-sim record`", "the scenario does not play as it was recorded"),
                 ("`settle`", "at least one round could not be settled"),
                 (
                     "`shoe-sim ctl`",

@@ -56,6 +56,7 @@ class ReferenceDevice:
         # Not acknowledged, oldest first: the first and last number of each frame, the frame.
         self._kept: deque[tuple[int, int, bytes]] = deque()
         self._sent = 0  # how many of them are on their way
+        self._replays = 0  # requests that the owner was given last, and did not go back for yet
         self._out: list[bytes] = []  # bodies: a MAC counts when it is sent
         self._resend_timer = Deadline()
         self._armed: int | None = None  # the draw that the host's last command named
@@ -63,6 +64,7 @@ class ReferenceDevice:
     def receive(self, data: bytes, t: float) -> list[HostMessage]:
         """Return the host messages of these bytes. Never raises; garbage becomes ``Discarded``."""
         received: list[HostMessage] = []
+        self._replays = 0
         for stuffed, _, _, _, reason in self._splitter.feed(data):
             if reason is not None:
                 received.append(Discarded(reason=reason))
@@ -98,7 +100,7 @@ class ReferenceDevice:
             self._out.append(frame)
             return
         if self._kept and seq <= self._kept[-1][1]:
-            raise ValueError(f"event {seq} after event {self._kept[-1][1]}")
+            self._go_back(seq)
         last = event.last if isinstance(event, Gap) else seq
         self._next = max(self._next, last + 1)
         self._kept.append((seq, last, frame))
@@ -226,12 +228,25 @@ class ReferenceDevice:
             self._kept.clear()
             self._sent = 0
             self._resend_timer.stop()
+            self._replays += 1
             return request
         before = sum(last < request.first for _, last, _ in self._kept)
         self._sent = min(self._sent, before)
         self._resend_timer.stop()
         self._fill()
         return None
+
+    def _go_back(self, seq: int) -> None:
+        """Keep nothing from this number on: the owner goes back for a replay.
+
+        It was given several messages at once, and had handled those before the request.
+        """
+        if not self._replays:
+            raise ValueError(f"event {seq} after event {self._kept[-1][1]}")
+        self._replays -= 1
+        while self._kept and self._kept[-1][1] >= seq:
+            self._kept.pop()
+        self._sent = min(self._sent, len(self._kept))
 
     def _fill(self) -> None:
         """Send what the window has room for."""

@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -84,6 +84,18 @@ _ROUNDS_A_DECK = 7
 )
 @click.option("--scenario", metavar="NAME|FILE", help="Play one scenario instead of a shoe.")
 @click.option("--scenarios", is_flag=True, help="List the scenarios.")
+@click.option(
+    "--report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write an HTML page about the scenario: its timeline, and what was expected.",
+)
+@click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write how the scenario went as JUnit XML.",
+)
 @click.option("--keep", is_flag=True, help="Keep the journal and print its path.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Write public events to stdout, one per line."
@@ -96,6 +108,8 @@ def demo(  # noqa: PLR0913 - the options of the command line
     pace_ms: int,
     scenario: str | None,
     scenarios: bool,
+    report: Path | None,
+    junit: Path | None,
     keep: bool,
     as_json: bool,
 ) -> None:
@@ -120,10 +134,14 @@ def demo(  # noqa: PLR0913 - the options of the command line
         return
     if scenario is not None:
         with _folder(shlex.join(("--scenario", scenario)), keep=keep) as folder:
-            _play(scenario, folder, pace_ms=pace_ms, as_json=as_json)
+            wanted = {"--report": report, "--junit": junit}
+            _play(scenario, folder, wanted, pace_ms=pace_ms, as_json=as_json)
         if keep:
             click.echo(f"journal {folder / _JOURNAL}", err=True)
         return
+    for name, given in (("report", report), ("junit", junit)):
+        if given is not None:
+            raise UsageError(f"--{name} needs --scenario: name the scenario.")
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     plan = resolve(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
     deck, decks = plan.game.deck, plan.settings.decks
@@ -262,13 +280,20 @@ def _list_scenarios(*, as_json: bool) -> None:
             click.echo("\n".join(wrap(line, max(columns, COLUMNS), rest=rest)))
 
 
-def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:
-    """Play one scenario.
+def _play(
+    scenario: str,
+    folder: Path,
+    reports: Mapping[str, Path | None],
+    *,
+    pace_ms: int,
+    as_json: bool,
+) -> None:
+    """Play one scenario. ``reports`` are the options that name files about it.
 
     Raises:
         InputRefused: something else came of it than it expects.
     """
-    from shoe_ctl.cli.demo_scenario import Shown, configuration, perform
+    from shoe_ctl.cli.demo_scenario import SECOND_PERSONS, Shown, configuration, perform
     from shoe_ctl.cli.run import until_terminated
 
     _refuse_what_it_says()
@@ -277,11 +302,14 @@ def _play(scenario: str, folder: Path, *, pace_ms: int, as_json: bool) -> None:
         "--port": f"pty:{folder / 'shoe'}",
         "--socket": str(folder / "socket"),
         "--events": str(folder / "public.jsonl"),
+        "--restricted": str(folder / "restricted.jsonl"),
         "--pace-ms": str(pace_ms),
+        **{option: str(file) for option, file in reports.items() if file is not None},
     }
     wrong: list[str | None] = []
     with _simulated_shoe(options) as shoe:
-        config = configuration(shoe.told["table"], folder)
+        people = tuple(dict.fromkeys((*SECOND_PERSONS, *shoe.told["people"])))
+        config = configuration(shoe.told["table"], folder, people=people)
 
         async def playing() -> None:
             click.echo(shoe.told["title"], err=as_json)

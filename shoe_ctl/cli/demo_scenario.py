@@ -80,8 +80,12 @@ class Shown:
             click.echo(body if self._as_json else f"    {_in_a_line(json.loads(body))}")
 
 
-def configuration(table: Mapping[str, Any], folder: Path) -> Config:
+def configuration(
+    table: Mapping[str, Any], folder: Path, *, people: Sequence[str] = SECOND_PERSONS
+) -> Config:
     """The daemon's configuration: this table, the journal, the socket and the events beside it.
+
+    ``people`` are those who consent.
 
     Raises:
         ConfigError: the scenario's table is wrong.
@@ -92,13 +96,16 @@ def configuration(table: Mapping[str, Any], folder: Path) -> Config:
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
     second = [
         {"user": os.getuid() + at, "name": name, "position": LADDER[-1]}
-        for at, name in enumerate(SECOND_PERSONS, 1)
+        for at, name in enumerate(people, 1)
     ]
     plain = {
         "journal": {"path": str(folder / "journal.db")},
         "table": [dict(table)],
         "socket": {"user": [user, *second], "path": str(folder / "socket")},
-        "sink": [{"kind": "jsonl", "path": str(folder / "public.jsonl")}],
+        "sink": [
+            {"kind": "jsonl", "path": str(folder / f"{audience}.jsonl"), "audience": audience}
+            for audience in ("public", "restricted")
+        ],
     }
     return of_plain(plain, "the scenario")
 

@@ -83,8 +83,7 @@ def difference(
     expected: Sequence[Pattern], never: Collection[str], told: Sequence[Told]
 ) -> str | None:
     """Return what differs, or None: of the types expected or forbidden, these events only."""
-    listed = {p.type for p in expected} | set(never)
-    came = [t for t in told if t.type in listed]
+    came = of_interest(expected, never, told)
     if len(came) == len(expected) and all(map(Pattern.matches, expected, came)):
         return None
     return "\n".join(_lines(expected, came))
@@ -111,22 +110,46 @@ def _pair(key: str, value: str) -> str:
 
 def _lines(expected: Sequence[Pattern], came: Sequence[Told]) -> Iterator[str]:
     """Yield both lists in one, as alike as they can be laid beside one another."""
-    asked: dict[str, dict[str, None]] = {}
-    for wanted in expected:
-        asked.setdefault(wanted.type, {}).update(dict.fromkeys(k for k, _ in wanted.wanted))
+    for wanted, told in beside(expected, came):
+        if wanted is None:
+            assert told is not None
+            yield f"  + {shown(told, expected)}    <- came, not expected"
+        elif told is None:
+            yield f"  - {wanted}    <- expected, did not come"
+        else:
+            yield f"    {wanted}"
+
+
+def beside(
+    expected: Sequence[Pattern], came: Sequence[Told]
+) -> Iterator[tuple[Pattern | None, Told | None]]:
+    """Yield expected events and those that came in pairs, as alike as the lists can be laid."""
+    i = 0
+    while i < min(len(expected), len(came)) and expected[i].matches(came[i]):
+        yield expected[i], came[i]
+        i += 1
+    expected, came = expected[i:], came[i:]
     longest = _common(expected, came)
     i = j = 0
     while i < len(expected) or j < len(came):
         both = i < len(expected) and j < len(came)
         if both and expected[i].matches(came[j]):
-            yield f"    {expected[i]}"
+            yield expected[i], came[j]
             i, j = i + 1, j + 1
         elif j == len(came) or (both and longest[i + 1][j] >= longest[i][j + 1]):
-            yield f"  - {expected[i]}    <- expected, did not come"
+            yield expected[i], None
             i += 1
         else:
-            yield f"  + {_shown(came[j], asked.get(came[j].type, {}))}    <- came, not expected"
+            yield None, came[j]
             j += 1
+
+
+def of_interest(
+    expected: Sequence[Pattern], never: Collection[str], told: Sequence[Told]
+) -> list[Told]:
+    """Return the events of the types that are expected or forbidden."""
+    listed = {p.type for p in expected} | set(never)
+    return [t for t in told if t.type in listed]
 
 
 def _common(expected: Sequence[Pattern], came: Sequence[Told]) -> list[list[int]]:
@@ -141,8 +164,9 @@ def _common(expected: Sequence[Pattern], came: Sequence[Told]) -> list[list[int]
     return longest
 
 
-def _shown(told: Told, asked: Collection[str]) -> str:
-    """Return an event by the keys that the expectation asks of its type, or by its first few."""
+def shown(told: Told, expected: Sequence[Pattern]) -> str:
+    """Return an event by the keys that are asked of its type, or by its first few."""
     got = flat(told.data)
+    asked = dict.fromkeys(k for p in expected if p.type == told.type for k, _ in p.wanted)
     keys = [k for k in asked if k in got] or list(got)[:_SHOWN]
     return str(Pattern(told.type, tuple((k, got[k]) for k in keys)))

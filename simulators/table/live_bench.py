@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from simulators.errors import PortFault
 from simulators.rig import Rig
@@ -32,11 +33,18 @@ CARD_EVENTS = ("round.card_drawn", "shoe.fault")
 """What the restricted stream says of every card that leaves a shoe."""
 
 
-class Stream:
-    """The events in a file of JSON lines, as far as they have been written."""
+Arrived = Callable[[Mapping[str, Any]], None]
 
-    def __init__(self, path: Path) -> None:
+
+class Stream:
+    """The events in a file of JSON lines, as far as they have been written.
+
+    ``arrived`` is called with each event as it is found there.
+    """
+
+    def __init__(self, path: Path, arrived: Arrived = lambda _: None) -> None:
         self.path = path
+        self._arrived = arrived
         self.told: list[Told] = []
         self._at = 0
 
@@ -59,12 +67,14 @@ class Stream:
         for line in new[:end].splitlines():
             event = json.loads(line)
             self.told.append(Told(event["type"], event["data"], event["id"]))
+            self._arrived(event)
 
 
 class LiveBench:
     """See ``Bench``. ``restart`` is asked to restart the daemon, or to reboot its host.
 
-    ``restricted`` is read, where it is given, only to know when a card has been told of.
+    ``restricted`` is read, where it is given, to know when a card has been told of.
+    ``arrived`` is called with each public event when it is found in its file.
     ``pace_s`` is how long the hand takes for a card; ``patience_s`` bounds every wait.
     """
 
@@ -78,10 +88,11 @@ class LiveBench:
         restricted: Path | None = None,
         pace_s: float = 0.0,
         patience_s: float = 30.0,
+        arrived: Arrived = lambda _: None,
     ) -> None:
         self.client = client
         self._rig = rig
-        self._public = Stream(public)
+        self._public = Stream(public, arrived)
         self._restricted = None if restricted is None else Stream(restricted)
         self._restart = restart
         self._pace_s = pace_s
@@ -103,6 +114,14 @@ class LiveBench:
         """What the file holds by now."""
         self._public.read()
         return self._public.told
+
+    @property
+    def restricted(self) -> Sequence[Told] | None:
+        """What the restricted stream's file holds by now; None where none is given."""
+        if self._restricted is None:
+            return None
+        self._restricted.read()
+        return self._restricted.told
 
     @property
     def connections(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from simulators.errors import WrongUsage
 from simulators.table.expectation import Pattern, Told, difference, pattern
 from simulators.table.fields import Fields, Wrong
 from simulators.table.shoe_setup import ShoeSetup
-from simulators.table.steps import Step, step
+from simulators.table.steps import Say, Step, step
 
 VERSION = 1
 SHIPPED = Path(__file__).parents[1] / "scenarios"
@@ -51,6 +51,8 @@ class Scenario:
     expect: tuple[Pattern, ...]
     restricted: tuple[Pattern, ...]
     never: tuple[str, ...]
+    folder: Path | None = None
+    """Where its file lies: a game file that it names begins there."""
 
     def differences(
         self, public: Sequence[Told], restricted: Sequence[Told] | None = None
@@ -67,10 +69,23 @@ class Scenario:
         return "\n".join(found) or None
 
 
+def second_persons(scenario: Scenario) -> list[str]:
+    """Return who consents in it to what is accepted: people whom the daemon has to know."""
+    names = (
+        step.consented_by
+        for step in scenario.steps
+        if isinstance(step, Say) and step.refused is None
+    )
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
 def configured(scenario: Scenario, port: str) -> dict[str, Any]:
     """Return the table as a daemon's configuration holds it, with its id and the shoe's port."""
     shoe = {"profile": scenario.profile, **scenario.table.get("shoe", {}), "port": port}
-    return {"id": TABLE, **scenario.table, "shoe": shoe}
+    table = dict(scenario.table)
+    if scenario.folder is not None and str(table["game"]).endswith(".toml"):
+        table["game"] = str((scenario.folder / table["game"]).absolute())
+    return {"id": TABLE, **table, "shoe": shoe}
 
 
 def shipped() -> list[str]:
@@ -111,7 +126,7 @@ def load(path: Path) -> Scenario:
         raise WrongUsage(f"{path}: {error.strerror}") from None
     if len(source) > MOST_BYTES:
         raise WrongUsage(f"{path}: no scenario has more than {MOST_BYTES:,} bytes")
-    return parse(source, str(path), name=path.stem)
+    return replace(parse(source, str(path), name=path.stem), folder=path.parent)
 
 
 def parse(source: bytes, file: str, *, name: str) -> Scenario:

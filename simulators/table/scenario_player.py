@@ -22,6 +22,7 @@ from simulators.table.expectation import Pattern
 from simulators.table.scenario import TABLE, Scenario
 from simulators.table.shoe_setup import ShoeSetup
 from simulators.table.steps import (
+    REFUSAL,
     Draw,
     HostDoes,
     NewShoe,
@@ -164,10 +165,7 @@ class ScenarioPlayer:
             await self._draw_under_way(step.count)
             return
         if step.manner == "together":
-            for _ in range(step.count):
-                self._pull(force=True)
-            self._bench.touched()
-            await self._bench.taken_up(step.count)
+            await self._pull_together(step)
             return
         if step.manner == "under_key":
             device.turn_key(self._bench.now, locked=True)
@@ -209,6 +207,16 @@ class ScenarioPlayer:
         """What was held in the line comes to the host."""
         self._bench.release()
         await self._bench.taken_up(count)
+
+    async def _pull_together(self, step: Draw) -> None:
+        """Several cards in one pull, of which the shoe counts each."""
+        device = self._bench.device
+        if step.when_freed:
+            await self._bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        for _ in range(step.count):
+            self._pull(force=True)
+        self._bench.touched()
+        await self._bench.taken_up(step.count)
 
     async def _pull_as_one(self, step: Draw) -> None:
         device, order_known = self._counts_pulls(), step.manner == "as_one"
@@ -403,6 +411,11 @@ def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
     needs = answer.get("needs") or {}
     if said.refused is None:
         raise Stuck(f"it was refused: {_error(answer)} (needs {dict(needs)})")
+    if REFUSAL.fullmatch(said.refused):
+        code = (answer.get("error") or {}).get("code")
+        if said.refused != code:
+            raise Stuck(f"it was refused for another reason: {code}: {_error(answer)}")
+        return
     if said.refused != "other" and said.refused not in needs:
         raise Stuck(f"it was refused for another reason: {_error(answer)} ({dict(needs)})")
     if said.refused == "other" and needs:

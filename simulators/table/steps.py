@@ -6,6 +6,7 @@ Must not know: files, who takes the step, what the table makes of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -22,6 +23,8 @@ HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
 NEEDS = ("position", "state", "consent", "other")
+REFUSAL = re.compile(r"refused_[a-z0-9_]{1,60}")
+"""The code of one refusal, as its error has it."""
 
 Manner = Literal[
     "freed", "early", "together", "as_one", "unordered", "under_key", "under_way"
@@ -48,8 +51,9 @@ class Draw:
 class Say:
     """A command in the envelope. ``round`` is the nth round opened, None the one that is open.
 
-    ``refused`` is what the refusal says it needs (``other``: nothing of the kind), None where the
-    command is to be accepted. Two steps with the same ``id`` are one command, given twice.
+    ``refused`` is what the refusal says it needs (``other``: nothing of the kind), or its code;
+    None where the command is to be accepted. Two steps with the same ``id`` are one command, given
+    twice.
     """
 
     command: str
@@ -134,8 +138,10 @@ def _draw(fields: Fields, verb: str) -> Step:
     }
     if manners[verb] in ("as_one", "unordered"):
         count = fields.whole(verb, at_least=FEWEST_TOGETHER, at_most=MOST_TOGETHER)
-        return Draw(count, manners[verb], fields.flag("when_freed"))
-    return Draw(fields.whole(verb, at_least=1), manners[verb], when_freed=False)
+    else:
+        count = fields.whole(verb, at_least=1)
+    is_pull = manners[verb] in ("together", "as_one", "unordered")
+    return Draw(count, manners[verb], is_pull and fields.flag("when_freed"))
 
 
 def _say(fields: Fields, verb: str) -> Step:
@@ -148,7 +154,7 @@ def _say(fields: Fields, verb: str) -> Step:
         consented_by=fields.optional_text("consented_by"),
         round=fields.optional_whole("round", at_least=1),
         id=fields.optional_text("id"),
-        refused=fields.optional_choice("refused", NEEDS),
+        refused=_refusal(fields),
     )
 
 
@@ -162,8 +168,18 @@ def _wager(fields: Fields, verb: str) -> Step:
     }
     if act != "withdraw":
         args["amount"] = fields.whole("amount", at_least=1)
-    refused = fields.optional_choice("refused", NEEDS)
-    return Say(command=f"{act}_wager", args=args, refused=refused)
+    return Say(command=f"{act}_wager", args=args, refused=_refusal(fields))
+
+
+def _refusal(fields: Fields) -> str | None:
+    """Return what a refusal has to want, or its code."""
+    given = fields.optional_text("refused")
+    if given is not None and given not in NEEDS and not REFUSAL.fullmatch(given):
+        raise Wrong(
+            f"{fields.at('refused')}: expected one of {', '.join(NEEDS)}, not {given!r} (or a "
+            "refusal's code, such as refused_in_this_state)"
+        )
+    return given
 
 
 def _event(fields: Fields, verb: str) -> Pattern:

@@ -27,6 +27,7 @@ PAGES = {
     "tutorial": ROOT / "docs/tutorial.md",
     "simulated shoe": ROOT / "docs/guides/simulated-shoe.md",
     "load tests": ROOT / "docs/guides/load-tests.md",
+    "record": ROOT / "docs/guides/record.md",
 }
 """Pages whose every command is run."""
 

@@ -1,0 +1,29 @@
+"""A journal of the running daemon is made a scenario, and the same comes of it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shoe_testing.daemon import play_through_daemon
+from shoe_testing.examples import sampled
+from shoe_testing.recordings import play_again, recording_of_journal
+from simulators.table.scenario import find, shipped
+
+pytestmark = pytest.mark.slow
+
+ONE_IN = 120
+"""Of so many one is recorded in every run; the corpus has them all in process."""
+
+LEFT_OUT = {"a card of which the shoe never told", "a card that was read unsurely"}
+"""What is left out of a recording, and comes out alike all the same."""
+
+
+@pytest.mark.parametrize("name", sampled(shipped(), one_in=ONE_IN, cpu_s=0.4))
+async def test_what_a_daemon_stored_plays_again_as_it_was(name: str, tmp_path: Path) -> None:
+    _, _, stuck = await play_through_daemon(find(name), tmp_path)
+    assert stuck is None
+    again = await play_again(recording_of_journal(tmp_path / "journal.db"))
+    assert again.wrong is None
+    assert {what.partition(" (")[0] for what in again.made.left_out} <= LEFT_OUT
