@@ -129,6 +129,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iterat
 
 
 IMPOSSIBLE = {
+    "draw": "the dealer draws: let it rest first",
     "brown_out": "no card may be drawn now",
     "read_again": "cannot report a card that it reads again",
     "warning": "cannot report a warning",
