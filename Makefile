@@ -54,17 +54,17 @@ test: $(OURS) $(TEST)  ## test every behavior; ARGS="-k overdraw" for a part
 	@$(PYTEST) $(ARGS)
 
 test-kernel: $(OURS) $(TEST)  ## boot Debian's kernel in QEMU, test devices there; ARGS="-k unplug"
-	@$(PYTEST) -n $(GUESTS) -m kernel tests/kernel $(ARGS)
+	@$(PYTEST) -n $(GUESTS) -m guest tests/kernel $(ARGS)
 
 test-all: $(OURS) $(TEST)  ## all tests, long searches too; ARGS="-m exhaustive"
-	@$(PYTEST) -m "not soak and not deb and not kernel" --hypothesis-profile thorough $(ARGS)
+	@$(PYTEST) -m "not soak and not deb and not guest" --hypothesis-profile thorough $(ARGS)
 
 test-pythons:  ## make quick on each supported Python that is found
 	@for python in $$(bash requirements/pythons.sh); do \
 		echo "== $$python"; $(MAKE) --no-print-directory quick PYTHON="$$python" || exit 1; done
 
 quick: $(OURS) $(TEST)  ## test without processes; ARGS="tests/unit/table" for a part
-	@$(PYTEST) -m "not slow and not exhaustive and not soak and not kernel" $(ARGS)
+	@$(PYTEST) -m "not slow and not exhaustive and not soak and not guest" $(ARGS)
 
 check: $(OURS) $(TEST)  ## format, lint, types, imports and words; before each commit
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .

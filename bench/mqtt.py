@@ -51,7 +51,8 @@ from shoe_ctl.records import Audience
 from shoe_ctl.sinks.mqtt import Asked, MqttSink, topic
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.pump import Sink
-from shoe_testing.brokers import HOST, Mosquitto, broker
+from shoe_testing.brokers import Mosquitto, broker
+from shoe_testing.ports import HOST
 
 RAW = "bench/raw"
 CARD = "round.card_dealt"

@@ -1,4 +1,4 @@
-"""How many cards a second one daemon takes, at 1 to 1,000 tables, and what each card costs.
+"""How many cards a second one daemon takes, at 1 to 400 tables, and what each card costs.
 
 In: --tables, --seconds. Out: a table (or JSON). ``shoe-sim floor`` in another process deals at that
 pace, over TCP. Cards a second and core are cards for each second of the daemon's processor time
@@ -16,10 +16,7 @@ from bench._load import loaded
 from bench._promises import Promise, report
 
 TEN_A_SECOND = (1, 10, 100, 400)
-FLOOR_OF_TABLES, FLOOR_PACE_S = 1000, 2.0
-SINGLE_PACE_S = 0.3
 PROMISED_TABLES, CARDS_A_SECOND = 400, 4000
-SLOWER = 2.0
 MOST_MB = 48
 TRIES = 3
 
@@ -55,25 +52,11 @@ def main() -> int:
             Promise(f"{name}: to stored, p50", best["stored"]["p50_ms"], "ms"),
             Promise(f"{name}: to stored, p99", best["stored"]["p99_ms"], "ms"),
         ]
+        lost = float(sum(ran["lost"] for ran in runs))
+        found.append(Promise(f"{name}: cards lost or out of order", lost, most=0))
         most = MOST_MB if tables == 1 else None
         found.append(Promise(f"{name}: memory", best["peak_mb"], "MB", most=most))
-    if not options.tables:
-        found += at_a_real_pace(options.seconds)
     return report(found, as_json=options.json)
-
-
-def at_a_real_pace(seconds: float) -> list[Promise]:
-    """A thousand tables, a card every two seconds each, beside a single one."""
-    single = loaded(1, SINGLE_PACE_S, seconds * 4)
-    many = loaded(FLOOR_OF_TABLES, FLOOR_PACE_S, seconds * 2)
-    one, all_of_them = (ran["stored"]["p99_ms"] for ran in (single, many))
-    name = f"{FLOOR_OF_TABLES} tables, a card every {FLOOR_PACE_S:g} s each"
-    return [
-        Promise("one table: to stored, p99", one, "ms"),
-        Promise(f"{name}: to stored, p99", all_of_them, "ms"),
-        Promise(f"{name}: p99, times one table's", all_of_them / one, most=SLOWER),
-        Promise(f"{name}: cards a second and core", a_core(many)),
-    ]
 
 
 if __name__ == "__main__":

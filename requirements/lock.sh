@@ -28,5 +28,5 @@ pin build "$@" requirements/build.in
 pin run "$@" --constraint requirements/build.txt --extra usb pyproject.toml
 pin test "$@" --constraint requirements/build.txt --constraint requirements/run.txt \
     --extra usb --extra test --extra check pyproject.toml
-pin bench "$@" --constraint requirements/test.txt --extra usb --extra test --extra bench pyproject.toml
+pin bench "$@" --constraint requirements/test.txt --extra usb --extra test --extra benchmarks pyproject.toml
 pin release "$@" --constraint requirements/build.txt --constraint requirements/test.txt requirements/release.in

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from simulators.errors import PortFault
 from simulators.faults import CleanLine, Line
 from simulators.ports.port import Port
 from simulators.shoe.device import Device
@@ -16,6 +17,10 @@ from simulators.table.dealer import Dealer
 
 REPLUG_S = 0.2
 """How long a cable that a faulty line pulled stays out."""
+
+
+def _raise(error: PortFault) -> None:
+    raise error
 
 
 class Rig:
@@ -50,6 +55,9 @@ class Rig:
         self.watchers: set[Callable[[], None]] = set()
         """Called whenever something may have happened at the shoe or its port."""
 
+        self.port_failed: Callable[[PortFault], None] = _raise
+        """Called if a cable that a faulty line pulled cannot be put back."""
+
     @property
     def now(self) -> float:
         """The time that the device and the dealer live in, in seconds."""
@@ -76,19 +84,23 @@ class Rig:
 
     def unplug(self) -> None:
         """Pull the plug, until it is put back; the shoe keeps its power."""
-        if self._replug is not None:
-            self._replug.cancel()
-            self._replug = None
+        self._cancel_replug()
         self.plugged = False
         self.port.close()
         self.turn()
 
     def replug(self) -> None:
         """Plug it in again under the same name; raises like ``start``."""
-        self._replug = None
+        self._cancel_replug()
         self.port.reopen()
         self.plugged = True
         self.turn()
+
+    def _cancel_replug(self) -> None:
+        """Leave the cable to whoever pulls it or plugs it in now."""
+        if self._replug is not None:
+            self._replug.cancel()
+            self._replug = None
 
     def hold(self) -> None:
         """Nothing goes over the line, either way, until it is released."""
@@ -160,7 +172,13 @@ class Rig:
         if self._to_host.pulled(t) or self._to_shoe.pulled(t):
             self.plugged = False
             self.port.close()
-            self._replug = self._loop.call_later(REPLUG_S, self.replug)
+            self._replug = self._loop.call_later(REPLUG_S, self._put_back)
+
+    def _put_back(self) -> None:
+        try:
+            self.replug()
+        except PortFault as error:
+            self.port_failed(error)
 
     def _sleep(self) -> None:
         if self._timer is not None:

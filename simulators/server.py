@@ -252,14 +252,19 @@ def _plug_signals(
         rig.unplug()
         plugged(False)
 
+    def failed(error: PortFault) -> None:
+        if not done.done():
+            done.set_exception(error)
+
     def put_back() -> None:
         try:
             rig.replug()
         except PortFault as error:
-            if not done.done():
-                done.set_exception(error)
+            failed(error)
         else:
             plugged(True)
+
+    rig.port_failed = failed
 
     handlers = {signal.SIGUSR1: pull, signal.SIGUSR2: put_back}
     for number, handler in handlers.items():

@@ -30,6 +30,12 @@ FIXED_SEED = 1
 GRACE_S = 5.0
 """How long what is already ending (a joined pool's thread, a signalled child) may take to end."""
 
+LIMIT_S = 300.0
+"""After so long a test fails; on a shared machine an exhaustive one may take longer."""
+
+LIMIT_A_CPU_S = 15.0
+"""So much longer for each CPU second that its mark names."""
+
 MOST_WORKERS = 8
 """Each reads all the tests first: on a few shares of a machine of many cores that is the most."""
 
@@ -72,7 +78,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the exhaustive tests that the seed did not choose, where time is limited."""
+    """Deselects the exhaustive tests that the seed did not choose, where time is limited.
+
+    Tests that are to take long may take as long as they need.
+    """
+    for item in items:
+        if item.get_closest_marker("soak") or item.get_closest_marker("deb"):
+            item.add_marker(pytest.mark.timeout(0))
+        elif item.get_closest_marker("exhaustive"):
+            item.add_marker(pytest.mark.timeout(LIMIT_S + LIMIT_A_CPU_S * _cpu_s(item)))
     cpu_s = config.getoption("--exhaustive-s")
     if cpu_s is None:
         return
@@ -88,11 +102,7 @@ def _chosen(items: list[pytest.Item], cpu_s: float, seed: str) -> set[str]:
     Nothing but the ids, their marks and the two options has a part in it: any machine and each
     worker chooses the same.
     """
-    costs = {
-        item.nodeid: float(mark.kwargs.get("cpu_s", 1.0))
-        for item in items
-        if (mark := item.get_closest_marker("exhaustive")) is not None
-    }
+    costs = {item.nodeid: _cpu_s(item) for item in items if item.get_closest_marker("exhaustive")}
     ids = sorted(costs)
     random.Random(seed).shuffle(ids)
     chosen: set[str] = set()
@@ -101,6 +111,12 @@ def _chosen(items: list[pytest.Item], cpu_s: float, seed: str) -> set[str]:
             cpu_s -= costs[each]
             chosen.add(each)
     return chosen
+
+
+def _cpu_s(item: pytest.Item) -> float:
+    """CPU seconds that an exhaustive test takes, by its mark."""
+    mark = item.get_closest_marker("exhaustive")
+    return 0.0 if mark is None else float(mark.kwargs.get("cpu_s", 1.0))
 
 
 @pytest.hookimpl(tryfirst=True)

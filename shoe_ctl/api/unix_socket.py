@@ -32,7 +32,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.api.answers import failure, refusal
-from shoe_ctl.api.requests import Caller, EventsRequest, Request, read_request
+from shoe_ctl.api.requests import Caller, Command, EventsRequest, Request, read_request
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
 from shoe_ctl.texts.message import Message, message
 
@@ -421,19 +421,24 @@ class _Talk:
         return None
 
     async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any] | EventBatches:
+        command_id = None
         try:
             asked = read_request(line or b"")
+            if isinstance(asked, Command):
+                command_id = asked.command_id
             if isinstance(asked, EventsRequest) and self._events is not None:
                 return await self._events(caller, asked)
             return await self._handler(caller, asked)
         except Exception as error:  # noqa: BLE001 - it is reported to the caller
-            return self._failed(caller, error)
+            return self._failed(caller, error, command_id)
 
-    def _failed(self, caller: Caller, error: Exception) -> Mapping[str, Any]:
-        """Return the answer where there is none: why."""
+    def _failed(
+        self, caller: Caller, error: Exception, command_id: str | None = None
+    ) -> Mapping[str, Any]:
+        """Return the answer where there is none: why. ``command_id`` is the command's, if known."""
         if not isinstance(error, ShoeCtlError):
             log.error("socket: request failed: user=%s", caller.user, exc_info=error)
-        return failure(error)
+        return failure(error, command_id)
 
     async def _say(self, writer: asyncio.StreamWriter, answer: Mapping[str, Any]) -> None:
         """Raises TimeoutError when the caller does not read, OSError when it is gone."""

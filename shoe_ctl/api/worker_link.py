@@ -28,6 +28,10 @@ from shoe_ctl.texts.message import message
 LONGEST_LINE = 4 * MOST_BYTES
 """A request is written out in full here, and so may be longer than it came."""
 
+TAKEN_WITHIN_S = 10.0
+"""How long a worker may take until it takes a request; how long the answer takes is its own."""
+
+_TAKEN = b"\n"
 _PIECE = 65536
 _EVENT_STARTS = b'{"id":'
 
@@ -93,6 +97,11 @@ class WorkerEnd:
             asyncio.get_running_loop().remove_reader(self._link)
             self._gone()
             return
+        if not fds:
+            log.error(
+                'front process: request dropped: reason="this process has no descriptor left"'
+            )
+            return
         connection = socket.socket(fileno=fds[0])
         if self._converse is None:  # nobody is answered now: the front sees that it is closed
             connection.close()
@@ -104,6 +113,7 @@ class WorkerEnd:
     async def _talk(self, connection: socket.socket, caller: Caller, converse: Converse) -> None:
         try:
             reader, writer = await _streams(connection)
+            writer.write(_TAKEN)
         except OSError as error:
             log.debug('front process: request dropped: reason="%s"', error)
             return
@@ -111,10 +121,14 @@ class WorkerEnd:
 
 
 class FrontEnd:
-    """The front's end of the link to one worker."""
+    """The front's end of the link to the worker of this number."""
 
-    def __init__(self, link: socket.socket) -> None:
+    def __init__(
+        self, link: socket.socket, number: int, *, taken_within_s: float = TAKEN_WITHIN_S
+    ) -> None:
         self._link = link
+        self._number = number
+        self._taken_within_s = taken_within_s
 
     @contextmanager
     def listening(self, reported: Callable[[str], None]) -> Iterator[None]:
@@ -175,15 +189,38 @@ class FrontEnd:
         return EventLines(reader, writer)
 
     async def _connect(self, caller: Caller) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Return a connection that the worker has taken.
+
+        Raises:
+            RequestRefused: it takes none now, or hangs.
+        """
         ours, theirs = socket.socketpair()
         try:
             socket.send_fds(self._link, [msgspec.json.encode(caller)], [theirs.fileno()])
-            return await _streams(ours)
+            reader, writer = await _streams(ours)
+        except BlockingIOError:  # so many requests wait for it already
+            ours.close()
+            raise self._silent() from None
         except OSError:
             ours.close()
             raise RequestRefused(message("daemon_starting")) from None
         finally:
             theirs.close()
+        try:
+            async with asyncio.timeout(self._taken_within_s):
+                await reader.readexactly(len(_TAKEN))
+        except BaseException as error:
+            writer.transport.abort()
+            match error:
+                case TimeoutError():
+                    raise self._silent() from None
+                case asyncio.IncompleteReadError() | OSError():
+                    raise RequestRefused(message("daemon_starting")) from None
+            raise
+        return reader, writer
+
+    def _silent(self) -> RequestRefused:
+        return RequestRefused(message("daemon_worker_silent", worker=self._number))
 
 
 class EventLines:

@@ -143,7 +143,7 @@ def _run_workers(config: Config, options: _Options) -> bool:
     from shoe_ctl.api.unix_socket import check_socket
     from shoe_ctl.config.resolve import naming_file, resolve
     from shoe_ctl.config.schema import config_of_worker
-    from shoe_ctl.daemon.host import Environment, watchdog_s
+    from shoe_ctl.daemon.host import Environment, allow_open_files, watchdog_s
     from shoe_ctl.daemon.requests import gid_of
     from shoe_ctl.daemon.workers import WorkerReports, other_senders, start_workers
 
@@ -161,6 +161,7 @@ def _run_workers(config: Config, options: _Options) -> bool:
     if config.socket_path is not None:  # known before any is stored
         check_socket(config.socket_path, gid=gid)
     import_module("shoe_ctl.daemon.daemon")  # once for all workers
+    allow_open_files()  # of events of all tables the front has a descriptor for each worker
     beat_s = watchdog_s(os.environ, os.getpid())
 
     async def work(number: int, end: WorkerEnd) -> bool:
@@ -260,6 +261,9 @@ def _say_ready(
     manager: ServiceManager, daemon: Daemon, lacking: Sequence[str], *, wait: bool
 ) -> None:
     """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
+    from shoe_ctl.daemon.host import keep_objects
+
+    keep_objects(len(daemon.settings))
     if daemon.doubt is not None:
         manager.ready()  # it is there, and waits for a person
         return

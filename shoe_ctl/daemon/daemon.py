@@ -368,7 +368,7 @@ class Daemon:
             stack.push_async_callback(journal.close)
             checkpointer = self._make_checkpointer(journal, store, sinks)
             alarm = UndeliveredAlarm()
-            recovered = [self._recovered(p, store) for p in self._setups]
+            recovered = self._recovered(store)
             gate = self._gate(store, recovered, sinks)
             losses = loss.LossRulings(
                 self._losses,
@@ -524,24 +524,36 @@ class Daemon:
             await runner.released()
         tell("serving")
 
-    def _recovered(self, setup: TableSetup, store: Store) -> _TableStart:
-        """Return what the journal says of this table, and the controller that goes on from it."""
-        settings = setup.settings
+    def _recovered(self, store: Store) -> list[_TableStart]:
+        """Return what the journal says of the tables, and the controllers that go on from it."""
         with store.reader() as reader:
-            numbers = recovered_numbers(reader, settings.table)
-            before = snapshots.recover(reader, settings.table)
-            epoch = self._epoch_of(reader, settings.table)
+            tables = [setup.settings.table for setup in self._setups]
+            before = snapshots.recover_tables(reader, tables)
             ruled = next((gone_on.epoch for _, gone_on in rulings(reader)), None)
-            meta = snapshots.start_record(setup.game, settings, self._clock.wall_us(), epoch)
-            controller = snapshots.continue_under(before.controller, before.meta, meta)
-            # A ruling on the journal also covers what this table's shoe will show of it.
-            waits = has_storage_outage(controller.state) and ruled == epoch
-            ruled_on = waits or (before.meta is not None and before.meta.epoch != epoch)
-            replays = setup.profile.CAPABILITIES.replay and not ruled_on
-            may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
-            since = (
-                snapshots.not_compared_since(reader, settings.table, epoch) if may_show else None
-            )
+            return [
+                self._table_start(setup, reader, before[setup.settings.table], ruled)
+                for setup in self._setups
+            ]
+
+    def _table_start(
+        self, setup: TableSetup, reader: Reader, before: RecoveredTable, ruled: str | None
+    ) -> _TableStart:
+        settings = setup.settings
+        numbers = recovered_numbers(reader, settings.table)
+        epoch = self._epoch_of(reader, settings.table)
+        meta = snapshots.start_record(setup.game, settings, self._clock.wall_us(), epoch)
+        controller = snapshots.continue_under(before.controller, before.meta, meta)
+        # A ruling on the journal also covers what this table's shoe will show of it.
+        waits = has_storage_outage(controller.state) and ruled == epoch
+        ruled_on = waits or (before.meta is not None and before.meta.epoch != epoch)
+        replays = setup.profile.CAPABILITIES.replay and not ruled_on
+        may_show = bool(numbers.devices) and replays and not self._is_compared(settings.table)
+        if not may_show:
+            since = None
+        elif before.shoe_sent:
+            since = reader.newest() or 0
+        else:
+            since = snapshots.not_compared_since(reader, settings.table, epoch)
         return _TableStart(setup, numbers, before, meta, controller, ruled_on, since)
 
     def _is_compared(self, table: str) -> bool:

@@ -35,7 +35,10 @@ from shoe_ctl.errors import (
 FAILED = 70
 """How a worker ends that failed in a way that nobody foresaw."""
 
-INTERRUPTED = 130
+_AS_TOLD = (0, -signal.SIGTERM)
+"""How a worker ends that was told to; by the signal itself, if it had not begun to serve."""
+
+_HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ERROR = "ERROR="
 """Begins what a worker reports last: the line of its error."""
@@ -82,7 +85,7 @@ class Worker:
         self.number = number
         self.pid = pid
         self.link = link
-        self.end = FrontEnd(link)
+        self.end = FrontEnd(link, number)
         self.status = "serving"
         self.is_ready = False
         self.is_alive = False
@@ -110,8 +113,9 @@ class Worker:
         assert self.code is not None
         line = self.error
         if line is None:
+            names = {-each: each.name for each in signal.Signals}
             how = (
-                f"was killed by {signal.Signals(-self.code).name}"
+                f"was killed by {names.get(self.code, f'signal {-self.code}')}"
                 if self.code < 0
                 else f"ended with code {self.code}"
             )
@@ -121,28 +125,48 @@ class Worker:
 
 
 def start_workers(numbers: list[int], work: Work) -> list[Worker]:
-    """Start a process for each number. Call it before there is a loop or a thread."""
+    """Start a process for each number. Call it before there is a loop or a thread.
+
+    Signals that end this process wait from then on until the front runs: it can stop the workers.
+
+    Raises:
+        EnvironmentFault: the system has no room for another process; those started have ended.
+    """
     started: list[Worker] = []
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     for number in numbers:
         front, theirs = make_pair()
         sys.stdout.flush()
         sys.stderr.flush()
-        if (pid := os.fork()) == 0:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            front.close()
+            theirs.close()
+            for other in started:
+                other.send(signal.SIGTERM)
+                os.waitpid(other.pid, 0)
+                other.link.close()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            raise EnvironmentFault(f"worker {number} cannot be started: {error.strerror}") from None
+        if pid == 0:
             front.close()
             for other in started:  # the end of the front must show, whoever else goes on
                 other.link.close()
-            _work(number, theirs, work)
+            _work(number, theirs, work, before)
         theirs.close()
         started.append(Worker(number, pid, front))
     return started
 
 
-def _work(number: int, link: socket.socket, work: Work) -> NoReturn:
+def _work(number: int, link: socket.socket, work: Work, unblocked: set[int]) -> NoReturn:
     code = FAILED
     try:
         # Signals of a terminal are for the front, which passes on what concerns a worker.
         os.setpgid(0, 0)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for ignored in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(ignored, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         for handler in logging.getLogger().handlers:
             handler.setFormatter(
                 logging.Formatter(f"%(asctime)s %(levelname)s worker {number}: %(message)s")
@@ -154,8 +178,6 @@ def _work(number: int, link: socket.socket, work: Work) -> NoReturn:
         except ShoeCtlError as error:
             end.report(f"{ERROR}{error}")
             code = error.exit_code
-        except KeyboardInterrupt:
-            code = INTERRUPTED
     except BaseException:  # noqa: BLE001 - reported here, for nothing is above
         traceback.print_exc()
     finally:
@@ -181,6 +203,7 @@ class Front:
         self._workers = workers
         self._manager = manager
         self._said_ready = False
+        self._told = False
         self._one_ended: asyncio.Future[Worker]
         self._one_ended = asyncio.get_running_loop().create_future()
         self._all_ended = asyncio.Event()
@@ -191,18 +214,22 @@ class Front:
         Raises:
             ShoeCtlError: a worker ended by itself; the others were stopped.
         """
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
         async with self._watching(ready), self._accepting():
-            worker = await asyncio.shield(self._one_ended)
+            try:
+                worker = await asyncio.shield(self._one_ended)
+            finally:
+                self._tell()  # now: a worker that hangs does not let a request end
             raise worker.failure()
 
     def check_end(self) -> None:
         """Check how the workers ended that were told to.
 
         Raises:
-            ShoeCtlError: one of them reported that something is wrong.
+            ShoeCtlError: one of them reported that something is wrong, or did not end by itself.
         """
-        for worker in self._workers:
-            if worker.error is not None:
+        for worker in sorted(self._workers, key=lambda worker: worker.error is None):
+            if worker.error is not None or worker.code not in _AS_TOLD:
                 raise worker.failure()
 
     def reopen_sinks(self) -> None:
@@ -245,17 +272,27 @@ class Front:
             finally:
                 await self._stop()
 
-    async def _stop(self) -> None:
-        """Stop the workers. Being cancelled again tells them again."""
-        again = False
-        while any(worker.code is None for worker in self._workers):
+    def _tell(self) -> None:
+        """Tell the workers to stop, once: told twice, they deliver no more."""
+        if not self._told:
+            self._told = True
             for worker in self._workers:
                 worker.send(signal.SIGTERM)
+
+    async def _stop(self) -> None:
+        """Stop the workers. Being cancelled tells them again, and the second time kills them."""
+        self._tell()
+        again = [signal.SIGKILL, signal.SIGTERM]
+        cancelled = False
+        while any(worker.code is None for worker in self._workers):
             try:
                 await self._all_ended.wait()
             except asyncio.CancelledError:
-                again = True
-        if again:
+                cancelled = True
+                for worker in self._workers:
+                    worker.send(again[-1])
+                del again[1:]
+        if cancelled:
             raise asyncio.CancelledError
 
     def _ended(self, worker: Worker, watched: int) -> None:

@@ -7,8 +7,10 @@ restart from running those of years, and a replay compares each one with them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
+from zlib import crc32
 
 import msgspec
 
@@ -21,15 +23,16 @@ from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.recovery import (
+    ChainPlace,
     chain_end,
-    checked_records,
+    checked_records_of_tables,
     invalid_record_error,
     last_start,
     read_anchor,
     read_meta,
     read_snapshot,
 )
-from shoe_ctl.records import NO_EPOCH, Record, key_difference
+from shoe_ctl.records import NO_EPOCH, Audience, Record, key_difference
 from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Restarted, ShoeSaid, from_bytes
@@ -39,8 +42,16 @@ MOST_INPUTS = 300
 """A table's inputs between two of its snapshots: about as many as fifteen rounds."""
 
 MOST_RECORDS = 5_000
-"""Records of all tables between two snapshots of a table, not counting one group's: a restart reads
-no more of them for each table."""
+"""Records of all tables between two snapshots of a table of a few, not counting one group's."""
+
+RECORDS_A_TABLE = 200
+"""As ``MOST_RECORDS``, for each table of the journal where they are many: about as many as three
+rounds. A restart reads the records of all tables at once, and no more of them for each table."""
+
+FEW_EVENTS = 16
+RECORDS_BEFORE_EVENT = 8
+"""A table's first events of a section, and records before each, among which the shoe's first
+numbered event is looked for before all of the section is read."""
 
 # What a table is run under.
 
@@ -128,6 +139,10 @@ class JournalEnds(Protocol):
     def last_n(self) -> int:
         """The last record's number."""
 
+    @property
+    def tables(self) -> int:
+        """How many tables have records."""
+
     def head(self, table: str) -> Head:
         """The end of this table's chain."""
 
@@ -168,7 +183,8 @@ class SnapshotSchedule:
         state, last_n = controller.state, self._journal.last_n
         started = self._shoes is None
         new_section = started or (state.shoes != self._shoes and state.round is None)
-        many = state.inputs - self._inputs >= MOST_INPUTS or last_n - self._n >= MOST_RECORDS
+        most = max(MOST_RECORDS, RECORDS_A_TABLE * self._journal.tables)
+        many = state.inputs - self._inputs >= MOST_INPUTS or last_n - self._n >= most
         if not (new_section or (many and not waits)):
             return
         assert not waits, f"{self._table}: a section begins before all is stored"
@@ -183,6 +199,8 @@ class SnapshotSchedule:
         stands = take_snapshot(controller, self._under, head, index, rules=self._rules)
         group.append_snapshot(self._table, stands)
         self._inputs, self._n = state.inputs, last_n
+        if new_section:  # many tables begin at once: their next snapshots are spread evenly
+            self._n -= crc32(self._table.encode()) % (most - MOST_RECORDS + 1)
 
     def restart_section(self, under: Meta) -> None:
         """Let the next group begin a section, under this."""
@@ -232,11 +250,13 @@ class RecoveredTable(msgspec.Struct, frozen=True, kw_only=True):
     """A table as its records leave it; no controller and no ``meta`` where the journal has none.
 
     ``meta`` is what the table was last started with, ``index`` which event ids it knows.
+    ``shoe_sent``: a numbered event of its shoe was read behind that start.
     """
 
     controller: TableController | None
     meta: Meta | None
     index: EventIndex
+    shoe_sent: bool = False
 
 
 class _Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,25 +280,58 @@ def recover(reader: Reader, table: str) -> RecoveredTable:
         JournalError: the journal cannot be read, is damaged or of another format where it was
             read, or has nothing of the table to go on from.
     """
-    found = (_start(reader, record) for record in reader.indexed_records(table, Kind.SNAPSHOT))
-    start = next((start for start in found if start is not None), None)
-    if start is None:
-        start = _first_start(reader, table)
-    now, meta, index = start.controller, start.meta, start.index
-    for record in checked_records(reader, table, after=start.after, end=start.end):
-        index.read(record, () if now is None else now.state.answered)
+    return recover_tables(reader, [table])[table]
+
+
+def recover_tables(reader: Reader, tables: Sequence[str]) -> dict[str, RecoveredTable]:
+    """Return each of these tables as its records leave it, reading the journal once for all.
+
+    Raises:
+        JournalError: as ``recover``.
+    """
+    recoveries = {table: _Recovery(reader, table) for table in tables}
+    places = {table: each.place for table, each in recoveries.items()}
+    for record in checked_records_of_tables(reader, places):
+        recoveries[record.table].read(record)
+    return {table: each.finish() for table, each in recoveries.items()}
+
+
+class _Recovery:
+    """A table on its way from its last valid snapshot, which stands behind ``place``."""
+
+    def __init__(self, reader: Reader, table: str) -> None:
+        found = (_start(reader, record) for record in reader.indexed_records(table, Kind.SNAPSHOT))
+        start = next((start for start in found if start is not None), None)
+        if start is None:
+            start = _first_start(reader, table)
+        self.place = ChainPlace(start.after, start.end)
+        self._path = reader.path
+        self._now, self._meta, self._index = start.controller, start.meta, start.index
+        self._shoe_sent = False
+
+    def read(self, record: Record) -> None:
+        """Go on with the table's next record."""
+        now = self._now
+        self._index.read(record, () if now is None else now.state.answered)
         if record.kind == Kind.META.value:
-            started = read_meta(record, reader.path)
-            if now is None or meta is None or not started.same_rules(meta):
-                now = controller_for(started, now)
-            meta = started
+            started = read_meta(record, self._path)
+            if now is None or self._meta is None or not started.same_rules(self._meta):
+                self._now = controller_for(started, now)
+            self._meta, self._shoe_sent = started, False
         elif record.kind == Kind.INPUT.value:
             if now is None:
                 raise JournalError(f"record {record.n}: an input before the table was started")
             now.handle(from_bytes(record.body))
-    answered = {} if now is None else now.state.answered
-    index.finish({command_id: first.again() for command_id, first in answered.items()})
-    return RecoveredTable(controller=now, meta=meta, index=index)
+            self._shoe_sent = self._shoe_sent or _is_numbered(record)
+
+    def finish(self) -> RecoveredTable:
+        """Return the table once all of its records were read."""
+        now, index = self._now, self._index
+        answered = {} if now is None else now.state.answered
+        index.finish({command_id: first.again() for command_id, first in answered.items()})
+        return RecoveredTable(
+            controller=now, meta=self._meta, index=index, shoe_sent=self._shoe_sent
+        )
 
 
 def restore(under: Meta, snapshot: Snapshot) -> TableController | None:
@@ -332,10 +385,12 @@ def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
     Raises:
         JournalError: the journal cannot be read.
     """
-    since = upto = reader.heads()[0]
+    since = upto = reader.newest() or 0
     for meta in reader.indexed_records(table, Kind.META):
         if read_meta(meta, reader.path).epoch != epoch:
             break
+        if _sent_soon(reader, table, meta.n, upto):
+            return since
         starts = False
         stored = reader.records(after=meta.n, upto=upto, table=table, kinds=(Kind.INPUT,))
         for place, record in enumerate(stored):
@@ -345,6 +400,20 @@ def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
         since = meta.n - 1 if starts else since
         upto = meta.n
     return since
+
+
+def _sent_soon(reader: Reader, table: str, after: int, upto: int) -> bool:
+    """Whether a numbered event of the shoe stands before one of the table's next few events.
+
+    These are found by their index, however many records of other tables stand between them.
+    """
+    events, _ = reader.events(Audience.RESTRICTED, after=after, limit=FEW_EVENTS, table=table)
+    for n, _ in events:
+        begins = max(after, n - RECORDS_BEFORE_EVENT)
+        near = reader.records(after=begins, upto=min(n, upto), table=table, kinds=(Kind.INPUT,))
+        if any(_is_numbered(record) for record in near):
+            return True
+    return False
 
 
 def _is_numbered(record: Record) -> bool:

@@ -108,6 +108,11 @@ class Journal:
         """The last stored record's number; 0 in an empty journal."""
         return self._store.last_n
 
+    @property
+    def tables(self) -> int:
+        """How many tables have records."""
+        return self._store.tables
+
     def head(self, table: str) -> Head:
         """Return where this table's stored chain ends."""
         return self._store.head(table)
@@ -271,8 +276,15 @@ class Journal:
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
         cursors, events = self._take_cursors()
+        try:
+            prepared = self._store.prepare([batch for batch, _ in waiting])
+        except Exception as error:  # noqa: BLE001 - whoever waits gets it
+            failed: Future[list[CommitResult]] = Future()
+            failed.set_exception(error)
+            self._written(waiting, events, failed)
+            return
         self._submit(
-            partial(self._store.commit, [batch for batch, _ in waiting], cursors),
+            partial(self._store.commit_prepared, prepared, cursors),
             partial(self._written, waiting, events),
         )
 

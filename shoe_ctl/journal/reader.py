@@ -31,6 +31,8 @@ records as long as they are read at all."""
 
 _PARTS = 'n, "table", kind, body, hash'
 
+_HEADS = 'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
+
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
 
 _PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
@@ -133,12 +135,22 @@ class Reader:
 
     def _heads(self) -> tuple[int, dict[str, Head]]:
         last_n = self._last_n()
-        rows = self._fetch(
-            'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
-        )
+        return last_n, self._read_heads(self._fetch(_HEADS))
+
+    def head(self, table: str) -> Head | None:
+        """Return the end of one table's chain; None for an unknown table.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.translate_errors(self.path):
+            rows = self._fetch(f'{_HEADS} WHERE "table" = ?', (table,))
+        return self._read_heads(rows).get(table)
+
+    def _read_heads(self, rows: list[Any]) -> dict[str, Head]:
         if any(tuple(map(type, row)) != _HEAD_TYPES for row in rows):
             raise corrupt_journal(self.path, "where its tables' records end cannot be read")
-        return last_n, {
+        return {
             table: Head(n, digest, Counters(public, restricted), connection, t_us)
             for table, n, digest, public, restricted, connection, t_us in rows
         }

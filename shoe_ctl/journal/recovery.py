@@ -6,8 +6,9 @@ one on, proved to be a chain. Must not know: what inputs and states mean; who ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +16,17 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import GENESIS, chain_hash
-from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling, Meta, Row, Snapshot, UnknownFormat
+from shoe_ctl.journal.codec import (
+    JOURNAL,
+    InvalidRow,
+    Kind,
+    LossRuling,
+    Meta,
+    Row,
+    Snapshot,
+    UnknownFormat,
+    first_invalid,
+)
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Record
@@ -57,7 +68,7 @@ def chain_end(reader: Reader, table: str) -> Head:
     Raises:
         JournalError: the journal cannot be read.
     """
-    return reader.heads()[1].get(table, Head(0, GENESIS, Counters()))
+    return reader.head(table) or Head(0, GENESIS, Counters())
 
 
 def last_start(reader: Reader, table: str, n: int) -> Meta | None:
@@ -79,8 +90,10 @@ def current_epoch(reader: Reader, table: str) -> str | None:
     Raises:
         JournalError: the journal cannot be read, or that record in it.
     """
-    tables = reader.heads()[1].keys() - {JOURNAL}
-    known = [table] if table in tables else sorted(tables)
+    if reader.head(table) is not None:
+        known = [table]
+    else:
+        known = sorted(reader.heads()[1].keys() - {JOURNAL})
     found: list[tuple[int, str]] = []
     for name in known:
         record = next(reader.indexed_records(name, Kind.META), None)
@@ -183,20 +196,91 @@ def checked_records(
     Raises:
         JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
-    head = chain_end(reader, table)
+    return checked_records_of_tables(reader, {table: ChainPlace(after, end)})
 
-    def chained() -> Iterator[Row]:
-        due = end
-        for row in reader.rows(after=after, upto=head.n, table=table):
-            n, _, kind, body, digest = row
-            if chain_hash(due, n, table, kind, body) != digest:
+
+class ChainPlace(NamedTuple):
+    """A place in a table's chain: behind record ``after``, whose chain hash is ``end``."""
+
+    after: int
+    end: bytes
+
+
+def checked_records_of_tables(reader: Reader, places: Mapping[str, ChainPlace]) -> Iterator[Record]:
+    """Yield each table's records behind its place, to its last one.
+
+    The journal is read once for all tables whose records lie among one another's.
+
+    Raises:
+        JournalError: as ``checked_records``.
+    """
+    due = {table: place.end for table, place in places.items()}
+    ends = _chain_ends(reader, places)
+
+    def chained(stretch: _Stretch) -> Iterator[Row]:
+        for row in _rows_behind(reader, places, stretch):
+            n, table, kind, body, digest = row
+            if n > ends[table].n:  # stored since
+                continue
+            if chain_hash(due[table], n, table, kind, body) != digest:
                 raise _corrupt(reader, f"record {n} does not follow from the one before it")
-            due = digest
+            due[table] = digest
             yield row
-        if due != head.hash:
-            raise _corrupt(reader, f"record {head.n} is not the end of table {table}")
+        for table in stretch.tables:
+            if due[table] != ends[table].hash:
+                raise _corrupt(reader, f"record {ends[table].n} is not the end of table {table}")
 
-    yield from reader.unpacked(chained())
+    stretches = [_Stretch(place.after, ends[t].n, [t]) for t, place in places.items()]
+    for stretch in _joined(stretches):
+        yield from reader.unpacked(chained(stretch))
+
+
+def _chain_ends(reader: Reader, tables: Iterable[str]) -> dict[str, Head]:
+    """Return where the chains of these tables end, at one moment."""
+    names = list(tables)
+    if len(names) == 1:
+        return {names[0]: chain_end(reader, names[0])}
+    known = reader.heads()[1]
+    return {table: known.get(table, Head(0, GENESIS, Counters())) for table in names}
+
+
+def _rows_behind(
+    reader: Reader, places: Mapping[str, ChainPlace], stretch: _Stretch
+) -> Iterator[Row]:
+    """Yield a stretch's rows behind the places of its tables."""
+    after, upto, tables = stretch
+    if len(tables) == 1:
+        yield from reader.rows(after=after, upto=upto, table=tables[0])
+        return
+    # Records of any other table are passed over, whatever they are.
+    for row in reader.rows(after=after, upto=upto, checked=False):
+        place = places.get(row[1])
+        if place is None or row[0] <= place.after:
+            continue
+        if first_invalid([row]) is not None:
+            raise InvalidRow(reader.path, row[0], row[1])
+        yield row
+
+
+class _Stretch(NamedTuple):
+    """Records behind one, up to another, in which there are all that are wanted of some tables."""
+
+    after: int
+    upto: int
+    tables: list[str]
+
+
+def _joined(stretches: Iterable[_Stretch]) -> list[_Stretch]:
+    """Return stretches that have no record in common, oldest first."""
+    found: list[_Stretch] = []
+    for one in sorted(stretches):
+        if found and one.after < found[-1].upto:
+            before = found[-1]
+            upto = max(before.upto, one.upto)
+            found[-1] = _Stretch(before.after, upto, [*before.tables, *one.tables])
+        else:
+            found.append(one)
+    return found
 
 
 def _corrupt(reader: Reader, how: str) -> JournalError:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 import msgspec
@@ -36,9 +38,12 @@ from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import WriteAheadLog, sync_log
 from shoe_ctl.records import Audience
 
-_INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
-_HEAD = "INSERT OR REPLACE INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
-_DEVICE = "INSERT OR REPLACE INTO device VALUES (?, ?, ?)"
+_INSERT = "INSERT INTO record"
+_HEAD = "INSERT OR REPLACE INTO head"
+_DEVICE = "INSERT OR REPLACE INTO device"
+_ROWS_AT_ONCE = (64, 16, 4, 1)
+"""Rows that one statement inserts: few lengths, so that SQLite compiles each statement once."""
+
 _TAKE_OUT = "DELETE FROM record WHERE n < ?"
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
 
@@ -190,6 +195,16 @@ class Store:
         """
         return Reader.open(self.path, in_use=True, vfs=self._vfs)
 
+    def prepare(self, batches: Sequence[Batch]) -> Prepared:
+        """Encode and pack batches for ``commit_prepared``, while no other call stores records.
+
+        It does not touch the file. A thread that packs lets go of the interpreter at each record:
+        where another thread is busy, it is better done there.
+        """
+        after = self._last_n
+        transaction = _Transaction(after, self._heads, packs=self._packs)
+        return Prepared(after, batches, transaction, [transaction.add(batch) for batch in batches])
+
     def commit(
         self, batches: Sequence[Batch], cursors: Sequence[Cursor] = ()
     ) -> list[CommitResult]:
@@ -200,15 +215,27 @@ class Store:
         Raises:
             JournalError: nothing of them may be relied upon, and the store takes nothing more.
         """
-        return self._store(batches, [(_CURSOR, cursor) for cursor in cursors])
+        self._refuse_after_failure()
+        return self.commit_prepared(self.prepare(batches), cursors)
+
+    def commit_prepared(
+        self, prepared: Prepared, cursors: Sequence[Cursor] = ()
+    ) -> list[CommitResult]:
+        """Store batches that were prepared, as ``commit``.
+
+        Raises:
+            JournalError: as ``commit``.
+        """
+        return self._store(prepared, [(_CURSOR, cursor) for cursor in cursors])
 
     def _store(
-        self, batches: Sequence[Batch], also: Sequence[tuple[str, tuple[int | str, ...]]]
+        self, prepared: Prepared, also: Sequence[tuple[str, tuple[int | str, ...]]]
     ) -> list[CommitResult]:
         """Store batches and execute further statements in the same transaction."""
         self._refuse_after_failure()
-        transaction = _Transaction(self._last_n, self._heads, packs=self._packs)
-        results = [transaction.add(batch) for batch in batches]
+        if prepared.after != self._last_n:  # a checkpoint came between
+            prepared = self.prepare(prepared.batches)
+        transaction = prepared.transaction
 
         def write(connection: apsw.Connection) -> None:
             transaction.write(connection)
@@ -217,9 +244,9 @@ class Store:
 
         moved = {table: (head.n, head.hash) for table, head in transaction.heads.items()}
         self._write(self._log, write, moved)
-        self._last_n = transaction.last_n
         self._heads.update(transaction.heads)
-        return results
+        self._last_n = transaction.last_n  # last: what is prepared meanwhile is known by it
+        return prepared.results
 
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
         """Sign where every chain ends; return the checkpoint's record, None if it adds nothing.
@@ -267,7 +294,7 @@ class Store:
         )
         batch = Batch()
         batch.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
-        (result,) = self._store([batch], also)
+        (result,) = self._store(self.prepare([batch]), also)
         self._signed = said
         return result.last_n
 
@@ -316,6 +343,11 @@ class Store:
     def last_n(self) -> int:
         """The last record's number; 0 in an empty journal."""
         return self._last_n
+
+    @property
+    def tables(self) -> int:
+        """How many tables have records."""
+        return len(self._heads) - (JOURNAL in self._heads)
 
     def head(self, table: str) -> Head:
         """Return where this table's chain ends; an unknown table is as new."""
@@ -461,24 +493,45 @@ class _Transaction:
         return head
 
     def write(self, connection: apsw.Connection) -> None:
-        connection.executemany(_INSERT, self._rows)
-        connection.executemany(
-            _HEAD,
-            [
-                (
-                    table,
-                    head.n,
-                    head.hash,
-                    head.counters.public,
-                    head.counters.restricted,
-                    head.connection,
-                    head.t_us,
-                )
-                for table, head in self.heads.items()
-            ],
-        )
-        if self._devices:
-            connection.executemany(_DEVICE, self._devices)
+        _insert(connection, _INSERT, self._rows)
+        heads = [
+            (
+                table,
+                head.n,
+                head.hash,
+                head.counters.public,
+                head.counters.restricted,
+                head.connection,
+                head.t_us,
+            )
+            for table, head in self.heads.items()
+        ]
+        _insert(connection, _HEAD, heads)
+        _insert(connection, _DEVICE, self._devices)
+
+
+def _insert(
+    connection: apsw.Connection, into: str, rows: Sequence[tuple[int | str | bytes, ...]]
+) -> None:
+    """Insert rows, many with each statement: the interpreter is let go of at each."""
+    at = 0
+    for size in _ROWS_AT_ONCE:
+        while len(rows) - at >= size:
+            some = rows[at : at + size]
+            values = f"({', '.join('?' * len(some[0]))})"
+            connection.execute(
+                f"{into} VALUES {', '.join((values,) * size)}", tuple(chain.from_iterable(some))
+            )
+            at += size
+
+
+class Prepared(NamedTuple):
+    """Batches that are ready to be stored right behind record ``after``."""
+
+    after: int
+    batches: Sequence[Batch]
+    transaction: _Transaction
+    results: list[CommitResult]
 
 
 def _trusted_heads(

@@ -574,6 +574,7 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "密钥未更换：{detail}",
     "daemon_starting": "守护进程正在启动：请稍后再试",
+    "daemon_worker_silent": "工作进程 {worker} 没有应答：请稍后再试，或重启守护进程",
     "daemon_user_unknown": "用户 {user} 在此守护进程的牌桌没有职位",
     "daemon_too_many_connections": "用户 {user} 已打开 {most} 个连接",
     "daemon_failed": "{detail}",

@@ -733,21 +733,22 @@ TEXTS: Mapping[str, str] = {
     "events_id_of_other_table": "after: {after} is not an event of table {table}",
     "events_none": "there is no event {after}: the journal has no event of that table",
     "events_not_for_all_tables": (
-        "what follows {after} is known for its own table alone: name the table, or ask for all "
-        "tables after an event that the journal has, or after beginning"
+        "what follows {after} is known for its own table only: name the table, or ask for all "
+        'tables with the id of an event that the journal has, or with after "beginning"'
     ),
     "events_of_several_workers": (
-        "several workers serve these tables, each in its own order: after {after}, name the table, "
-        "or ask for all tables without after or after beginning"
+        "several workers serve these tables, and their events have no common order: name the table "
+        "of {after}, or ask for all tables without after"
     ),
     "events_not_for_this_user": (
-        "user {user} sees the public stream alone: the configuration gives audience"
+        "user {user} may see the public stream only: the user's audience in the configuration says "
+        "so"
     ),
     "events_not_kept": (
         "what follows {after} is not in the journal any more: it has {first} to {last}"
     ),
     "events_removed": (
-        "the events that come next were taken out of the journal: ask again after beginning"
+        'the next events were removed from the journal: ask again with after "beginning"'
     ),
     "events_source_alone": "source: it belongs to the id in after, which is missing",
     "events_source_invalid": "source: {source} is not the source of the event in after",
@@ -756,13 +757,13 @@ TEXTS: Mapping[str, str] = {
     # Why events are not offered to a sink again.
     "sink_after_invalid": "after: expected an event's id such as {example}, not {after}",
     "sink_ended": "sink {sink} takes nothing any more: {why}",
-    "sink_nothing_parked": "nothing is parked of a sink {sink}",
+    "sink_nothing_parked": "no event of a sink {sink} is parked",
     "sink_of_other_audience": (
         "sink {sink} gets the {audience} stream, whose ids are such as {example}, and not {after}"
     ),
     "sink_of_other_table": "sink {sink} gets the events of table {table} only",
     "sink_unknown": "there is no sink {sink} (there is: {sinks})",
-    "sink_unknown_none": "there is no sink {sink} (there is none)",
+    "sink_unknown_none": "there is no sink {sink}, and no other",
     # Why a request is not read, or not handled.
     "request_incomplete": "the last line has no end: nothing of it was done",
     "request_invalid": "{detail}",
@@ -770,6 +771,7 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "{detail}",
     "daemon_starting": "the daemon is starting: ask again",
+    "daemon_worker_silent": "worker {worker} does not answer: ask again, or restart the daemon",
     "daemon_user_unknown": "user {user} has no position at this daemon's tables",
     "daemon_too_many_connections": "user {user} has {most} connections open already",
     "daemon_failed": "{detail}",

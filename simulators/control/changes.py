@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from firmware_proto.events import ShoeEvent
 from simulators.arguments import Arguments, Number, WholeNumber, Word
 from simulators.faults import Faults, FaultyLine
 from simulators.incidents import INCIDENTS, Incident
@@ -119,13 +120,24 @@ class ShoeBench:
 
 
 Cards = Sequence[str]
-Make = Callable[[ShoeBench, Mapping[str, Any]], "Cards | Awaitable[Cards] | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """What came of a change that takes its time: cards that left the shoe, what it reported."""
+
+    cards: Cards = ()
+    reported: Sequence[ShoeEvent] = ()
+
+
+Make = Callable[[ShoeBench, Mapping[str, Any]], "Cards | Awaitable[Waited] | None"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """``about`` is a sentence on it; ``make`` returns the cards that left the shoe, if any did.
 
+    One that takes its time returns what to wait for.
     ``make`` raises ``simulators.shoe.model.Refused``, or a ``simulators.errors.SimulatorError``.
     """
 
@@ -175,21 +187,50 @@ def _pull(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
     """Let a hand pull cards out, bolt or not, wanted or not."""
     device, now = bench.rig.device, bench.rig.now
     count: int = given["cards"]
+    if device.shoe.remaining < count:
+        raise Refused(f"{device.shoe.remaining} cards are left")
     if isinstance(device, ReferenceDevice) and not device.powered:
-        return [device.slip().code for _ in range(count)]
+        return _slip(device, count)
     if given["how"] != "one_by_one":
         if not isinstance(device, ReferenceDevice):
             raise CannotSay(device.profile, "several cards of one pull")
         outs = device.pull_together(now, count, order_known=given["how"] == "as_one")
         return [out.card.code for out in outs]
-    if device.shoe.remaining < count:
-        raise Refused(f"{device.shoe.remaining} cards are left")
     cards: list[str] = []
     while len(cards) < count:
         out = device.draw(now, force=True)
         if isinstance(out, CardOut):
             cards.append(out.card.code)
     return cards
+
+
+def _slip(device: ReferenceDevice, count: int) -> Cards:
+    """Let this many cards out of a shoe without power, or none."""
+    shoe = device.shoe
+    if shoe.cards is not None and not shoe.cutting_card_out:
+        before = shoe.cards.cut_at - shoe.drawn
+        if 0 < before < count:
+            raise Refused(f"the cutting card lies behind {before} of them")
+    return [device.slip().code for _ in range(count)]
+
+
+async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
+    """Draw cards as a dealer would, each once it may be drawn; a cutting card is laid aside."""
+    rig, device, within_s = bench.rig, bench.rig.device, given["within_s"]
+    if rig.dealer is not None:
+        raise Refused("the dealer draws: let it rest first")
+    cards: list[str] = []
+    reported: list[ShoeEvent] = []
+    while len(cards) < given["cards"]:
+        if not await bench.until(lambda: device.lamp is not None, within_s):
+            raise Refused(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
+        with device.listened_to() as said:
+            out = device.draw(rig.now)
+        reported += said
+        rig.turn()
+        if isinstance(out, CardOut):
+            cards.append(out.card.code)
+    return Waited(cards, reported)
 
 
 def _fault(bench: ShoeBench, given: Mapping[str, Any]) -> None:
@@ -253,7 +294,7 @@ def _all_acknowledged(bench: ShoeBench) -> bool:
     return isinstance(device, ReferenceDevice) and not device.event_log.unacknowledged
 
 
-async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
+async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     what, count, within_s = given["until"], given["count"], given["within_s"]
     failure, so = _WAITS[what]
     device = bench.rig.device
@@ -261,7 +302,7 @@ async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
         raise Refused(f"a shoe of profile {device.profile} gets no acknowledgements")
     if not await bench.until(lambda: so(bench, count), within_s):
         raise Refused(f"{failure} in {within_s:g} s")
-    return ()
+    return Waited()
 
 
 _RATES: Arguments = {
@@ -293,6 +334,17 @@ CHANGES: Mapping[str, Change] = {
             ),
         },
         example="cards=2",
+    ),
+    "draw": Change(
+        about="Draw cards, each as soon as the shoe frees it. The dealer must rest.",
+        make=_draw,
+        arguments={
+            "cards": WholeNumber(about="how many", default=1, at_least=1, at_most=52),
+            "within_s": Number(
+                about="the longest wait for each in seconds", default=30.0, at_most=LONGEST_WAIT_S
+            ),
+        },
+        example="cards=4",
     ),
     "fault": Change(
         about="Spoil the line from now on, both ways: each rate is the part of chunks hit.",

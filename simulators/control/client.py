@@ -25,6 +25,7 @@ ANSWER_WITHIN_S = 30.0
 """A shoe answers at once; on a machine that has stalled even that takes long."""
 
 _LONGEST_ANSWER = 1 << 20
+_LONGEST_WAIT_S = 3600.0
 
 
 class ChangeRefused(SimulatorError):
@@ -71,10 +72,14 @@ class ShoeControl:
         """
         within_s = arguments.get("within_s", 30.0)
         wait_s = within_s if isinstance(within_s, int | float) else 0.0
-        answer = self._ask({"do": name, **arguments}, ANSWER_WITHIN_S + max(0.0, wait_s))
-        if "error" in answer:
+        wait_s = min(max(0.0, wait_s), _LONGEST_WAIT_S)
+        answer = self._ask({"do": name, **arguments}, ANSWER_WITHIN_S + wait_s)
+        if isinstance(why := answer.get("error"), str) and isinstance(answer.get("kind"), str):
             kinds = {"usage": WrongUsage, "refused": ChangeRefused}
-            raise kinds.get(answer.get("kind", ""), PortFault)(str(answer["error"]))
+            raise kinds.get(answer["kind"], PortFault)(why)
+        if answer.get("did") != name or not answer.keys() >= Changed.__dataclass_fields__.keys():
+            self.close()
+            raise PortFault(f"{self._path}: what answers there is no shoe of shoe-sim serve")
         return Changed(**{key: answer[key] for key in Changed.__dataclass_fields__})
 
     def close(self) -> None:

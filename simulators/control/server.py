@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import stat
+import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from typing import Any
 
 from firmware_proto.events import to_plain
 from simulators.arguments import read_arguments
-from simulators.control.changes import CHANGES, ShoeBench
+from simulators.control.changes import CHANGES, ShoeBench, Waited
 from simulators.errors import PortFault, SimulatorError
 from simulators.shoe.model import Refused
 from simulators.table.fields import Fields, Wrong
@@ -34,6 +35,9 @@ LONGEST_PATH = 107
 
 LONGEST_LINE = 65536
 MOST_CONNECTIONS = 16
+
+LOCKED_WITHIN_S = 1.0
+"""How long the socket's folder may be locked by another process."""
 
 USAGE, REFUSED, ENVIRONMENT = "usage", "refused", "environment"
 """Kinds of errors: asked for wrongly, not possible as the shoe stands, the machine fails."""
@@ -116,13 +120,13 @@ class _Desk:
                 made = change.make(bench, given)
         finally:
             bench.rig.turn()
-        cards = await made if isinstance(made, Awaitable) else made
+        waited = await made if isinstance(made, Awaitable) else Waited(made or (), reported)
         return {
             "did": name,
             "arguments": {key: value for key, value in given.items() if value is not None},
             "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "cards": list(cards or ()),
-            "reported": [to_plain(event) for event in reported],
+            "cards": list(waited.cards),
+            "reported": [to_plain(event) for event in waited.reported],
             "shoe": bench.state(),
         }
 
@@ -218,10 +222,30 @@ def _alone_in(folder: Path) -> Iterator[None]:
                 f"socket directory {folder} is world-writable: choose one with mode 0755 or "
                 "stricter"
             )
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        _lock(fd, folder)
         yield
     finally:
         os.close(fd)
+
+
+def _lock(fd: int, folder: Path) -> None:
+    """Lock the folder; another shoe that starts holds it for a moment.
+
+    Raises:
+        PortFault: somebody holds it for longer.
+    """
+    until = time.monotonic() + LOCKED_WITHIN_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise PortFault(
+                    f"socket directory {folder} is held by another process: try again"
+                ) from None
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _clear(path: Path) -> None:

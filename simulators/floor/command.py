@@ -31,7 +31,7 @@ _LEFT_OVER = 1
 class _Seconds(click.FloatRange):
     """Seconds in a range; NaN is in none."""
 
-    name = "seconds"
+    name = "number of seconds"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -144,7 +144,7 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
     armed the shoe. Measured is the time from a card's bytes until the daemon acknowledges that the
     card is stored. Start the daemon with the configuration that this command writes; dealing begins
     when every shoe is armed. Ctrl-C ends it with the report of what was until then. Exit code 1: a
-    card was not acknowledged, or a table not connected.
+    card was not acknowledged, or a table not connected, or never armed.
 
     \b
     Examples:
@@ -182,7 +182,10 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
         except Interrupted as stopped:
             code = stopped.exit_code
         else:
-            left = any(table.waits or not table.connections for table in load.tables)
+            left = any(
+                table.waits or table.was_never_armed or not table.connections
+                for table in load.tables
+            )
             code = _LEFT_OVER if left else 0
         finally:
             shown.show("")
@@ -200,7 +203,10 @@ def _tcp(text: str, tables: int, config: Path | None) -> TcpAt:
     Raises:
         WrongUsage: it is none, ports end before the last table, or no daemon could know of it.
     """
-    at = parse(text)
+    try:
+        at = parse(text)
+    except WrongUsage:
+        at = None
     if not isinstance(at, TcpAt):
         raise WrongUsage(f"--port {text!r}: expected tcp:HOST:PORT")
     if at.port + tables - 1 > _HIGHEST_PORT:

@@ -50,6 +50,12 @@ def check_writable(path: Path) -> None:
         PortFault: what lies there cannot be read.
     """
     try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise WrongUsage("--config: the file's name is not UTF-8: name a new one") from None
+    try:
+        if path.exists() and not path.is_file():
+            raise WrongUsage(f"--config {path}: there is something that is no file: name a new one")
         with path.open("rb") as file:
             found = file.read(len(_FIRST_LINE))
     except FileNotFoundError:
@@ -70,7 +76,7 @@ def write(path: Path, tables: Sequence[FloorTable], *, game: str, decks: int, ru
     """
     head = _HEAD.format(
         first_line=_FIRST_LINE,
-        file=path,
+        file=path if str(path).isprintable() else _text(str(path)),
         journal=_text(f"{path.stem}-{run}.journal"),
         socket=_text(f"{path.stem}.sock"),
         user=os.getuid(),

@@ -28,6 +28,7 @@ def as_json(load: Load) -> dict[str, Any]:
         "tables": settings.tables,
         "connected": sum(1 for table in tables if table.connections),
         "connections": sum(table.connections for table in tables),
+        "never_armed": sum(table.was_never_armed for table in tables),
         "pace_s": settings.pace_s,
         "deck": settings.deck,
         "decks": settings.decks,
@@ -67,8 +68,11 @@ def _worst(each: list[dict[str, Any]]) -> list[int]:
 def in_words(report: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of a table for people."""
     tables, seconds = report["tables"], report["seconds"]
-    yield f"tables        {report['connected']:,} of {tables:,} connected" + (
-        f", {again:,} times again" if (again := report["connections"] - report["connected"]) else ""
+    again = report["connections"] - report["connected"]
+    yield (
+        f"tables        {report['connected']:,} of {tables:,} connected"
+        + (f", {again:,} times again" if again else "")
+        + (f", {report['never_armed']:,} never armed" if report["never_armed"] else "")
     )
     waiting = f", {report['waiting']:,} not acknowledged" if report["waiting"] else ""
     yield (

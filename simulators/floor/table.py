@@ -76,6 +76,9 @@ class FloorTable:
         self.connections = 0
         self.refused = 0
         self.acknowledged = 0
+        self.was_never_armed = False
+        """Whether the hand waited for its first card to the end."""
+
         self.sets: list[int] = [0]
         """How many cards of each set were drawn."""
 
@@ -164,6 +167,7 @@ class FloorTable:
         """Draw no more; a hand that waits now has waited until now."""
         if self._had_to_wait:
             self.held.add(now - self._due)
+            self.was_never_armed = not self.drawn
         self.draw_from(NEVER)
 
     def clear_times(self) -> None:

@@ -6,6 +6,7 @@ Must not know: what the bytes mean.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -133,6 +134,6 @@ def parse(text: str) -> PortAt:
 
 def _host_and_port(text: str) -> tuple[str, int] | None:
     host, _, number = text.rpartition(":")
-    if host and number.isascii() and number.isdigit() and int(number) <= _HIGHEST_PORT:
+    if host and re.fullmatch("[0-9]{1,5}", number) and int(number) <= _HIGHEST_PORT:
         return host.strip("[]"), int(number)
     return None

@@ -56,6 +56,9 @@ from simulators.shoe.model import CardOut, Refused, Shoe
 STATUS_EVERY_S = 2.0
 """Often enough that a silent line is noticed within seconds, seldom enough to cost nothing."""
 
+FEWEST_TOGETHER, MOST_TOGETHER = 2, 4
+"""Cards of which the shoe can report that they left it as one."""
+
 
 class ReferenceDevice(Device):
     """Says nothing on a connection until the host asks for hello; then everything unheard."""
@@ -153,8 +156,10 @@ class ReferenceDevice(Device):
         """Let a hand pull several cards as one, past the bolt, and lay them as the rules say.
 
         Raises:
-            simulators.shoe.model.Refused: there are not so many.
+            simulators.shoe.model.Refused: there are not so many, or one pull cannot be of so many.
         """
+        if not FEWEST_TOGETHER <= count <= MOST_TOGETHER:
+            raise Refused(f"one pull is of {FEWEST_TOGETHER} to {MOST_TOGETHER} cards, not {count}")
         if self.shoe.remaining < count:
             raise Refused("empty")
         outs: list[CardOut] = []

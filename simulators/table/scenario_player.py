@@ -56,10 +56,22 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
         WrongUsage: cards that shoes of its profile cannot name.
         LeftOut: it begins with something that shoes of its profile cannot report.
     """
-    setup = scenario.shoe
+    try:
+        return shoe_of(scenario.profile, scenario.shoe, device_id=device_id)
+    except CannotSay as why:
+        raise LeftOut(f"{scenario.name}: shoe", why) from None
+
+
+def shoe_of(profile: str, setup: ShoeSetup, *, device_id: str) -> Device:
+    """Return a shoe with these cards in it, without power.
+
+    Raises:
+        WrongUsage: cards that shoes of its profile cannot name.
+        CannotSay: it begins with something that shoes of its profile cannot report.
+    """
     event_log = None if setup.memory is None else EventLog(setup.memory, reserve=1)
     device = simulated_shoe(
-        scenario.profile,
+        profile,
         deck=setup.deck.name,
         decks=setup.decks,
         seed=setup.seed,
@@ -70,14 +82,11 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
         event_log=event_log,
     )
     device.shoe.face_up = setup.face_up
-    try:
-        device.change_lens(setup.lens)
-        if setup.clock_ppm:
-            device.drift(setup.clock_ppm, 0.0)
-        if setup.firmware is not None:
-            INCIDENTS["firmware"].happen(device, 0.0, setup.firmware)
-    except CannotSay as why:
-        raise LeftOut(f"{scenario.name}: shoe", why) from None
+    device.change_lens(setup.lens)
+    if setup.clock_ppm:
+        device.drift(setup.clock_ppm, 0.0)
+    if setup.firmware is not None:
+        INCIDENTS["firmware"].happen(device, 0.0, setup.firmware)
     return device
 
 

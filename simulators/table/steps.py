@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from simulators.arguments import read_arguments
 from simulators.incidents import INCIDENTS
+from simulators.shoe.reference import FEWEST_TOGETHER, MOST_TOGETHER
 from simulators.table.expectation import Pattern, pattern
 from simulators.table.fields import Fields, Wrong
 from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
@@ -131,10 +132,10 @@ def _draw(fields: Fields, verb: str) -> Step:
         "draw_under_key": "under_key",
         "draw_under_way": "under_way",
     }
-    count, when_freed = fields.whole(verb, at_least=1), False
     if manners[verb] in ("as_one", "unordered"):
-        when_freed = fields.flag("when_freed")
-    return Draw(count, manners[verb], when_freed)
+        count = fields.whole(verb, at_least=FEWEST_TOGETHER, at_most=MOST_TOGETHER)
+        return Draw(count, manners[verb], fields.flag("when_freed"))
+    return Draw(fields.whole(verb, at_least=1), manners[verb], when_freed=False)
 
 
 def _say(fields: Fields, verb: str) -> Step:

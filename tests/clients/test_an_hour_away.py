@@ -22,9 +22,10 @@ from shoe_events import Consumer
 from shoe_events.follow import Connect
 from shoe_events.mqtt import mqtt
 from shoe_events.nats import nats_stream
-from shoe_testing.brokers import HOST, OPEN, Mosquitto
+from shoe_testing.brokers import OPEN, Mosquitto
 from shoe_testing.delivery_world import AUDIENCES, TABLES, USER, Handle, World, name_of
 from shoe_testing.nats_server import NatsServer, nats_client, target_of
+from shoe_testing.ports import HOST
 from shoe_testing.simulated_time import SkippingLoop
 
 pytestmark = pytest.mark.slow

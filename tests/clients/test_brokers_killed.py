@@ -22,7 +22,7 @@ from shoe_events import Consumer, follow
 from shoe_events import mqtt as kit_mqtt
 from shoe_events import nats as kit_nats
 from shoe_events.follow import Connect
-from shoe_testing.brokers import HOST, Mosquitto
+from shoe_testing.brokers import Mosquitto
 from shoe_testing.delivery_world import AUDIENCES, TABLES, USER, Figures, Handle, World, name_of
 from shoe_testing.nats_server import (
     NatsCluster,
@@ -31,6 +31,7 @@ from shoe_testing.nats_server import (
     stream_leader,
     target_of,
 )
+from shoe_testing.ports import HOST
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import aiomqtt
 import pytest
@@ -15,13 +17,15 @@ from paho.mqtt.properties import Properties
 
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import HOST, Mosquitto, broker, subscribed
+from shoe_testing.brokers import Mosquitto, broker, subscribed
 from shoe_testing.cli import on_terminal, run_shoectl_async
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
+from shoe_testing.ports import HOST
 from shoe_testing.socket_client import calling
-from shoe_testing.table_system import TableSystem
+from shoe_testing.table_system import PATIENCE_S, TableSystem
+from shoe_testing.tasks import ended
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +113,36 @@ async def test_300_acknowledged_events_that_the_broker_lost_are_noticed_and_fetc
             await system.until(len(told.events))
     assert system.applied == [(event["source"], event["id"]) for event in told.events]
     assert len({source for source, _ in system.applied}) == 2
+
+
+async def test_a_program_that_stops_while_it_connects_leaves_no_connection(
+    at: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that connects goes on when nobody waits for it any more."""
+    begun, go_on, closed = threading.Event(), threading.Event(), asyncio.Event()
+    connect, close = aiomqtt.Client._client_connect, aiomqtt.Client._on_socket_close
+
+    def connecting(client: aiomqtt.Client) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE_S)
+        connect(client)
+
+    def closing(*args: Any) -> None:
+        close(*args)
+        closed.set()
+
+    async def use() -> None:
+        async with mqtt(HOST, port=at.port, client_id=USER)():
+            raise AssertionError("it was stopped before")
+
+    monkeypatch.setattr(aiomqtt.Client, "_client_connect", connecting)
+    monkeypatch.setattr(aiomqtt.Client, "_on_socket_close", closing)
+    using = asyncio.create_task(use())
+    assert await asyncio.to_thread(begun.wait, PATIENCE_S)
+    await ended(using)
+    go_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        await closed.wait()
 
 
 @pytest.mark.usefixtures("commands")

@@ -16,7 +16,9 @@ from shoe_ctl.texts.message import message
 from shoe_events.consumer import Resend
 from shoe_events.follow import ConnectionLost, NotAnswered, NotFound, NotKept
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import HOST, broker, subscribed
+from shoe_testing.brokers import broker, subscribed
+from shoe_testing.ports import HOST
+from shoe_testing.tasks import ended
 from shoe_testing.typescript import built_package, program
 
 pytestmark = pytest.mark.slow
@@ -83,8 +85,7 @@ async def refusing_daemon(port: int) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            answering.cancel()
-            await asyncio.wait({answering})
+            await ended(answering)
 
 
 async def meanings_in_python(port: int) -> list[str]:
@@ -104,8 +105,7 @@ async def meanings_in_python(port: int) -> list[str]:
             error = refused.value
             last = f" {error.last or 'none'}" if isinstance(error, NotFound) else ""
             found.append(f"{type(error).__name__}{last}")
-        reading.cancel()
-        await asyncio.wait({reading})
+        await ended(reading)
     return found
 
 

@@ -10,7 +10,7 @@ from shoe_testing.guest.actions import enumerated, shoectl, usb_devices, used_po
 from shoe_testing.guest.daemon import DeviceKind, attach_to, daemon_in, shoe_in
 from shoe_testing.guest.machine import ADAPTER_NAME, Guest, GuestFailed
 
-pytestmark = pytest.mark.kernel
+pytestmark = pytest.mark.guest
 
 USER = "nobody"
 

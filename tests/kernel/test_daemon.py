@@ -16,7 +16,7 @@ from shoe_testing.guest.daemon import (
 )
 from shoe_testing.guest.machine import SERIAL_LINE, Guest
 
-pytestmark = pytest.mark.kernel
+pytestmark = pytest.mark.guest
 
 ROUNDS = 4
 

@@ -26,7 +26,7 @@ from shoe_testing.guest.daemon import (
 )
 from shoe_testing.guest.machine import Guest
 
-pytestmark = pytest.mark.kernel
+pytestmark = pytest.mark.guest
 
 SHOES, CYCLES = 5, 5
 """Of each kind. Several shoes at once: most of a cycle is a wait until a hub trusts a plug."""

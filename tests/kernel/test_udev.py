@@ -21,7 +21,7 @@ from shoe_testing.guest.actions import (
 from shoe_testing.guest.daemon import SERIAL_NUMBER, attach_to, shoe_in
 from shoe_testing.guest.machine import ADAPTER_NAME, LINE_NAME, SERIAL_LINE, USB_ADAPTER, Guest
 
-pytestmark = pytest.mark.kernel
+pytestmark = pytest.mark.guest
 
 SHOES = "/dev/card-shoe"
 FOR_SHOES = {"owner": "root", "group": "card-shoe", "mode": "660"}

@@ -63,7 +63,8 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     (version,) = VERSION.findall(text)
     (root / "pyproject.toml").write_text(VERSION.sub(f'version = "{version}.1"', text), "utf-8")
-    for folder in ("firmware_proto", "shoe_ctl", "simulators", "systemd", "udev", "docs", "debian"):
+    packages = ("firmware_proto", "shoe_bench", "shoe_ctl", "simulators")
+    for folder in (*packages, "systemd", "udev", "docs", "debian"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in [*ROOT.glob("*.md"), ROOT / "LICENSE"]:
         shutil.copy(path, root)

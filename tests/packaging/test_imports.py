@@ -17,12 +17,13 @@ import pytest
 
 from shoe_testing.paths import ROOT
 
-OURS = {"firmware_proto", "shoe_ctl", "simulators"}
+OURS = {"firmware_proto", "shoe_bench", "shoe_ctl", "simulators"}
 
 # A new name here is a decision: what one part imports, every command that loads it pays for.
 MAY_IMPORT = {
     "firmware_proto": {"construct", "cobs"},
     "simulators": {"click", "construct", "usb"},
+    "shoe_bench": {"pytest"},
     "shoe_ctl/errors.py": set(),
     "shoe_ctl/records.py": {"msgspec"},
     "shoe_ctl/api": {"msgspec"},
@@ -67,6 +68,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part in ("games", "table/round", "journal", "sinks", "link", "cli"):
         (target / "shoe_ctl" / part / "spoilt.py").touch()
     (target / "simulators" / "shoe" / "spoilt.py").touch()
+    (target / "shoe_bench" / "spoilt.py").touch()
     shutil.copy(ROOT / "pyproject.toml", target)
     return target
 
@@ -97,6 +99,9 @@ FORBIDDEN = (
     ("shoe_ctl.errors", "shoe_ctl.table.inputs"),
     ("shoe_ctl.cli.spoilt", "simulators.shoe"),
     ("simulators.shoe.spoilt", "shoe_ctl.games.table_of_play"),
+    ("simulators.shoe.spoilt", "shoe_bench.events"),
+    ("shoe_ctl.cli.spoilt", "shoe_bench.plugin"),
+    ("shoe_bench.spoilt", "shoe_ctl.errors"),
 )
 
 

@@ -85,8 +85,11 @@ def test_the_locks_hold_what_the_project_asks_for() -> None:
     extras = project["optional-dependencies"]
     run = wanted(project["dependencies"]) | wanted(extras["usb"])
     assert run <= pins("run").keys()
-    assert run | wanted(extras["test"]) | wanted(extras["check"]) <= pins("test").keys()
-    assert run | wanted(extras["bench"]) <= pins("bench").keys()
+    assert (
+        run | wanted(extras["test"]) | wanted(extras["bench"]) | wanted(extras["check"])
+        <= pins("test").keys()
+    )
+    assert run | wanted(extras["benchmarks"]) <= pins("bench").keys()
     for path in FOLDER.glob("*.in"):
         assert wanted(path.read_text("utf-8").splitlines()) <= pins(path.stem).keys()
 
@@ -96,7 +99,7 @@ def test_a_bench_dependency_is_pinned_where_it_is_declared_and_stays_in_the_benc
     package: str,
 ) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = project["optional-dependencies"]["bench"]
+    declared = project["optional-dependencies"]["benchmarks"]
     assert f"{package}=={pins('bench')[package]}" in declared
     assert all("==" in line for line in declared)
     assert [path.stem for path in LOCKS if package in pins(path.stem)] == ["bench"]

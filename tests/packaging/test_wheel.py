@@ -1,4 +1,4 @@
-"""The wheel: one for the three packages, with every data file, and nothing else.
+"""The wheel: one for the four packages, with every data file, and nothing else.
 
 In: the source tree, built with hatchling as pip would. Out: what is missing or too much.
 """
@@ -17,7 +17,7 @@ import pytest
 
 from shoe_testing.paths import ROOT
 
-PACKAGES = ("firmware_proto", "shoe_ctl", "simulators")
+PACKAGES = ("firmware_proto", "shoe_bench", "shoe_ctl", "simulators")
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +90,20 @@ def test_the_wheel_brings_both_commands(wheel: Path) -> None:
         text = archive.read(entry).decode()
     assert "shoectl = shoe_ctl.cli.main:main" in text
     assert "shoe-sim = simulators.cli:main" in text
+
+
+def test_the_wheel_brings_the_pytest_plugin_and_asks_for_pytest_under_an_extra_alone(
+    wheel: Path,
+) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        entries, metadata = (
+            next(archive.read(name).decode() for name in archive.namelist() if name.endswith(end))
+            for end in ("entry_points.txt", ".dist-info/METADATA")
+        )
+    assert "[pytest11]\nshoe_bench = shoe_bench.plugin\n" in entries
+    asked = [line for line in metadata.splitlines() if "pytest>=" in line]
+    assert asked
+    assert all(re.search(r"; extra == '(bench|test)'$", line) for line in asked)
 
 
 def test_type_checkers_find_that_each_package_is_typed(wheel: Path) -> None:

@@ -83,7 +83,7 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
     async def connected() -> AsyncIterator[_Broker]:
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         properties.SessionExpiryInterval = SESSION_S
-        client = _Client(
+        client = Client(
             host,
             port,
             identifier=client_id,
@@ -113,17 +113,40 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
     return connected
 
 
-class _Client(aiomqtt.Client):
-    """aiomqtt's client, which also ends where the broker does not answer."""
+class Client(aiomqtt.Client):
+    """aiomqtt's client, which also ends where the broker does not answer.
+
+    aiomqtt connects in a thread, which goes on where the task is cancelled that waits for it.
+    """
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self._is_connecting = self._has_ended = False
+        super().__init__(*args, **more)
 
     def end(self) -> None:
-        """Close what aiomqtt leaves open."""
+        """Close what aiomqtt leaves open, now or as soon as its thread has connected."""
+        self._has_ended = True
+        if self._is_connecting:
+            return
         while isinstance(sock := self._client.socket(), socket.socket):
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
             self._client.loop_read()
         if self._disconnected.done():
             self._disconnected.exception()  # else asyncio reports it
+
+    def _client_connect(self) -> None:
+        self._is_connecting = True
+        try:
+            super()._client_connect()
+        finally:
+            with suppress(RuntimeError):  # the loop is closed: nobody is there any more
+                self._loop.call_soon_threadsafe(self._has_connected)
+
+    def _has_connected(self) -> None:
+        self._is_connecting = False
+        if self._has_ended:
+            self.end()
 
 
 class _Broker:

@@ -15,7 +15,8 @@ import pytest
 from shoe_ctl.sinks.nats import NatsSink
 from shoe_testing.command_server import run_command
 from shoe_testing.config import make_config, table_section
-from shoe_testing.nats_server import NatsServer, free_port, nats_server, target_of
+from shoe_testing.nats_server import NatsServer, nats_server, target_of
+from shoe_testing.ports import free_port
 from shoe_testing.programs import rest_of, started_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]

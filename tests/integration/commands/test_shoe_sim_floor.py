@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -89,6 +91,18 @@ def test_a_daemon_stores_every_card_that_the_report_counts(tmp_path: Path) -> No
     assert stored(journal) == drawn
 
 
+def test_a_table_that_is_connected_and_never_armed_is_a_failure(tmp_path: Path) -> None:
+    options = ("--tables", "1", "--pace", "0.02", "--for", "0.1", "--wait", "0", "--json")
+    with floor(*options, "--config", str(tmp_path / "floor.toml")) as process:
+        host, port = line(process)["first"].removeprefix("tcp://").split(":")
+        with socket.create_connection((host, int(port))):
+            assert [line(process)["stage"] for _ in range(2)] == ["began", "measured"]
+            report = line(process)
+            process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1
+    assert (report["connected"], report["drawn"], report["never_armed"]) == (1, 0, 1)
+
+
 def test_ctrl_c_ends_it_with_the_report_of_what_was_until_then(tmp_path: Path) -> None:
     config = tmp_path / "floor.toml"
     with floor("--tables", "2", "--seed", "5", "--config", str(config)) as process:
@@ -111,13 +125,15 @@ def test_ctrl_c_ends_it_with_the_report_of_what_was_until_then(tmp_path: Path) -
     [
         ("--tables 0", "'--tables': 0 is not in the range 1<=x<=10000"),
         ("--tables many", "'--tables': 'many' is not a valid integer"),
-        ("--pace nan", "'--pace': 'nan' is not a valid seconds"),
+        ("--pace nan", "'--pace': 'nan' is not a valid number of seconds"),
         ("--pace 0", "'--pace': 0.0 is not in the range"),
         ("--for -1", "'--for': -1.0 is not in the range"),
         ("--port pty", "--port 'pty': expected tcp:HOST:PORT"),
+        ("--port usbip:x", "--port 'usbip:x': expected tcp:HOST:PORT\n"),
         ("--port tcp:localhost:65000 --tables 1000", "need ports up to 65999"),
         ("", "--config is missing: no daemon would know the free ports"),
         ("--config {mine}", "is not of shoe-sim floor: name a new one, or remove it"),
+        ("--config {folder}/pipe", "pipe: there is something that is no file: name a new one"),
         ("--config {folder}/no/floor.toml", "no/floor.toml: No such file or directory"),
     ],
 )
@@ -126,6 +142,7 @@ def test_a_wrong_option_is_one_line_and_changes_no_file(
 ) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text("# mine\n")
+    os.mkfifo(tmp_path / "pipe")
     given = words.format(mine=mine, folder=tmp_path).split()
     ended = run_command(SHOE_SIM, "floor", *given)
     assert ended.returncode in (2, 3)

@@ -166,7 +166,7 @@ async def test_what_was_parked_is_taken_with_its_own_id_once_the_receiver_is_men
             await told.times(1, "delivery.taken")
             assert await run_shoectl_async(*redeliver) == (0, "nothing is parked\n", "")
             code, _, wrong = await run_shoectl_async(*redeliver, "sink=choosy")
-            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink choosy\n")
+            assert (code, wrong) == (1, "shoectl: no event of a sink choosy is parked\n")
         (poison,) = (e for e in told.events if e["id"] == choosy.poison)
         named = {"sink": "choosy", "event": poison["id"], "type": "round.outcome"}
         assert told.data("delivery.taken") == [named]
@@ -194,7 +194,7 @@ async def test_only_who_sees_the_restricted_stream_redelivers_what_a_sink_of_it_
             choosy.mended = True
             assert (await run_shoectl_async(*redeliver))[:2] == (0, "nothing is parked\n")
             code, _, wrong = await run_shoectl_async(*redeliver, "sink=choosy")
-            assert (code, wrong) == (1, "shoectl: nothing is parked of a sink choosy\n")
+            assert (code, wrong) == (1, "shoectl: no event of a sink choosy is parked\n")
         path.write_text(path.read_text() + 'audience = "restricted"\n')
         async with serving(path, told, sinks=sinks):
             assert (await run_shoectl_async(*redeliver))[:2] == (0, "choosy: 1 taken\n")

@@ -16,19 +16,18 @@ import pytest
 
 from shoe_ctl.sinks import mqtt
 from shoe_testing.brokers import (
-    HOST,
     Authority,
     Got,
     Mosquitto,
     Subscriber,
     broker,
-    free_port,
     passwords,
     subscribed,
 )
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.paths import ROOT
+from shoe_testing.ports import HOST, free_port
 from shoe_testing.socket_client import Caller, calling, envelope
 
 pytestmark = pytest.mark.slow

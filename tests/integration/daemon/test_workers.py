@@ -10,10 +10,12 @@ import json
 import os
 import random
 import resource
+import select
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.nats_server import nats_server, stored_messages
 from shoe_testing.programs import (
     A_FEW_CARDS,
+    PATIENCE_S,
     STORAGE_FAULT,
     Service,
     daemon_service,
@@ -214,6 +217,37 @@ def test_hangup_reopens_the_files_of_each_worker_and_an_interrupt_ends_all(tmp_p
         service.process.send_signal(signal.SIGINT)
         assert rest_of(service.process)[0] == 130
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+async def test_a_worker_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
+    with two_shoes() as ports, daemon_service(write_workers(tmp_path, ports)) as service:
+        service.until("READY")
+        workers = workers_of(service)
+        watched = [os.pidfd_open(pid) for pid in workers]
+        try:
+            os.kill(workers[1], signal.SIGSTOP)
+            async with calling(tmp_path / SOCKET) as caller:
+                caller.writer.write(b'{"request": "status"}\n')
+                (one,) = (await asked_of(tmp_path, table="bac-07"))["tables"]
+                assert one["table"] == "bac-07"
+                service.process.send_signal(signal.SIGTERM)
+                assert select.select(watched[:1], [], [], PATIENCE_S)[0]  # the other one ends
+                while service.process.poll() is None:  # whoever cannot wait
+                    service.process.send_signal(signal.SIGINT)
+                    with suppress(subprocess.TimeoutExpired):
+                        service.process.wait(0.1)
+            assert select.select(watched[1:], [], [], PATIENCE_S)[0]
+        finally:
+            for fd in watched:
+                os.close(fd)
+    for journal in JOURNALS:
+        nothing_is_wrong_with(tmp_path / journal)
+
+
+async def asked_of(folder: Path, **asked: str) -> dict[str, Any]:
+    async with calling(folder / SOCKET) as caller:
+        answer: dict[str, Any] = await caller.asks(request="status", **asked)
+        return answer
 
 
 async def test_storage_that_fails_at_one_worker_stops_its_tables_alone(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ PAGES = sorted(
         *(ROOT / "simulators").rglob("*.md"),
     }
 )
-FOLDERS = ("shoe_ctl", "simulators", "firmware_proto", "tests", "bench", "docs")
+FOLDERS = ("shoe_bench", "shoe_ctl", "simulators", "firmware_proto", "tests", "bench", "docs")
 MODULES = [
     f"/{path.relative_to(ROOT)}"
     for folder in FOLDERS[:-1]

@@ -17,7 +17,7 @@ UNIT = TESTS / "unit"
 PAGE = (TESTS / "README.md").read_text("utf-8")
 MODULES = {path.stem for path in (SUPPORT / "shoe_testing").glob("*.py")} - {"__init__"}
 
-PACKAGES = ("firmware_proto", "simulators")
+PACKAGES = ("firmware_proto", "shoe_bench", "simulators")
 """They have a folder in ``unit``; what ``shoe_ctl`` is made of lies beside them."""
 
 SUBJECTS = {"table/methods", "table/secrecy", "table/search"}

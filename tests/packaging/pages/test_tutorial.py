@@ -13,12 +13,12 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from shoe_testing.cli import plain_words
 from shoe_testing.command_server import WarmProgram
+from shoe_testing.console_pages import Command, blocks, commands, matches
 from shoe_testing.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("commands")
@@ -35,44 +35,6 @@ ANY_PROCESS = "4711"
 
 PATIENCE_S = 60.0
 """How long anything may take on a machine that has stalled."""
-
-BLOCK = re.compile(r"^```(\w+)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-class Block(NamedTuple):
-    """A fenced block: a script (``sh``), or commands with what they print (``console``)."""
-
-    kind: str
-    about: str
-    text: str
-
-
-class Command(NamedTuple):
-    """A line that is typed, and the lines that are shown below it."""
-
-    typed: str
-    shown: str
-
-
-def blocks(text: str) -> list[Block]:
-    return [Block(*found) for found in BLOCK.findall(text)]
-
-
-def commands(block: Block) -> Iterator[Command]:
-    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
-        typed, _, shown = part.partition("\n")
-        yield Command(typed, shown)
-
-
-def matches(shown: str, printed: str) -> bool:
-    """The text is the one shown: ``…`` stands for a part of a line, and alone for any lines."""
-    pattern = ""
-    for line in shown.splitlines():
-        if line == "…":
-            pattern += r"(?:[^\n]*\n)*"
-        else:
-            pattern += ".+".join(map(re.escape, line.split("…"))) + r"\n"
-    return re.fullmatch(pattern, printed) is not None
 
 
 class Running:

@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -31,9 +30,12 @@ from cryptography.x509.oid import NameOID
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from shoe_events.mqtt import Client
+from shoe_testing.ports import HOST, free_port
+from shoe_testing.tasks import ended
+
 PROGRAM = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 PATIENCE_S = 60.0
-HOST = "127.0.0.1"
 
 OPEN = ("allow_anonymous true",)
 """Whoever comes may do anything."""
@@ -47,14 +49,6 @@ def mosquitto() -> str:
             pytest.fail(why)
         pytest.skip(why)
     return PROGRAM
-
-
-def free_port() -> int:
-    """A port that nobody listens at now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Mosquitto:
@@ -283,7 +277,7 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     if session_s is not None:
         properties.SessionExpiryInterval = session_s
-    client = aiomqtt.Client(
+    client = Client(
         HOST,
         port,
         username=user,
@@ -303,21 +297,9 @@ async def subscribed(  # noqa: PLR0913 - who connects, and to what
             try:
                 yield subscriber
             finally:
-                reading.cancel()
-                with suppress(asyncio.CancelledError, aiomqtt.MqttError):
-                    await reading
+                await ended(reading)
     finally:
-        await _cut(client)
-        if client._disconnected.done():  # else asyncio reports it
-            client._disconnected.exception()
-
-
-async def _cut(client: aiomqtt.Client) -> None:
-    """Closes what aiomqtt leaves open where a broker went before it had accepted the client."""
-    while isinstance(sock := client._client.socket(), socket.socket):
-        with suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
-        await asyncio.sleep(0)
+        client.end()
 
 
 class Consumer:

@@ -11,7 +11,6 @@ import fcntl
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.sinks.nats_connection import NatsTarget
 from shoe_testing.brokers import Authority
 from shoe_testing.paths import ROOT
+from shoe_testing.ports import free_port
 
 _PIPE_BYTES = 1 << 20
 """Room for the log of a server that nobody reads."""
@@ -54,14 +54,6 @@ def server_program() -> str:
             pytest.fail("nats-server is missing: it comes with the test requirements")
         pytest.skip("nats-server is missing")
     return found
-
-
-def free_port() -> int:
-    """A port of the loopback that nothing listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 class NatsServer:

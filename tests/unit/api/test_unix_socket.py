@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import Command, Request, StatusRequest
 from shoe_ctl.api.unix_socket import MOST_BYTES, MOST_CONNECTIONS, serving
@@ -100,6 +101,15 @@ async def test_a_bad_command_is_refused_under_its_id(path: Path) -> None:
     async with serving(path, USERS, Desk()), calling(path) as caller:
         refused = await caller.gives("settle", pin="1234", command_id="mine")
         assert refused["command_id"] == "mine"
+
+
+async def test_a_command_that_is_not_handled_is_refused_under_its_id(path: Path) -> None:
+    desk = Desk()
+    desk.raises = RequestRefused(message("daemon_starting"))
+    async with serving(path, USERS, desk), calling(path) as caller:
+        refused = await caller.gives("settle", command_id="mine")
+        assert (refused["command_id"], refused["error"]["code"]) == ("mine", "daemon_starting")
+        assert "command_id" not in await caller.says(STATUS)
 
 
 async def test_a_line_as_long_as_may_be_is_read_and_a_longer_one_ends_the_talk(path: Path) -> None:

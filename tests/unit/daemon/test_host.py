@@ -6,18 +6,23 @@ In: environments, a clock moved by hand. Out: datagrams.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import pytest
 
-from shoe_ctl.daemon.host import LONGEST_STATUS, ServiceManager, service_manager
+from shoe_ctl.cli import run
+from shoe_ctl.daemon.host import LONGEST_STATUS, ServiceManager, keep_objects, service_manager
 from shoe_testing.transports import HandClock
+
+if TYPE_CHECKING:
+    from shoe_ctl.daemon.daemon import Daemon
 
 PID = 77
 
@@ -164,3 +169,29 @@ def test_a_daemon_may_open_as_many_files_as_the_host_allows() -> None:
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, check=True, text=True)
     assert done.stdout.split("\n")[:3] == ["(1500, 2048)", "(2048, 2048)", "(2048, 2048)"]
+
+
+@pytest.fixture
+def garbage_collector() -> Iterator[None]:
+    """Python's settings of it, as they were."""
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("garbage_collector")
+def test_a_daemon_that_is_ready_looks_for_garbage_among_newer_objects_only() -> None:
+    class Ready:
+        doubt = None
+        settings = ("a table",) * 1000
+        runners: ClassVar[dict[str, Any]] = {}
+
+    there: list[object] = [[]]
+    run._say_ready(ServiceManager(), cast("Daemon", Ready()), (), wait=False)
+    assert not any(one is there for one in gc.get_objects())
+    made: list[object] = [[]]
+    assert any(one is made for one in gc.get_objects())
+    many = gc.get_threshold()[0]
+    keep_objects(1)
+    assert many > gc.get_threshold()[0] > 700  # as many objects come and go at a thousand tables

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from shoe_ctl.config.schema import parse
 from shoe_ctl.daemon.host import ServiceManager
 from shoe_ctl.daemon.workers import Front, Worker
 from shoe_ctl.errors import ConfigError, EnvironmentFault
-from shoe_testing.config import make_config, table_section
+from shoe_testing.config import make_config, table_section, this_user
 
 
 class Manager(ServiceManager):
@@ -69,4 +72,77 @@ async def test_the_daemon_ends_as_the_worker_that_ended(workers: list[Worker]) -
         front.check_end()
 
 
+async def test_a_worker_that_did_not_end_as_told_is_no_good_end(workers: list[Worker]) -> None:
+    front = Front(parse(_ONE.encode(), "t.toml"), workers, Manager())
+    first, second = workers
+    first.code, second.code = 0, -signal.SIGTERM
+    front.check_end()
+    for code, how in (
+        (-signal.SIGKILL, "was killed by SIGKILL"),
+        (-35, "was killed by signal 35"),
+        (70, "ended with code 70"),
+    ):
+        second.code = code
+        with pytest.raises(EnvironmentFault, match=f"worker 2 {how}"):
+            front.check_end()
+
+
 _ONE = make_config(table_section("t1", port="/dev/x"))
+
+
+@pytest.fixture
+def two_tables(tmp_path: Path) -> Path:
+    tables = [table_section(f"t{n}", port="/dev/x", worker=n) for n in (1, 2)]
+    config = tmp_path / "t.toml"
+    config.write_text(make_config(*tables, socket={"path": "s", "user": [this_user("dealer")]}))
+    return config
+
+
+def run_in_process(code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that changes its own process, which is every other test's otherwise."""
+    return subprocess.run(
+        (sys.executable, "-c", code, *words), capture_output=True, check=False, text=True
+    )
+
+
+def test_the_front_may_open_as_many_files_as_its_workers(two_tables: Path) -> None:
+    code = (
+        "import resource as r, sys; r.setrlimit(r.RLIMIT_NOFILE, (256, 2048))\n"
+        "from shoe_ctl.daemon import workers; from shoe_ctl.cli.run import run\n"
+        "workers.start_workers = lambda *_: sys.exit(str(r.getrlimit(r.RLIMIT_NOFILE)))\n"
+        "run(['--config', sys.argv[1]])"
+    )
+    assert run_in_process(code, str(two_tables)).stderr == "(2048, 2048)\n"
+
+
+def test_a_front_that_is_stopped_while_it_starts_waits_for_its_workers(two_tables: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from shoe_ctl.daemon import workers; from shoe_ctl.cli.run import run\n"
+        "start = workers.start_workers\n"
+        "def start_and_stop(*words):\n"
+        "    started = start(*words); os.kill(os.getpid(), signal.SIGTERM); return started\n"
+        "workers.start_workers = start_and_stop\n"
+        "run(['--wait', '--config', sys.argv[1]])"
+    )
+    done = run_in_process(code, str(two_tables))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(" ended: pid=") == 2
+
+
+def test_where_no_further_process_can_be_had_those_started_end(two_tables: Path) -> None:
+    code = (
+        "import os, sys; fork = os.fork; forked = []\n"
+        "def fork_once():\n"
+        "    if forked: raise BlockingIOError(11, 'Resource temporarily unavailable')\n"
+        "    forked.append(pid := fork()); return pid\n"
+        "os.fork = fork_once\n"
+        "from shoe_ctl.cli.main import main\n"
+        "sys.argv = ['shoectl', 'run', '--wait', '--config', sys.argv[1]]\n"
+        "try: main()\n"
+        "finally: print(os.path.exists(f'/proc/{forked[0]}'))"
+    )
+    done = run_in_process(code, str(two_tables))
+    last = done.stderr.splitlines()[-1]
+    assert last == "shoectl: worker 2 cannot be started: Resource temporarily unavailable"
+    assert (done.returncode, done.stdout) == (3, "False\n")

@@ -11,8 +11,11 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
+from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.history.snapshots import SnapshotSchedule
+from shoe_ctl.journal.batch import Batch, Counters
 from shoe_ctl.journal.codec import Kind, Meta, Snapshot
-from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
 from shoe_ctl.table.inputs import Input, TableCommand
@@ -113,6 +116,7 @@ def test_a_quiet_table_among_busy_ones_is_found_by_reading_a_few_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(snapshots, "MOST_RECORDS", 50)
+    monkeypatch.setattr(snapshots, "RECORDS_A_TABLE", 25)
     other = table_meta(table="busy")
     first, second = dealt_by("2D 3C"), dealt_by("9C 2D KD 3H" + " 2D 3C 4S 5H KD" * 20)
     with journal_table(tmp_path / "j.db", table_meta(), first[:-1]) as quiet:
@@ -278,3 +282,92 @@ def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     raised = [r for r in records(path) if b'"irregularity.raised"' in r.body]
     assert raised and b'"decided":{' in raised[-1].body
     assert replayed_journal(path).differences == []
+
+
+class Floor:
+    """Where the chains of many tables end, each of whose cards brings so many records."""
+
+    def __init__(self, tables: int, records_a_card: int) -> None:
+        self.tables = tables
+        self.last_n = 0
+        self._records_a_card = records_a_card
+
+    def head(self, table: str) -> Head:  # noqa: ARG002 - as a journal has it
+        """Each chain ends at the last record."""
+        return Head(self.last_n, bytes(32), Counters())
+
+    def deal(self) -> None:
+        """A card at one of the tables."""
+        self.last_n += self._records_a_card
+
+
+def snapshots_of_cards(tables: int, cards: int) -> list[int]:
+    """How many snapshots there are at each card of every table, all of which begin at once."""
+    floor, under = Floor(tables, 17), table_meta()
+    controller, index = snapshots.controller_for(under), EventIndex()
+    schedules = [SnapshotSchedule(floor, under, f"t{number:04}") for number in range(tables)]
+    found = []
+    for _ in range(cards):
+        begun = 0
+        for schedule in schedules:
+            schedule.begin(Batch(), controller, index)
+            begun += schedule.has_begun
+            floor.deal()
+        found.append(begun)
+    return found
+
+
+def test_many_tables_take_few_snapshots_and_never_all_at_once() -> None:
+    tables, cards = 200, 60
+    began, *later = snapshots_of_cards(tables, cards)
+    assert began == tables  # each begins a section
+    assert sum(later) <= tables * cards * 17 / snapshots.RECORDS_A_TABLE
+    assert sum(later) >= tables  # a restart does not read all of the shoe
+    assert max(later) < tables / 3
+
+
+def test_a_quiet_table_of_a_few_gets_a_snapshot_after_as_many_records_as_ever() -> None:
+    began, *later = snapshots_of_cards(3, snapshots.MOST_RECORDS // 17)
+    assert began == 3
+    assert [card for card, taken in enumerate(later, 1) if taken] == [99, 198]
+
+
+def test_the_tables_of_a_journal_are_found_by_reading_it_once(
+    tmp_path: Path, dealt: tuple[Meta, list[Input]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under, inputs = dealt
+    with journal_table(tmp_path / "j.db", under) as first:
+        others = [JournalTable(first.store, table_meta(table=f"t{n}")) for n in range(2, 7)]
+        hands = [dealt_by("9C 2D KD 3H" + " 2D 3C 4S 5H KD" * n) for n in range(1, 6)]
+        for n, happened in enumerate(inputs[:120]):
+            first.handle(happened)
+            for table, heard in zip(others, hands, strict=True):
+                if n < len(heard):
+                    table.handle(heard[n])
+        tables = [first, *others]
+        with first.store.reader() as reader, counted_reads(monkeypatch) as rows:
+            found = snapshots.recover_tables(reader, [table.table for table in tables])
+        assert sum(rows) < first.store.last_n + 12 * len(tables)
+        for table in tables:
+            again, one = table.again(), found[table.table]
+            assert one.controller is not None
+            assert again.controller is not None
+            state = states.to_bytes(table.controller.state)
+            assert states.to_bytes(one.controller.state) == state
+            assert states.to_bytes(again.controller.state) == state
+            assert one.index.outcomes == again.index.outcomes == table.index.outcomes
+
+
+def test_a_record_altered_among_those_of_other_tables_is_found(tmp_path: Path) -> None:
+    with journal_table(tmp_path / "j.db", table_meta(), dealt_by("2D 3C TS")[:-1]) as first:
+        second = JournalTable(first.store, table_meta(table="t2"))
+        for happened in dealt_by("2D 3C TS 4D"):
+            second.handle(happened)
+        first.handle(dealt_by("2D 3C TS")[-1])
+        last = first.store.head("t2").n
+    spoil(tmp_path / "j.db", f"UPDATE record SET body = x'78' WHERE n = {last}")
+    with Reader.open(tmp_path / "j.db") as reader:
+        recovered = snapshots.recover_tables(reader, [first.table])
+        assert recovered[first.table].controller is not None
+        with pytest.raises(JournalError, match=rf"record {last} "):
+            snapshots.recover_tables(reader, [first.table, "t2"])

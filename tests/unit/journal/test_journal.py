@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,9 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import journal as journal_module
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal, SinkFeed
+from shoe_ctl.journal.packing import Packer
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.store import Cursor, Store
+from shoe_ctl.journal.store import Cursor, Prepared, Store
 from shoe_ctl.records import Audience
 from shoe_testing.faulty_disk import ONE_SYNC, Failing, disk, quietly
 from shoe_testing.journals import Never, records, stored, stored_round
@@ -32,11 +34,13 @@ class Held(Store):
     began: asyncio.Event
     loop: asyncio.AbstractEventLoop
 
-    def commit(self, groups: Sequence[Batch], cursors: Sequence[Cursor] = ()) -> list[CommitResult]:
-        self.batches.append(len(groups))
+    def commit_prepared(
+        self, prepared: Prepared, cursors: Sequence[Cursor] = ()
+    ) -> list[CommitResult]:
+        self.batches.append(len(prepared.batches))
         self.loop.call_soon_threadsafe(self.began.set)
         self.gate.wait()
-        return super().commit(groups, cursors)
+        return super().commit_prepared(prepared, cursors)
 
 
 @pytest.fixture
@@ -80,6 +84,33 @@ async def test_the_loop_goes_on_while_the_disk_is_slow(held: Held, journal: Jour
     assert not commit.done()
     held.gate.set()
     assert (await commit).last_n == 4
+
+
+async def test_the_writers_thread_packs_nothing(
+    held: Held, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set()
+    pack = Packer.pack
+
+    def noting(*arguments: Any) -> bytes:
+        threads.add(threading.get_ident())
+        return pack(*arguments)
+
+    monkeypatch.setattr(Packer, "pack", noting)
+    held.gate.set()
+    await asyncio.gather(*(journal.commit(stored_round(n)) for n in range(3)))
+    assert threads == {threading.get_ident()}
+
+
+async def test_what_cannot_be_encoded_is_refused_and_the_next_one_is_stored(
+    held: Held, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held.gate.set()
+    with monkeypatch.context() as patch:
+        patch.setattr(Batch, "encode", None)
+        with pytest.raises(TypeError):
+            await journal.commit(stored_round(0))
+    assert (await journal.commit(stored_round(1))).first_n == 1
 
 
 async def test_a_cancelled_caller_does_not_take_its_group_or_others_back(

@@ -14,6 +14,7 @@ from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.codec import Connection, Direction, Kind, Meta, Resume, Wire
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import checked_records, last_start, recover
+from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope
 from shoe_testing.journals import T_US, opened, records, stored, stored_round, verified
@@ -109,6 +110,35 @@ def test_an_event_cannot_be_added_without_an_id() -> None:
 def test_an_empty_group_stores_nothing(path: Path) -> None:
     with opened(path) as store:
         assert store.commit([Batch()]) == [CommitResult(1, 0, {}, [])]
+
+
+def test_what_was_prepared_is_stored_behind_a_checkpoint_that_came_between(path: Path) -> None:
+    with opened(path) as store:
+        store.commit([stored_round(0)])
+        prepared = store.prepare([stored_round(1)])
+        signer = open_signer(path, None)
+        assert store.checkpoint(signer, T_US) == 5
+        (result,) = store.commit_prepared(prepared)
+        assert (result.first_n, result.last_n) == (6, 9)
+        assert result.ids[1].public == "bac-07/p2"
+    assert verified(path).ok
+
+
+def test_many_records_are_stored_with_few_statements(path: Path) -> None:
+    statements: list[str] = []
+
+    def note(_: object, statement: str, __: object) -> bool:
+        statements.append(statement)
+        return True
+
+    with opened(path) as store:
+        store._log.exec_trace = note
+        store.commit([stored_round(n, f"t{n}") for n in range(50)])
+        store._log.exec_trace = None
+        assert store.last_n == 200
+    assert len(statements) < 20
+    assert verified(path).ok
+    assert [r.n for r in records(path)] == [*range(1, 201)]
 
 
 @given(

@@ -16,12 +16,8 @@ from shoe_ctl.errors import PortError
 from shoe_ctl.link import tcp
 from shoe_ctl.link.address import TcpAddress
 from shoe_ctl.link.tcp import tcp_opener
+from shoe_testing.ports import free_port
 from shoe_testing.transports import plugged_in, read_bytes
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 async def refusal(port: TcpAddress, executor: ThreadPoolExecutor) -> str:

@@ -19,6 +19,7 @@ from firmware_proto.cards import DECKS
 from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_testing.toy_table import Table
+from simulators.errors import PortFault
 from simulators.faults import Faults, FaultyLine
 from simulators.ports.pty import PtyPort
 from simulators.ports.tcp import TcpPort
@@ -187,6 +188,34 @@ async def test_a_bad_cable_on_a_pty_loses_and_doubles_nothing(tmp_path: Path) ->
         rig.stop()
     assert table.rounds == truth_of(device)
     assert over(device, table)
+
+
+async def test_a_cable_that_a_person_pulls_stays_out(
+    tmp_path: Path,
+) -> None:
+    device = simulated_shoe("reference", seed=14, decks=1)
+    line = FaultyLine(1, Faults(unplug=1.0))
+    rig = Rig(device, PtyPort(str(tmp_path / "shoe")), to_shoe=line)
+    rig.start()
+    failed: asyncio.Future[PortFault] = asyncio.get_running_loop().create_future()
+    rig.port_failed = failed.set_result
+    try:
+        rig.received(b"x")
+        assert (coming_back := rig._replug) is not None
+        rig.replug()
+        line.faults = Faults()
+        rig.unplug()
+        assert coming_back.cancelled()
+        assert not rig.plugged
+        rig.replug()
+        line.faults = Faults(unplug=1.0)
+        rig.received(b"x")
+        (tmp_path / "shoe").write_text("something else")
+        async with asyncio.timeout(30):
+            assert str(await failed).startswith(f"{tmp_path}/shoe exists already")
+        (tmp_path / "shoe").unlink()
+    finally:
+        rig.stop()
 
 
 @pytest.mark.parametrize("seed", [21, 22])

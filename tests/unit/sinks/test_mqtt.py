@@ -20,8 +20,10 @@ from shoe_ctl.sinks import mqtt, mqtt_connection
 from shoe_ctl.sinks.mqtt import Asked, MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.pump import Pump, Resend, SinkAway
-from shoe_testing.brokers import HOST, Consumer, Mosquitto, broker, subscribed
+from shoe_testing.brokers import Consumer, Mosquitto, broker, subscribed
+from shoe_testing.ports import HOST
 from shoe_testing.sinks import Ledger, sink_events
+from shoe_testing.tasks import ended
 
 EVENTS = "shoe/v1/t/public"
 
@@ -224,8 +226,7 @@ class Daemon:
 
     async def kill(self) -> None:
         """It ends in the middle of whatever it does."""
-        self._running.cancel()
-        await asyncio.wait({self._running})
+        await ended(self._running)
         cut_off(self._sink)
         await self._open.aclose()
 
@@ -266,15 +267,13 @@ async def killed_at(seed: int, at: Mosquitto) -> None:
                 await daemon.start()
             if "consumer" in others:
                 await happens(20)
-                reading.cancel()
-                await asyncio.wait({reading})
+                await ended(reading)
                 reading = asyncio.create_task(consumer.run())
         await happens(1)
         await consumer.until(len(feed.events))
         await daemon.stop()
     finally:
-        reading.cancel()
-        await asyncio.wait({reading})
+        await ended(reading)
     assert consumer.applied == list(range(1, len(feed.events) + 1))
 
 

@@ -17,7 +17,8 @@ from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.mqtt import Asked, MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker, Login
 from shoe_ctl.sinks.pump import Pump, SinkAway
-from shoe_testing.brokers import HOST, Authority, Mosquitto, broker, free_port, passwords
+from shoe_testing.brokers import Authority, Mosquitto, broker, passwords
+from shoe_testing.ports import HOST, free_port
 from shoe_testing.sinks import Ledger, sink_events
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from shoe_testing.nats_server import (
     target_of,
 )
 from shoe_testing.sinks import Ledger
+from shoe_testing.tasks import ended
 from shoe_testing.tcp_proxy import TcpProxy
 
 pytestmark = pytest.mark.slow
@@ -85,9 +85,7 @@ class RestartedPump:
 
     async def abandon(self) -> None:
         """As a daemon that is killed: what is under way stays so."""
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await ended(self._task)
         await self._sink.close()
 
     async def drain(self) -> None:
@@ -104,7 +102,7 @@ class RestartedPump:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server is back soon: retries need not be waited for, nor what nobody will answer."""
-    monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 1.0)
+    monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 2.0)
     monkeypatch.setattr(pump_module, "FIRST_RETRY_S", 0.01)
     monkeypatch.setattr(pump_module, "LONGEST_RETRY_S", 0.05)
 

@@ -25,6 +25,9 @@ USB_DEVICES = Path("/sys/bus/usb/devices")
 ATTACHED_WITHIN_S = 20
 """How long the kernel may take to enumerate a device, and udev to name it."""
 
+KERNEL_LINES = 20
+"""The last lines of the kernel that a failure shows."""
+
 _T = TypeVar("_T", bound=Callable[..., Any])
 
 _FREE = 4
@@ -203,6 +206,17 @@ def threads_and_descriptors(pid: int) -> dict[str, int]:
     leads_to = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]
     found = Counter(re.sub("[0-9]+", "N", target) for target in leads_to)
     return {**found, "threads": len(list(Path(f"/proc/{pid}/task").iterdir()))}
+
+
+def state_of(pid: int) -> str:
+    """Where each thread of a process waits in the kernel, and what the kernel has and said."""
+    lines = []
+    for task in sorted(Path(f"/proc/{pid}/task").iterdir()):
+        name, stack = (task / "comm").read_text().strip(), (task / "stack").read_text().split("\n")
+        lines.append(f"{name}: {' < '.join(line.partition('+')[0][4:] for line in stack if line)}")
+    said = subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout
+    lines += [f"ports: {used_ports()}", *map(str, usb_devices()), *said.splitlines()[-KERNEL_LINES:]]
+    return "\n".join(lines)
 
 
 def as_user(name: str, *groups: str) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +23,7 @@ from shoe_testing.config import (
     table_section,
 )
 from shoe_testing.daemon import ShoeAtTable, ToldEvents, nothing_is_wrong_with
-from shoe_testing.guest.actions import attach, copy_to_share, run_daemon, signalled
+from shoe_testing.guest.actions import attach, copy_to_share, run_daemon, signalled, state_of
 from shoe_testing.guest.agent import SHARE
 from shoe_testing.guest.machine import (
     ADAPTER_NAME,
@@ -173,6 +173,8 @@ async def daemon_in(guest: Guest, *shoes: ShoeAtTable) -> AsyncIterator[GuestDae
         ) from None
     except BaseException as error:
         error.add_note(f"the daemon in the guest said:\n{daemon.log}")
+        with suppress(GuestFailed):
+            error.add_note(f"the guest then:\n{await guest.call(state_of, daemon.pid)}")
         raise
     finally:
         following.cancel()

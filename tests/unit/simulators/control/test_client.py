@@ -48,6 +48,7 @@ async def test_a_change_returns_what_happened_or_raises_why_not(tmp_path: Path) 
                 ("button", {"number": 0}, WrongUsage, "button.number: expected a whole number"),
                 ("kick", {}, WrongUsage, "do: expected one of unplug"),
                 ("button", {"number": object()}, WrongUsage, "button: Object of type object"),
+                ("wait", {"until": "host", "within_s": 1e999}, WrongUsage, "wait.within_s: "),
             ):
                 given: dict[str, Any] = arguments
                 with pytest.raises(kind) as raised:
@@ -72,7 +73,14 @@ def test_where_no_shoe_answers_that_is_said_in_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "why"),
-    [(b"", "it hung up"), (b"hello\n", "what came is no answer"), (b"[]\n", "is no answer")],
+    [
+        (b"", "it hung up"),
+        (b"hello\n", "what came is no answer"),
+        (b"[]\n", "is no answer"),
+        (b"{}\n", "what answers there is no shoe"),
+        (b'{"accepted": false, "error": {"code": "x"}}\n', "what answers there is no shoe"),
+        (b'{"did": "unplug"}\n', "what answers there is no shoe"),
+    ],
 )
 def test_an_answer_that_is_none_is_told(tmp_path: Path, answer: bytes, why: str) -> None:
     path = tmp_path / "shoe.ctl"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import socket
@@ -78,6 +79,21 @@ async def test_only_the_owner_may_connect_and_the_file_goes_with_the_shoe(tmp_pa
     assert not (tmp_path / "shoe.ctl").exists()
 
 
+async def test_cards_are_drawn_as_they_are_due_while_the_dealer_rests(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path, "angel_eye") as bench, calling(tmp_path) as caller:
+        refused = await caller.does("draw")
+        assert refused == {"error": "draw: the dealer draws: let it rest first", "kind": "refused"}
+        await caller.does("rest")
+        late = await caller.does("draw", cards=2, within_s=0.0)
+        assert late["error"] == "draw: no card was freed in 0 s, 0 were drawn"
+        device = bench.rig.device
+        device.boot(bench.rig.now)
+        drawn = await caller.does("draw", cards=2)
+        assert drawn["cards"] == [card.code for card in device.shoe.cards.cards[:2]]  # type: ignore[union-attr]
+        assert [event["type"] for event in drawn["reported"]] == ["card_drawn"] * 2
+        assert drawn["shoe"]["drawn"] == 2
+
+
 async def test_the_socket_of_a_killed_shoe_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     path = tmp_path / "shoe.ctl"
     with socket.socket(socket.AF_UNIX) as left_behind:
@@ -143,6 +159,40 @@ async def test_a_change_is_answered_once_it_has_happened_with_what_came_of_it(
         lost = await caller.does("pull")
         assert (lost["reported"], lost["shoe"]["drawn"], len(lost["cards"])) == ([], 0, 1)
         assert (await caller.does("firmware", version="2.0"))["reported"] == []
+
+
+async def test_cards_are_pulled_all_or_none(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path) as bench, calling(tmp_path) as caller:
+        shoe = bench.rig.device.shoe
+        assert shoe.cards is not None
+        for how in ("as_one", "unordered"):
+            one = await caller.does("pull", how=how)
+            assert one["error"] == "pull: one pull is of 2 to 4 cards, not 1"
+        await caller.does("power_off")
+        while (before := shoe.cards.cut_at - shoe.drawn) > 2:
+            assert len((await caller.does("pull", cards=min(4, before - 2)))["cards"]) > 0
+        refused = await caller.does("pull", cards=3)
+        assert refused["error"] == "pull: the cutting card lies behind 2 of them"
+        assert shoe.cards.cut_at - shoe.drawn == 2
+        assert len((await caller.does("pull", cards=2))["cards"]) == 2
+        await caller.does("power_on")
+        while shoe.remaining > 2:
+            await caller.does("pull", cards=min(4, shoe.remaining - 2))
+        await caller.does("power_off")
+        refused = await caller.does("pull", cards=3)
+        assert (refused["error"], shoe.remaining) == ("pull: 2 cards are left", 2)
+
+
+async def test_a_folder_that_another_process_locks_is_told(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path) as bench:
+        fd = os.open(tmp_path, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            with pytest.raises(PortFault, match="is held by another process: try again"):
+                async with controlled(tmp_path / "other.ctl", bench):
+                    pass
+        finally:
+            os.close(fd)
 
 
 async def test_a_frozen_shoe_lets_nobody_draw_until_it_thaws(tmp_path: Path) -> None:

@@ -291,6 +291,7 @@ def test_ports_are_understood(text: str, at: PortAt) -> None:
     [
         *("", "pty:", "ptyx", "tcp", "tcp:host", "tcp::1", "tcp:h:70000", "tcp:h:-1", "usb:1"),
         *("usbip", "usbip:h", "usbip:h:1:", "usbip:h:bulk", "usbip:h:1:cdc", "usbip::3240:bulk"),
+        f"tcp:h:{'9' * 5000}",
     ],
 )
 def test_other_ports_are_refused(text: str) -> None:

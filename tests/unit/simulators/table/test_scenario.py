@@ -56,6 +56,14 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
         (("{draw = 1}", "1"), "steps[0]: expected a table, not 1"),
         (("{draw = 1}", "{draw = 0}"), "steps[0].draw: expected a whole number from 1, not 0"),
         (("{draw = 1}", '{draw = "1"}'), "steps[0].draw: expected a whole number from 1, not '1'"),
+        (
+            ("{draw = 1}", "{draw_as_one = 1}"),
+            "steps[0].draw_as_one: expected a whole number from 2 to 4",
+        ),
+        (
+            ("{draw = 1}", "{draw_unordered = 5}"),
+            "steps[0].draw_unordered: expected a whole number from 2 to",
+        ),
         (("{draw = 1}", "{darw = 1}"), "steps[0]: expected one of say, wager, draw"),
         (("{draw = 1}", '{draw = 1, say = "x"}'), "steps[0]: expected one of"),
         (("{draw = 1}", "{draw = 1, refused = 1}"), "steps[0].refused: unknown key"),

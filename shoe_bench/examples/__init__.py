@@ -1,0 +1,1 @@
+"""Tests to begin with: ``pytest --pyargs shoe_bench.examples``, also with ``--shoe-port``."""
