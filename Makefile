@@ -53,7 +53,7 @@ demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 
 test: $(OURS) $(TEST)  ## test every behavior; ARGS="-k overdraw" for a part
 	@$(PYTEST) $(ARGS)
 
-test-kernel: $(OURS) $(TEST)  ## boot Debian's kernel in QEMU, test devices there; ARGS="-k unplug"
+test-kernel: $(OURS) $(TEST)  ## test devices at Debian's kernel, in QEMU; ARGS="-k bulk"
 	@$(PYTEST) -n $(GUESTS) -m guest tests/kernel $(ARGS)
 
 test-all: $(OURS) $(TEST)  ## all tests, long searches too; ARGS="-m exhaustive"

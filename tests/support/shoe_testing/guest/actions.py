@@ -215,7 +215,11 @@ def state_of(pid: int) -> str:
         name, stack = (task / "comm").read_text().strip(), (task / "stack").read_text().split("\n")
         lines.append(f"{name}: {' < '.join(line.partition('+')[0][4:] for line in stack if line)}")
     said = subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout
-    lines += [f"ports: {used_ports()}", *map(str, usb_devices()), *said.splitlines()[-KERNEL_LINES:]]
+    lines += [
+        f"ports: {used_ports()}",
+        *map(str, usb_devices()),
+        *said.splitlines()[-KERNEL_LINES:],
+    ]
     return "\n".join(lines)
 
 
