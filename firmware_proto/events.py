@@ -486,8 +486,13 @@ def to_plain(event: ShoeEvent) -> dict[str, object]:
     plain: dict[str, object] = {"type": event.type}
     for name in _FIELDS[type(event)]:
         value = getattr(event, name)
-        if value is not None:
-            plain[name] = [_plain(v) for v in value] if isinstance(value, tuple) else _plain(value)
+        if value is None:
+            continue
+        if type(value) is tuple:
+            value = [_plain(each) for each in value]
+        elif type(value) is Card:
+            value = value.code
+        plain[name] = value
     return plain
 
 

@@ -14,6 +14,7 @@ from hmac import compare_digest
 from typing import Any
 from zlib import crc32
 
+from firmware_proto.commands import HostMessage
 from firmware_proto.events import CardDrawn, Discarded, Gap, Hello, HostTraffic, Repeated, ShoeEvent
 from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.compiled_layouts import COMPILED
@@ -202,6 +203,18 @@ def read(stuffed: bytes) -> DecodedFrame:
 def encode(message: Message) -> bytes:
     """Return the frame with both its delimiters; raises like ``body_of``."""
     return frame_body(body_of(message))
+
+
+def encode_host_message(content: HostMessage) -> bytes:
+    """As ``encode``, of a message without a header: one of a host."""
+    kind, values = values_of(content)
+    return frame_body(COMPILED[kind].pack(values))
+
+
+def event_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes:
+    """As ``body_of``, of a shoe's event with its header."""
+    kind, values = values_of(event)
+    return COMPILED[kind].pack((seq, boot_id, t_us, *values))
 
 
 def body_of(message: Message) -> bytes:

@@ -23,7 +23,7 @@ from firmware_proto.commands import (
 )
 from firmware_proto.events import Discarded, Gap, Hello, QueryAnswered, Reply, ShoeEvent, Status
 from firmware_proto.reference.authentication import ShoeAuthenticator
-from firmware_proto.reference.codec import Message, body_of, encode, read
+from firmware_proto.reference.codec import Message, body_of, encode, event_body, read
 from firmware_proto.reference.framing import FrameError, Splitter, frame_body
 from firmware_proto.reference.host_state import Deadline
 from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
@@ -56,6 +56,7 @@ class ReferenceDevice:
         # Not acknowledged, oldest first: the first and last number of each frame, the frame.
         self._kept: deque[tuple[int, int, bytes]] = deque()
         self._sent = 0  # how many of them are on their way
+        self._replays = 0  # requests that the owner was given last, and did not go back for yet
         self._out: list[bytes] = []  # bodies: a MAC counts when it is sent
         self._resend_timer = Deadline()
         self._armed: int | None = None  # the draw that the host's last command named
@@ -63,6 +64,7 @@ class ReferenceDevice:
     def receive(self, data: bytes, t: float) -> list[HostMessage]:
         """Return the host messages of these bytes. Never raises; garbage becomes ``Discarded``."""
         received: list[HostMessage] = []
+        self._replays = 0
         for stuffed, _, _, _, reason in self._splitter.feed(data):
             if reason is not None:
                 received.append(Discarded(reason=reason))
@@ -93,12 +95,12 @@ class ReferenceDevice:
         boot = self._boot_id if boot_id is None else boot_id
         if isinstance(event, Reply) and event.number is None and event.command_id is None:
             event = replace(event, number=self._armed)
-        frame = body_of(Message(content=event, seq=seq, boot_id=boot, t_us=t_us))
+        frame = event_body(event, seq, boot, t_us)
         if isinstance(event, Status | Reply | QueryAnswered):
             self._out.append(frame)
             return
         if self._kept and seq <= self._kept[-1][1]:
-            raise ValueError(f"event {seq} after event {self._kept[-1][1]}")
+            self._go_back(seq)
         last = event.last if isinstance(event, Gap) else seq
         self._next = max(self._next, last + 1)
         self._kept.append((seq, last, frame))
@@ -106,7 +108,8 @@ class ReferenceDevice:
 
     def tick(self, t: float) -> None:
         """Let time pass: send again what was not acknowledged in time, from the oldest on."""
-        self._resend_timer.observe(t)
+        if self._resend_timer.is_running:
+            self._resend_timer.observe(t)
         if self._resend_timer.has_expired:
             self._resend_timer.stop()
             self._sent = 0
@@ -119,6 +122,8 @@ class ReferenceDevice:
 
     def outgoing(self) -> bytes:
         """Take the bytes to send now, in order."""
+        if not (self._out or self._hello or self._handshake):
+            return b""
         hello, bodies = self._hello, self._out
         self._hello, self._out = None, []
         if hello is not None:
@@ -223,12 +228,25 @@ class ReferenceDevice:
             self._kept.clear()
             self._sent = 0
             self._resend_timer.stop()
+            self._replays += 1
             return request
         before = sum(last < request.first for _, last, _ in self._kept)
         self._sent = min(self._sent, before)
         self._resend_timer.stop()
         self._fill()
         return None
+
+    def _go_back(self, seq: int) -> None:
+        """Keep nothing from this number on: the owner goes back for a replay.
+
+        It was given several messages at once, and had handled those before the request.
+        """
+        if not self._replays:
+            raise ValueError(f"event {seq} after event {self._kept[-1][1]}")
+        self._replays -= 1
+        while self._kept and self._kept[-1][1] >= seq:
+            self._kept.pop()
+        self._sent = min(self._sent, len(self._kept))
 
     def _fill(self) -> None:
         """Send what the window has room for."""

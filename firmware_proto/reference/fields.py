@@ -7,7 +7,7 @@ Must not know: which frame a field is in, construct.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from firmware_proto.cards import DECKS, ELEMENT65, FRENCH52, Card, Element, Suit
@@ -79,6 +79,16 @@ class Converter(ABC):
     @abstractmethod
     def to_wire(self, value: Any) -> Any: ...
 
+    @property
+    def reader(self) -> Callable[[Any], Any]:
+        """What does as ``from_wire`` does, as fast as it can be called."""
+        return self.from_wire
+
+    @property
+    def writer(self) -> Callable[[Any], Any]:
+        """What does as ``to_wire`` does, as fast as it can be called."""
+        return self.to_wire
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
@@ -104,6 +114,14 @@ class Codes(Converter):
 
     def to_wire(self, value: Any) -> int:
         return self.codes[value]
+
+    @property
+    def reader(self) -> Callable[[Any], Any]:
+        return self.meanings.__getitem__
+
+    @property
+    def writer(self) -> Callable[[Any], Any]:
+        return self.codes.__getitem__
 
 
 class OrNone(Converter):

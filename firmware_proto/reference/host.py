@@ -34,7 +34,7 @@ from firmware_proto.events import (
 )
 from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticator
-from firmware_proto.reference.codec import Message, encode, next_card, read
+from firmware_proto.reference.codec import Message, encode, encode_host_message, next_card, read
 from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
 from firmware_proto.reference.host_state import CommandQueue, Deadline, DesiredState, ReplayRequests
 from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind
@@ -50,6 +50,7 @@ SILENCE_S = 6.0
 
 _SlotFilledEvent = slot_filled(ReceivedEvent)
 _CARD_DRAWN = int(Kind.CARD_DRAWN)
+_STATUS = int(Kind.STATUS)
 _EVENTS_LOST = int(Kind.EVENTS_LOST)
 _KEY_ROTATED = int(Kind.KEY_ROTATED)
 
@@ -95,10 +96,11 @@ class ReferenceHost:
         self._hello_timer.expire()
         self._desired_state = DesiredState()
         self._commands = CommandQueue()
+        self._timers = (self._hello_timer, self._desired_state.timer, self._commands.timer)
 
     # --- in ----------------------------------------------------------------------------------
 
-    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:  # noqa: C901 - for each card
         """Return the events of these bytes. Never raises; any split of the bytes gives the same."""
         auth, splitter = self._auth, self._splitter
         verifier = None if auth is None else auth.verifier
@@ -121,6 +123,7 @@ class ReferenceHost:
                 received.append(ReceivedEvent(error.discarded(), None, first, last))
                 continue
             self._received_t = t
+            number: int | None = None
             if (
                 seq == self._expected  # which no frame of a host has
                 and kind >= FIRST_NUMBERED
@@ -134,18 +137,23 @@ class ReferenceHost:
                     if kind == _EVENTS_LOST:
                         seq = content.last
                 self._expected = seq + 1
-                event = _SlotFilledEvent()
-                event.event = content
-                event.seq = seq
-                event.first = first
-                event.last = last
-                event.__class__ = ReceivedEvent
-                received.append(event)
+                number = seq
+            elif kind == _STATUS and self._hello is not None and boot_id == self._boot_id:
+                self._hello_timer.stop()
+                self._handle_status(content, seq, self._hello)
             else:
                 received.extend(
-                    ReceivedEvent(event, number, first, last)
-                    for event, number in self._handle_other(kind, content, seq, boot_id)
+                    ReceivedEvent(event, numbered, first, last)
+                    for event, numbered in self._handle_other(kind, content, seq, boot_id)
                 )
+                continue
+            event = _SlotFilledEvent()
+            event.event = content
+            event.seq = number
+            event.first = first
+            event.last = last
+            event.__class__ = ReceivedEvent
+            received.append(event)
         return received
 
     def stored(self, seq: int | str) -> None:
@@ -187,10 +195,10 @@ class ReferenceHost:
         if self._hello is not None and self._expected > self._expected_at_hello:
             self._hello_timer.stop()
             self._expected_at_hello = self._expected
-        self._hello_timer.observe(t)
-        self._desired_state.timer.observe(t)
-        self._commands.timer.observe(t)
-        if self._hello_timer.is_idle and t >= self._received_t + SILENCE_S:
+        for timer in self._timers:
+            if timer.is_running:
+                timer.observe(t)
+        if t >= self._received_t + SILENCE_S and self._hello_timer.is_idle:
             self._hello_timer.expire()
         return []
 
@@ -206,14 +214,14 @@ class ReferenceHost:
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next; 0.0 is at once."""
-        deadlines = [self._hello_timer.deadline]
-        if self._hello_timer.is_idle and self._received_t is not None:
-            deadlines.append(self._received_t + SILENCE_S)
-        if self._caught_up and self._desired_state.is_pending:
-            deadlines.append(self._desired_state.timer.deadline)
-        if self._hello is not None and self._commands.is_pending:
-            deadlines.append(self._commands.timer.deadline)
-        return min((d for d in deadlines if d is not None), default=None)
+        first = self._hello_timer.deadline
+        if first is None and self._received_t is not None and self._hello_timer.is_idle:
+            first = self._received_t + SILENCE_S
+        if self._desired_state.is_pending and self._caught_up:
+            first = _earlier(first, self._desired_state.timer.deadline)
+        if self._commands.is_pending and self._hello is not None:
+            first = _earlier(first, self._commands.timer.deadline)
+        return first
 
     def outgoing(self) -> bytes:
         """Take the bytes to send now, in order."""
@@ -235,7 +243,7 @@ class ReferenceHost:
         if self._hello is not None:
             for command in self._commands.take():
                 self._send(command)
-        if self._caught_up:
+        if self._desired_state.is_pending and self._caught_up:
             state = self._desired_state.take()
             if state is not None:
                 self._send(state)
@@ -244,8 +252,10 @@ class ReferenceHost:
         return out
 
     def _send(self, content: HostMessage) -> None:
-        message = Message(content=content)
-        self._out += encode(message) if self._auth is None else self._auth.sign(message)
+        if self._auth is None:
+            self._out += encode_host_message(content)
+        else:
+            self._out += self._auth.sign(Message(content=content))
 
     @property
     def _caught_up(self) -> bool:
@@ -278,15 +288,18 @@ class ReferenceHost:
         if kind >= FIRST_NUMBERED:
             return [self._out_of_order(content, seq)]
         if isinstance(content, Status):
-            self._desired_state.status(content)
-            self._look_behind(seq)
-            self.acknowledged = Resume(self._hello.device_id, seq - 1 - content.unacknowledged)
-            if content.unacknowledged < seq - self._expected:
-                self._replay.want(self._expected)  # the shoe takes them for acknowledged
+            self._handle_status(content, seq, self._hello)
         elif isinstance(content, Reply) and content.command_id is None:
             self._desired_state.reply(content)
         self._commands.on_event(content)
         return [(content, None)]
+
+    def _handle_status(self, status: Status, seq: int, hello: Hello) -> None:
+        self._desired_state.status(status)
+        self._look_behind(seq)
+        self.acknowledged = Resume(hello.device_id, seq - 1 - status.unacknowledged)
+        if status.unacknowledged < seq - self._expected:
+            self._replay.want(self._expected)  # the shoe takes them for acknowledged
 
     def _refuses(self, kind: int, content: Any) -> ShoeEvent | None:
         """Return what to report instead of a frame that no host accepts, in any state."""
@@ -384,3 +397,10 @@ class ReferenceHost:
         self._stored = -1
         self._acknowledge = False
         return False
+
+
+def _earlier(one: float | None, other: float | None) -> float | None:
+    """Return the earlier of two deadlines, of which either may be missing."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)

@@ -37,19 +37,22 @@ AT_ONCE = 0.0
 
 
 class Deadline:
-    """A timer that runs from the first ``observe`` after its start: sending has no time."""
+    """A timer that runs from the first ``observe`` after its start: sending has no time.
 
-    __slots__ = ("_due", "_span_s", "has_expired")
+    ``is_running``: it was started, and has not expired. Only then ``observe`` does anything.
+    """
+
+    __slots__ = ("_due", "_span_s", "has_expired", "is_running")
 
     def __init__(self) -> None:
-        self.has_expired = False
+        self.has_expired = self.is_running = False
         self._span_s: float | None = None
         self._due: float | None = None
 
     @property
     def is_idle(self) -> bool:
         """Neither running nor expired."""
-        return not self.has_expired and self._span_s is None and self._due is None
+        return not self.has_expired and not self.is_running
 
     @property
     def deadline(self) -> float | None:
@@ -59,14 +62,17 @@ class Deadline:
     def start(self, span_s: float) -> None:
         """Run for this many seconds, from the next observed time."""
         self.has_expired, self._span_s, self._due = False, span_s, None
+        self.is_running = True
 
     def expire(self) -> None:
         """Expire now."""
         self.has_expired, self._span_s, self._due = True, None, None
+        self.is_running = False
 
     def stop(self) -> None:
         """Stop; it is idle."""
         self.has_expired, self._span_s, self._due = False, None, None
+        self.is_running = False
 
     def observe(self, t: float) -> None:
         """Take note that the time is ``t`` seconds."""

@@ -7,7 +7,7 @@ Must not know: bytes, framing, connections.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
@@ -51,6 +51,7 @@ from firmware_proto.events import (
     Status,
     Tamper,
 )
+from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import (
     AUTHENTICATES,
@@ -72,24 +73,36 @@ Values = tuple[Any, ...]
 class _FieldMapping:
     """A kind whose fields, in the layout's order, are those of one event or host message."""
 
-    content_type: Callable[..., Content]
+    content_type: type[Any]
     names: tuple[str, ...]
     _values: Callable[[Any], Values]
+    _slot_filled: Callable[[], Any]
+    _not_carried: tuple[tuple[str, Any], ...]
 
     @classmethod
-    def of(cls, content_type: Callable[..., Content], names: tuple[str, ...]) -> _FieldMapping:
+    def of(cls, content_type: type[Any], names: tuple[str, ...]) -> _FieldMapping:
         """Return the mapping for these names of fields."""
+        filled = slot_filled(content_type)
+        own = fields(content_type)
+        rest = tuple((field.name, field.default) for field in own if field.name not in names)
         match names:
             case ():
-                return cls(content_type, names, lambda _: ())
+                return cls(content_type, names, lambda _: (), filled, rest)
             case (name,):
                 get = attrgetter(name)
-                return cls(content_type, names, lambda content: (get(content),))
+                return cls(content_type, names, lambda content: (get(content),), filled, rest)
             case _:
-                return cls(content_type, names, attrgetter(*names))
+                return cls(content_type, names, attrgetter(*names), filled, rest)
 
     def content(self, values: Values) -> Content:
-        return self.content_type(**dict(zip(self.names, values, strict=True)))
+        made = self._slot_filled()
+        for name, value in zip(self.names, values, strict=True):
+            setattr(made, name, value)
+        for name, value in self._not_carried:
+            setattr(made, name, value)
+        made.__class__ = self.content_type
+        content: Content = made
+        return content
 
     def values(self, content: Content) -> Values:
         return self._values(content)
@@ -101,7 +114,7 @@ _HEADER = 3
 _RENAMED = {"wrapped": "key"}
 """Fields that the event or host message has under another name than the layout."""
 
-_SAME_FIELDS: dict[Kind, Callable[..., Content]] = {
+_SAME_FIELDS: dict[Kind, type[Any]] = {
     Kind.STATUS: Status,
     Kind.CHALLENGE_ANSWERED: ChallengeAnswered,
     Kind.QUERY_ANSWERED: QueryAnswered,
@@ -198,6 +211,8 @@ CONTENT_OF: dict[Kind, Callable[[Values], Content]] = {
 } | {kind: same.content for kind, same in _FIELD_MAPPINGS.items()}
 """The content of each kind. ``Hello.boot_id`` and ``Gap.first`` are 0: the header has them."""
 
+_WITH_FAULT_CODE = (Kind.FAULT, Kind.FAULT_CLEARED)
+
 _KINDS: dict[Any, tuple[Kind, _FieldMapping]] = {
     same.content_type: (kind, same) for kind, same in _FIELD_MAPPINGS.items()
 }
@@ -212,10 +227,11 @@ def values_of(content: Content) -> tuple[Kind, Values]:
     known = _KINDS.get(type(content))
     if known is not None:
         kind, same = known
-        if isinstance(content, Error) and content.code not in FAULT_CODES:
-            return kind, (OTHER_FAULT, content.in_error_mode)
-        if isinstance(content, ErrorCleared) and content.code not in FAULT_CODES:
-            return kind, (OTHER_FAULT,)
+        if kind in _WITH_FAULT_CODE:
+            if isinstance(content, Error) and content.code not in FAULT_CODES:
+                return kind, (OTHER_FAULT, content.in_error_mode)
+            if isinstance(content, ErrorCleared) and content.code not in FAULT_CODES:
+                return kind, (OTHER_FAULT,)
         return kind, same.values(content)
     match content:
         case Reply():

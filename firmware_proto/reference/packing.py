@@ -110,7 +110,7 @@ class CompiledLayout:
 
     __slots__ = (
         *("fields", "frame", "frame_with_mac", "kind", "payload"),
-        *("_converters", "_sizes", "_start"),
+        *("_readers", "_sizes", "_start", "_writers"),
     )
 
     def __init__(self, kind: Kind, *fields: CompiledField) -> None:
@@ -121,7 +121,10 @@ class CompiledLayout:
         self.frame = struct.Struct(f"<2x{payload}{CRC_BYTES}x")
         self.frame_with_mac = struct.Struct(f"<2x{payload}{COUNTER_AND_MAC_BYTES + CRC_BYTES}x")
         self._start = bytes((VERSION, kind))
-        self._converters = tuple(field.converter.to_wire for field in fields)
+        converters = [(at, field.converter) for at, field in enumerate(fields)]
+        changed = [(at, each) for at, each in converters if type(each) is not Unchanged]
+        self._readers = tuple((at, each.reader) for at, each in changed)
+        self._writers = tuple((at, each.writer) for at, each in changed)
         # struct cuts and fills bytes of another size: the fields of bytes, with their sizes
         self._sizes = tuple(
             (at, struct.calcsize(field.format))
@@ -143,12 +146,14 @@ class CompiledLayout:
         layout = self.frame_with_mac if with_mac else self.frame
         if len(frame) != layout.size:
             raise FrameError("wrong_length", self.name)
-        values = []
-        for field, value in zip(self.fields, layout.unpack(frame), strict=True):
-            try:
-                values.append(field.converter.from_wire(value))
-            except (KeyError, ValueError):
-                raise FrameError("field_without_meaning", self.name, field.name) from None
+        values = list(layout.unpack(frame))
+        at = 0
+        try:
+            for at, from_wire in self._readers:
+                values[at] = from_wire(values[at])
+        except (KeyError, ValueError):
+            name = self.fields[at].name
+            raise FrameError("field_without_meaning", self.name, name) from None
         return tuple(values)
 
     def pack(self, values: tuple[Any, ...]) -> bytes:
@@ -158,9 +163,11 @@ class CompiledLayout:
             ValueError: a value that the field cannot carry.
         """
         try:
-            wire = [to_wire(value) for to_wire, value in zip(self._converters, values, strict=True)]
+            wire = list(values)
+            for at, to_wire in self._writers:
+                wire[at] = to_wire(wire[at])
             payload = self.payload.pack(*wire)
-        except (AttributeError, KeyError, TypeError, ValueError, struct.error):
+        except (AttributeError, LookupError, TypeError, ValueError, struct.error):
             self._check(values)
             raise
         if self._sizes and any(len(wire[at]) != size for at, size in self._sizes):

@@ -131,6 +131,11 @@ class ShoeCommandSender:
         except ConfigError as error:
             raise NoKey(str(error)) from None
 
+    @property
+    def notes_proofs(self) -> bool:
+        """True if ``note_proofs`` may have something to do."""
+        return self._keys is not None
+
     async def note_proofs(self, events: Iterable[ShoeEvent]) -> None:
         """These events are stored: where a shoe proved a key, retire its older ones."""
         for event in events:

@@ -22,7 +22,7 @@ from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
 from shoe_ctl.daemon.shoe_commands import NoKey, ShoeCommandSender
 from shoe_ctl.errors import InputRefused, JournalError
-from shoe_ctl.history.event_ids import Answered, EventIndex, RecordedAnswer
+from shoe_ctl.history.event_ids import OUTCOME_TYPES, Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
 from shoe_ctl.history.snapshots import SnapshotSchedule
 from shoe_ctl.journal import codec
@@ -236,7 +236,8 @@ class TableRunner:
                 self._store_later(group)
                 return
             await self._commit(group)
-            await self._sender.note_proofs(heard.event for heard in reception.heard)
+            if self._sender.notes_proofs:
+                await self._sender.note_proofs(heard.event for heard in reception.heard)
         if stored is not None and self._connection is not None:
             self._connection.stored(stored)
 
@@ -588,11 +589,14 @@ class TableRunner:
         for happened in inputs:
             taken, effects = self._handle_or_halt(happened)
             recorded = record_input(group, self.table, taken, effects, self._index)
-            events = (effect for effect in effects if isinstance(effect, TableEvent))
+            if not effects:
+                continue
+            events = [effect for effect in effects if isinstance(effect, TableEvent)]
             self._uncommitted += zip(recorded, events, strict=True)
             handles += recorded
-            answers += [e for e in effects if isinstance(e, Answer)]
-            self._commands += [e for e in effects if isinstance(e, ShoeCommand)]
+            if len(events) < len(effects):
+                answers += [e for e in effects if isinstance(e, Answer)]
+                self._commands += [e for e in effects if isinstance(e, ShoeCommand)]
         return handles, answers
 
     def _handle_or_halt(self, happened: Input) -> tuple[Input, list[Effect]]:
@@ -630,10 +634,12 @@ class TableRunner:
         if self._snapshots.take_new_set():
             self._on_shoe()
         for handle, event in telling:
-            self._index.add_event(event.type, event.subject, result.ids[handle])
+            if event.type in OUTCOME_TYPES:
+                self._index.add_event(event.type, event.subject, result.ids[handle])
         if self._supervisor is not None:
             self._supervisor.set_desired_state(self.controller.desired)
-        await self._send_commands()
+        if self._commands:
+            await self._send_commands()
         self._wake_next()
         if not self.held:
             self._free.set()
@@ -722,11 +728,13 @@ class DeviceSequences:
         for heard in reception.heard:
             if isinstance(heard.event, Hello):
                 self._device_id = heard.event.device_id
-            if heard.seq is not None:
-                last = heard.seq
-            if isinstance(heard.seq, int) and self._device_id is not None:
-                self._stored[self._device_id] = heard.seq
-                group.set_device_seq(self._table, self._device_id, heard.seq)
+            seq = heard.seq
+            if seq is None:
+                continue
+            last = seq
+            if isinstance(seq, int) and self._device_id is not None:
+                self._stored[self._device_id] = seq
+                group.set_device_seq(self._table, self._device_id, seq)
         return last
 
 

@@ -29,6 +29,9 @@ SHOWN_BYTES = 8
 """How many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
 of them."""
 
+_IN_RUNS = (Discarded, Repeated)
+"""Types of events that may be joined."""
+
 SEVERAL = "several"
 """The reason of a run whose pieces were discarded for different reasons."""
 
@@ -117,6 +120,9 @@ def in_runs(heard: Iterable[ReceivedEvent], data: bytes, offset: int) -> list[Re
     bytes. What only a key can tell (``VERDICTS``) is never mixed with anything else, so that a
     replay without the key finds each verdict again. Repeated frames are joined in the same way.
     """
+    heard = list(heard)
+    if not any(type(one.event) in _IN_RUNS for one in heard):
+        return heard
     given: list[ReceivedEvent] = []
     run: list[ReceivedEvent] = []
     kind: object = None
@@ -216,11 +222,12 @@ def record_input(
 
 def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
     data, restricted = event.data, event.restricted_data
-    for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
-        if round_id is not None:
-            ids = index.outcome(round_id)
-            restricted = {**(data if restricted is None else restricted), key: ids.restricted}
-            data = {**data, key: ids.public}
+    if event.revises is not None or event.revokes is not None:
+        for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
+            if round_id is not None:
+                ids = index.outcome(round_id)
+                restricted = {**(data if restricted is None else restricted), key: ids.restricted}
+                data = {**data, key: ids.public}
     return group.append_event(
         table,
         event.audience,

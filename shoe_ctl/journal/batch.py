@@ -6,7 +6,9 @@ the records and the ids of the events. Must not know: files, threads, what a bod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -23,9 +25,15 @@ from shoe_ctl.journal.codec import (
     Snapshot,
     Wire,
 )
+from shoe_ctl.journal.packing import EventParts
 from shoe_ctl.records import NO_EPOCH, Audience, source_of, utc
 
 _encoder = msgspec.json.Encoder(order="deterministic")
+
+_PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
+_MOST_US = 1 << 56
+_plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
+_eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -107,13 +115,17 @@ class CommitResult(msgspec.Struct, frozen=True):
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):
-    """A record ready to be stored, but for its number and its hash."""
+    """A record ready to be stored, but for its number and its hash.
+
+    ``parts`` are those of an event, where its body need not be searched for them.
+    """
 
     table: str
     kind: str
     body: bytes
     connection: int | None = None
     t_us: int | None = None
+    parts: EventParts | None = None
 
 
 class EncodedBatch(msgspec.Struct, frozen=True):
@@ -220,37 +232,85 @@ class Batch:
 
         ``counters`` gives the counters of a table; they are counted on.
         """
-        encoded = EncodedBatch([], {}, [])
+        records: list[EncodedRecord] = []
+        ids: dict[int, EventIds] = {}
+        devices: list[tuple[str, str, int]] = []
         for handle, entry in enumerate(self._entries):
             if isinstance(entry, _Entry):
-                kind = entry.kind.value
-                encoded.records.append(
+                kind = entry.kind._value_
+                records.append(
                     EncodedRecord(entry.table, kind, entry.body, entry.connection, entry.t_us)
                 )
-            elif isinstance(entry, _Device):
-                encoded.devices.append((entry.table, entry.device_id, entry.seq))
+            elif isinstance(entry, _Event):
+                ids[handle] = _encode_event(entry, self.epoch, counters(entry.table), records)
             else:
-                source = source_of(self.epoch, entry.table)
-                encoded.ids[handle] = _encode_event(
-                    entry, source, counters(entry.table), encoded.records
-                )
-        return encoded
+                devices.append((entry.table, entry.device_id, entry.seq))
+        return EncodedBatch(records, ids, devices)
 
 
 def _encode_event(
-    event: _Event, source: str, counters: Counters, records: list[EncodedRecord]
+    event: _Event, epoch: str, counters: Counters, records: list[EncodedRecord]
 ) -> EventIds:
-    public = None
+    table, public = event.table, None
+    common = _common_parts(event, epoch)
     if event.public is not None:
-        counters.public += 1
-        public = f"{event.table}/p{counters.public}"
-        body = _envelope(event, source, public, event.public)
-        records.append(EncodedRecord(event.table, Kind.PUBLIC.value, body))
-    counters.restricted += 1
-    restricted = f"{event.table}/r{counters.restricted}"
-    body = _envelope(event, source, restricted, event.restricted)
-    records.append(EncodedRecord(event.table, Kind.RESTRICTED.value, body))
-    return EventIds(public, restricted)
+        counters.public = number = counters.public + 1
+        public = f"{table}/p{number}"
+        records.append(_event_record(event, epoch, common, _PUBLIC, number, event.public))
+    counters.restricted = number = counters.restricted + 1
+    records.append(_event_record(event, epoch, common, _RESTRICTED, number, event.restricted))
+    return EventIds(public, f"{table}/r{number}")
+
+
+_Common = tuple[bytes, bytes, bytes, bytes, bytes]
+
+
+def _common_parts(event: _Event, epoch: str) -> _Common | None:
+    """Return what both copies of an event share: the bytes of the epoch, those of its envelope.
+
+    None where JSON has a name in another way than it stands here.
+    """
+    table, type_ = _as_in_json(event.table), _as_in_json(event.type)
+    binary = _epoch_bytes(epoch)
+    if table is None or type_ is None or binary is None or not 0 <= event.t_us < _MOST_US:
+        return None
+    if event.subject is None:
+        data = b',"data":'
+    else:
+        subject = _as_in_json(event.subject)
+        if subject is None:
+            return None
+        data = b',"subject":"%b","data":' % subject
+    source = b'","source":"/journal/%b/table/%b","type":"' % (epoch.encode(), table)
+    return binary, b'{"id":"%b/' % table, source, type_, data
+
+
+def _event_record(  # noqa: PLR0913 - what a copy of an event is made of
+    event: _Event, epoch: str, common: _Common | None, kind: str, number: int, data: bytes
+) -> EncodedRecord:
+    letter = "p" if kind is _PUBLIC else "r"
+    if common is None:
+        id_, source = f"{event.table}/{letter}{number}", source_of(epoch, event.table)
+        return EncodedRecord(event.table, kind, _envelope(event, source, id_, data))
+    binary, start, source_and_type, type_, before_data = common
+    rest = b'%b%b,"specversion":"1.0"}' % (before_data, data)
+    head = f"{letter}{number}".encode()
+    time = f'","time":"{utc(event.t_us)}"'.encode()
+    body = b"".join((start, head, source_and_type, type_, time, rest))
+    is_copy = kind is _RESTRICTED and data is event.public
+    parts = EventParts(binary, event.t_us, number, b'%b"%b' % (type_, rest), is_copy)
+    return EncodedRecord(event.table, kind, body, None, None, parts)
+
+
+@lru_cache(1 << 14)
+def _as_in_json(name: str) -> bytes | None:
+    """Return a name as it stands between quotes in JSON; None where some of it is escaped."""
+    return name.encode() if _plain(name) else None
+
+
+@lru_cache(64)
+def _epoch_bytes(epoch: str) -> bytes | None:
+    return bytes.fromhex(epoch) if _eight_digits(epoch) else None
 
 
 def _envelope(event: _Event, source: str, id_: str, data: bytes) -> bytes:

@@ -52,7 +52,8 @@ class RecentEvents:
         """Add what a commit stored, and forget the oldest."""
         self.last_n = result.last_n
         self._events.extend(result.events)
-        self._bytes += sum(len(event.body) for event in result.events)
+        for event in result.events:
+            self._bytes += len(event.body)
         while self._bytes > RECENT_BYTES:
             oldest = self._events.popleft()
             self._bytes -= len(oldest.body)
@@ -216,6 +217,8 @@ class Journal:
         if self._cursor_timer is not None:
             self._cursor_timer.cancel()
             self._cursor_timer = None
+        if not self._cursors:
+            return [], Counter()
         cursors = [(sink, "", n) for sink, n in self._cursors.items()]
         events = Counter({sink: self._unwritten[sink] for sink in self._cursors})
         self._cursors.clear()
@@ -300,7 +303,8 @@ class Journal:
                 _answer(waiting, error)
             else:
                 results = done.result()
-                self._unwritten -= events
+                if events:
+                    self._unwritten -= events
                 _answer(waiting, results)
                 self._notify(results)
         finally:  # whatever a listener does, the next batch is stored
@@ -434,16 +438,15 @@ class DeliveryGate:
 
     def passes(self, events: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         """Return those of these events that may be published now."""
-        upto = self._after if self._waiting else None
-        passed = [
-            (n, body)
-            for n, body in events
-            if (upto is None or n <= upto)
-            and not any(
-                first <= n <= last and body.startswith(start)
-                for start, first, last in self._withheld
-            )
-        ]
+        passed = list(events)
+        if self._waiting:
+            passed = [event for event in passed if event[0] <= self._after]
+        for start, first, last in self._withheld:
+            passed = [
+                (n, body)
+                for n, body in passed
+                if not (first <= n <= last and body.startswith(start))
+            ]
         if passed:
             self._published = max(self._published, passed[-1][0])
         return passed

@@ -16,6 +16,8 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
 from shoe_ctl.records import utc
 
@@ -157,6 +159,7 @@ DICTIONARY: Final = (_WAGERS + _RARE + _FREQUENT).encode()
 """What deflated bodies begin with. It never changes: another one would be another form."""
 
 _deflater = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zdict=DICTIONARY)
+_new_deflater = _deflater.copy
 
 COPIES: Final = frozenset((bytes((COPY,)), bytes((CHANGED_COPY,))))
 """How the body of a copy begins: the record before it is needed to unpack it."""
@@ -171,6 +174,7 @@ _INPUT, _WIRE, _CHECKPOINT = Kind.INPUT.value, Kind.WIRE.value, Kind.CHECKPOINT.
 _DIRECTIONS = {b"<": FROM_SHOE, b">": TO_SHOE}
 _WIRE_SIZE = WIRE_HEAD.size
 _BRACE = 0x7B
+_BYTE = tuple(bytes((value,)) for value in range(256))
 
 
 _event = re.compile(
@@ -180,12 +184,34 @@ _event = re.compile(
 _input = re.compile(rb'\{"input":"([^"\\]*)","t_us":(0|[1-9][0-9]{0,15}),').match
 
 
+class EventParts(msgspec.Struct, frozen=True):
+    """What a packed event is made of, where whoever wrote the body knows it.
+
+    ``epoch``: its four bytes. ``number`` is the one in its id. ``rest`` is what is deflated.
+    ``is_copy``: but for its id it is the public copy in front of it.
+    """
+
+    epoch: bytes
+    t_us: int
+    number: int
+    rest: bytes
+    is_copy: bool
+
+
 class Packer:
     """Packs bodies in the order of their records, within one commit."""
 
     def __init__(self) -> None:
         self._public: tuple[str, bytes] | None = None
         self._time = (b"", 0)
+
+    def pack_event(self, table: str, kind: str, body: bytes, parts: EventParts) -> bytes:
+        """As ``pack``, of an event with these parts: its body need not be searched for them."""
+        public, self._public = self._public, None
+        if kind == _PUBLIC:
+            self._public = (table, body)
+        packed = _pack_parts(parts, body, None if public is None else public[1])
+        return packed if len(packed) < len(body) <= LONGEST_UNPACKED_BYTES else body
 
     def pack(self, table: str, kind: str, body: bytes) -> bytes:
         """Return what the file holds of the next record."""
@@ -223,17 +249,24 @@ class Packer:
             if t_us is None:
                 return None
             self._time = (time, t_us)
-        digits = _plain_bytes(int(number))
-        return b"".join(
-            (
-                _EVENT,
-                bytes.fromhex(epoch.decode()),
-                self._time[1].to_bytes(7, "big"),
-                bytes((len(digits),)),
-                digits,
-                _deflate(type_ + body[found.end() - 2 :]),
-            )
-        )
+        rest = type_ + body[found.end() - 2 :]
+        epoch_bytes = bytes.fromhex(epoch.decode())
+        return _pack_event(EventParts(epoch_bytes, self._time[1], int(number), rest, False))
+
+
+def _pack_parts(parts: EventParts, body: bytes, public: bytes | None) -> bytes:
+    """Return an event packed; ``public`` is its public copy, if that is in front of it."""
+    if parts.is_copy:
+        return _COPY + _plain_bytes(parts.number)
+    if public is not None and (packed := _pack_copy(body, public)) is not None:
+        return packed
+    return _pack_event(parts)
+
+
+def _pack_event(parts: EventParts) -> bytes:
+    digits = _plain_bytes(parts.number)
+    head = (_EVENT, parts.epoch, parts.t_us.to_bytes(7, "big"), _BYTE[len(digits)], digits)
+    return b"".join((*head, _deflate(parts.rest)))
 
 
 def _time_us(time: bytes) -> int | None:
@@ -261,7 +294,7 @@ def _pack_input(body: bytes) -> bytes | None:
 
 
 def _deflate(body: bytes) -> bytes:
-    deflater = _deflater.copy()
+    deflater = _new_deflater()
     return deflater.compress(body) + deflater.flush()
 
 

@@ -465,21 +465,28 @@ class _Transaction:
     def add(self, batch: Batch) -> CommitResult:
         first_n = self.last_n + 1
         encoded = batch.encode(lambda table: self._head(table).counters)
-        events, n = [], self.last_n
+        events, n, rows = [], self.last_n, self._rows
+        packer = self._packer
+        head, of = None, None
         for record in encoded.records:
             n += 1
-            table, kind, body = record.table, record.kind, record.body
-            head = self._head(table)
-            stored = body if self._packer is None else self._packer.pack(table, kind, body)
-            head.hash = _hasher(table, kind).hash(head.hash, n, stored)
+            table, kind, stored = record.table, record.kind, record.body
+            if head is None or table != of:
+                head, of = self._head(table), table
+            if packer is not None:
+                if record.parts is None:
+                    stored = packer.pack(table, kind, stored)
+                else:
+                    stored = packer.pack_event(table, kind, stored, record.parts)
+            head.hash = digest = _hasher(table, kind).hash(head.hash, n, stored)
             head.n = n
             if record.connection is not None:
                 head.connection = record.connection
             if record.t_us is not None:
                 head.t_us = record.t_us
-            self._rows.append((n, table, kind, stored, head.hash))
+            rows.append((n, table, kind, stored, digest))
             if (audience := _AUDIENCES.get(kind)) is not None:
-                events.append(StoredEvent(n, table, audience, body))
+                events.append(StoredEvent(n, table, audience, record.body))
         self.last_n = n
         self._devices += encoded.devices
         return CommitResult(first_n, self.last_n, encoded.ids, events)
@@ -518,11 +525,15 @@ def _insert(
     for size in _ROWS_AT_ONCE:
         while len(rows) - at >= size:
             some = rows[at : at + size]
-            values = f"({', '.join('?' * len(some[0]))})"
-            connection.execute(
-                f"{into} VALUES {', '.join((values,) * size)}", tuple(chain.from_iterable(some))
-            )
+            statement = _insertion(into, len(some[0]), size)
+            connection.execute(statement, tuple(chain.from_iterable(some)))
             at += size
+
+
+@lru_cache
+def _insertion(into: str, columns: int, rows: int) -> str:
+    values = f"({', '.join('?' * columns)})"
+    return f"{into} VALUES {', '.join((values,) * rows)}"
 
 
 class Prepared(NamedTuple):

@@ -90,6 +90,8 @@ _OF_CONNECTING = (
 )
 """Events that a shoe sends because it was connected or switched on."""
 
+_GARBAGE = (Repeated, Discarded)
+
 OnReception = Callable[[Reception], Awaitable[None]]
 """Stores a reception, then calls ``stored`` and ``set_desired_state``. Until it returns, nothing is
 read or sent."""
@@ -355,19 +357,23 @@ class Connection:
 
     def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], began: float) -> None:
         """Charge the chunk to the line's budget, and set when the line is read again."""
-        useful = [one for one in heard if _is_useful(one.event)]
-        self._played = self._played or any(_is_played(one.event) for one in useful)
+        useful, octets = 0, 0
+        for one in heard:
+            if _is_useful(one.event):
+                useful += 1
+                octets += one.last - one.first
+                if not self._played:
+                    self._played = _is_played(one.event)
         if not chunk:
             return
-        octets = sum(one.last - one.first for one in useful)
-        if self._budget.is_full and octets >= len(chunk) and len(useful) == len(heard):
+        if self._budget.is_full and octets >= len(chunk) and useful == len(heard):
             return  # nearly every portion: nothing to charge, and nothing to forgive
         repeated = [one for one in heard if isinstance(one.event, Repeated)]
         now = self._clock.monotonic()
         pause_s = self._budget.spend(
             received=len(chunk),
             useful=octets,
-            pieces=1 if len(useful) + len(repeated) < len(heard) else 0,
+            pieces=1 if useful + len(repeated) < len(heard) else 0,
             cost_s=self._clock.processor_s() - began,
             now=now,
             repeated=sum(one.last - one.first for one in repeated),
@@ -383,7 +389,10 @@ class Connection:
 
     def _note_discarded(self, heard: tuple[ReceivedEvent, ...]) -> None:
         """Log the first, the tenth, the hundredth: a noisy line must not fill the log."""
-        for event in (h.event for h in heard if isinstance(h.event, Discarded)):
+        for one in heard:
+            event = one.event
+            if not isinstance(event, Discarded):
+                continue
             if event.history:  # nothing is wrong: the shoe had been at work before the connection
                 self._history += 1
                 level, times = logging.INFO, self._history
@@ -401,7 +410,7 @@ class Connection:
 
 def _is_useful(event: ShoeEvent) -> bool:
     """Return whether it is neither garbage nor a repeat. History is useful."""
-    return not isinstance(event, (Repeated, Discarded)) or bool(getattr(event, "history", False))
+    return not isinstance(event, _GARBAGE) or bool(getattr(event, "history", False))
 
 
 def _is_played(event: ShoeEvent) -> bool:

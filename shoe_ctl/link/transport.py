@@ -135,6 +135,8 @@ class DescriptorTransport:
         self._wake: Callable[[], None] | None = None
         self._is_watched = False
         self._is_writing = False
+        self._early = b""
+        """What came while nobody waited: one chunk at most."""
         self._unsent = bytearray()
         self._dropped = 0
         self._lost: Loss | None = None
@@ -149,6 +151,16 @@ class DescriptorTransport:
         return self._dropped
 
     def read(self) -> bytes:
+        if self._early:
+            early, self._early = self._early, b""
+            return early
+        data = self._read()
+        if self._lost is not None:
+            raise TransportLost(self._lost)
+        return data
+
+    def _read(self) -> bytes:
+        """Read a chunk, or note that the other end is gone."""
         if self._lost is None:
             try:
                 data = os.read(self._fd, READ_SIZE)
@@ -160,26 +172,31 @@ class DescriptorTransport:
                 if data:
                     return data
                 self._lose(self._why_lost(None))
-        assert self._lost is not None
-        raise TransportLost(self._lost)
+        return b""
 
     def when_readable(self, wake: Callable[[], None] | None) -> None:
         self._wake = wake
         if wake is None:
             return  # the loop goes on watching: what comes is mostly waited for again by then
-        if self._lost is not None:
+        if self._early or self._lost is not None:
             self._loop.call_soon(wake)
         elif not self._is_watched:
             self._is_watched = True
             self._loop.add_reader(self._fd, self._readable)
 
     def _readable(self) -> None:
-        """Wake who waits. If nobody does, the loop need not find the bytes again and again."""
+        """Wake who waits. If nobody does, the loop need not find the bytes again and again.
+
+        Mostly there is one chunk, which is kept: to unwatch the port and to watch it again costs
+        more. With a second one the sender is held back.
+        """
         if self._wake is not None:
             self._wake()
-        else:
+        elif self._early:
             self._is_watched = False
             self._loop.remove_reader(self._fd)
+        else:
+            self._early = self._read()
 
     def write(self, data: bytes) -> None:
         if self._lost is not None:
@@ -195,6 +212,7 @@ class DescriptorTransport:
         if not self._closed:
             self._lose(closed_here(self._name))
             self._closed = True
+            self._early = b""
             self._give_back()
 
     def _send(self) -> None:

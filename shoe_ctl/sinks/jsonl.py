@@ -16,6 +16,7 @@ import stat
 import struct
 import time
 import zlib
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -167,7 +168,7 @@ class JsonlFile(Sink):
         """Lines of a try that has failed: bytes behind ``_size`` are its own."""
         self._packed: set[bytes] = set()
         """Lines of such tries that stand in a packed file: they are not written again."""
-        self._recent: list[_Line] = []
+        self._recent: deque[_Line] = deque()
         self._owed: list[bytes] = []
         """Lines that were delivered, and that a cut took from the file and from its copy."""
 
@@ -222,13 +223,15 @@ class JsonlFile(Sink):
 
     def _count(self, batch: Sequence[bytes]) -> None:
         """Count these lines as written."""
-        now_ns = time.time_ns()
+        now_ns, recent = time.time_ns(), self._recent
         for data in batch:
-            self._recent.append(_Line(self._size, now_ns, data))
+            recent.append(_Line(self._size, now_ns, data))
             self._size += len(data)
-        old = sum(line.written_ns < now_ns - _KEPT_NS for line in self._recent)
         # the last of the old ones is where a copy ends that has none of the others
-        del self._recent[: max(old - 1, len(self._recent) - _MOST_KEPT, 0)]
+        while len(recent) > 1 and recent[1].written_ns < now_ns - _KEPT_NS:
+            recent.popleft()
+        while len(recent) > _MOST_KEPT:
+            recent.popleft()
 
     def _find_file(self) -> None:
         """Make sure that the file ends with the last line that counts, and has its name.
@@ -242,7 +245,7 @@ class JsonlFile(Sink):
             fd, size = _opened(self._path, self._mode)
             log.info("sink file: opened again: path=%s reason=renamed_or_removed", self._path)
             os.close(self._fd)
-            self._fd, self._size, self._recent = fd, size, []
+            self._fd, self._size, self._recent = fd, size, deque()
         elif own.st_size < self._size:
             self._look_what_was_cut(own)
         elif own.st_size > self._size:
@@ -282,7 +285,7 @@ class JsonlFile(Sink):
             left == data
         ):  # cut first, then written: it stands at the start, what was before does not
             self._owed = self._cut_off(time.time_ns(), 0)
-            self._size, self._recent = 0, []
+            self._size, self._recent = 0, deque()
             self._count(batch)
             return
         if left and data.endswith(left):  # cut in the middle of it
@@ -295,7 +298,7 @@ class JsonlFile(Sink):
         self._owed += self._cut_off(own.st_mtime_ns, whole)
         os.ftruncate(self._fd, whole)
         self._size = whole
-        self._recent = [line for line in self._recent if line.end <= whole]
+        self._recent = deque(line for line in self._recent if line.end <= whole)
 
     def _cut_off(self, at_ns: int, size: int) -> list[bytes]:
         """Return the lines that are neither in the truncated file nor in its copy.

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
-from transitions import Event, EventData, Machine, MachineError, Transition
+from transitions import Event, EventData, Machine, MachineError, State, Transition
 
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Hello
@@ -91,11 +92,17 @@ class TableController:
         self.procedures = procedures
         self.state = TableState() if state is None else state
         self._turn = Turn(game, settings, procedures)
+        self._settled: TableState | None = None
+        """The state that the last input left, with what follows from it: orders, wake-ups."""
+        self._desired_by = self.state.arming
+        self._desired = arming.ordered(self.state)
 
     @property
     def desired(self) -> Armed | Locked:
         """The state that the shoe should have now: armed for a draw, or locked."""
-        return arming.ordered(self.state)
+        if self.state.arming is not self._desired_by:
+            self._desired_by, self._desired = self.state.arming, arming.ordered(self.state)
+        return self._desired
 
     def handle(self, happened: Input) -> list[Effect]:
         """Handle this input: change the table's state and return the effects, in order.
@@ -128,10 +135,19 @@ class TableController:
                 answers.remember(turn, ruling, accepted)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
-        _order_shoe_and_wake_up(turn)
-        _assert_phase(turn.now)
-        self.state = turn.now
+        self._settle(turn)
         return turn.effects
+
+    def _settle(self, turn: Turn) -> None:
+        """Keep the turn's state, with the orders and the wake-up that follow from it.
+
+        Where nothing of it changed, those of the state before stand. A halt may look at more than
+        the state.
+        """
+        if turn.has_changed or turn.now.halt is not None or self._settled is not self.state:
+            _order_shoe_and_wake_up(turn)
+            _assert_phase(turn.now)
+        self.state = self._settled = turn.now
 
     def _handle_command(self, turn: Turn, command: TableCommand) -> None:
         """Take or refuse a command. One that was answered before only gets its answer again."""
@@ -268,10 +284,11 @@ def run(turn: Turn, trigger: str) -> None:
 
     The case of a trigger is found when it is its turn, as the table stands then.
     """
-    events, pending = machine().events, turn.triggers
+    events: Mapping[str, Any] = machine().events  # each is a Trigger
+    pending = turn.triggers
     while True:
         turn.source = turn.state
-        events[find_case(turn, trigger)].trigger(turn)
+        events[find_case(turn, trigger)].take(turn)
         if not pending:
             return
         trigger = pending.popleft()
@@ -302,12 +319,16 @@ class Trigger(Event):
             MachineError: the state has no line for this trigger.
         """
         assert isinstance(model, Turn)
-        moves = self.transitions.get(model.state)
+        return self.take(model)
+
+    def take(self, turn: Turn) -> bool:
+        """Take the line of the turn's state; raise as ``trigger``."""
+        moves: Sequence[Any] | None = self.transitions.get(turn.state)  # each is a Move
         if moves is None:
-            raise MachineError(f"no line for {self.name} in the state {model.state}")
-        for move in moves:
-            assert isinstance(move, Move)
-            if move.take(self.machine, model):
+            raise MachineError(f"no line for {self.name} in the state {turn.state}")
+        states = self.machine.states
+        for move in moves:  # noqa: SIM110 - any() would take longer than most lines
+            if move.take(states, turn):
                 return True
         return False
 
@@ -326,16 +347,19 @@ class Move(Transition):
     def execute(self, event_data: EventData) -> bool:
         """Take the line if its conditions hold: change the state, then run its actions."""
         assert isinstance(event_data.model, Turn)
-        return self.take(event_data.machine, event_data.model)
+        return self.take(event_data.machine.states, event_data.model)
 
-    def take(self, machine: Machine, turn: Turn) -> bool:
-        """Take the line without the library's event data, which no line needs."""
+    def take(self, states: Mapping[str, State], turn: Turn) -> bool:
+        """Take the line without the library's event data, which no line needs.
+
+        The turn then has one of the machine's ``states``.
+        """
         for holds in self._when:
             if not holds(turn):
                 return False
         to = self._to if isinstance(self._to, str) else self._to(turn)
         if to != self.source:
-            machine.set_state(machine.states[to], turn)
+            turn.state = states[to].name
         for act in self._do:
             act(turn)
         return True

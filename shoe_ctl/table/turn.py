@@ -194,6 +194,7 @@ class Turn(TableView):
         resumes_in: the state in which play resumes once the last irregularity has ended.
         refusal: the answer, if the command of this input was refused.
         args: the arguments of the command, once they were read.
+        has_changed: whether anything changed that orders, wake-ups and the phase depend on.
     ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
 
@@ -214,6 +215,7 @@ class Turn(TableView):
         self._actor = NOBODY
         self.args: Any = None
         self.drawn = _NO_CARD
+        self.has_changed = False
 
     def stand_at(self, now: TableState) -> None:
         """Stand at this state without an input, for checks that are asked without a command."""
@@ -235,6 +237,7 @@ class Turn(TableView):
         self.effects = []
         self.refusal = None
         self.args = None
+        self.has_changed = False
 
     # The input.
 
@@ -265,18 +268,30 @@ class Turn(TableView):
     def change(self, **fields: Any) -> None:
         """Replace fields of the table's state."""
         self.now = replace(self.now, **fields)
+        self.has_changed = True
 
     def set_round(self, **fields: Any) -> None:
         """Replace fields of the open round."""
         self.now = replace(self.now, round=replace(self.round, **fields))
+        self.has_changed = True
 
     def set_shoe(self, **fields: Any) -> None:
         """Replace fields of the loaded shoe."""
         self.now = replace(self.now, shoe=replace(self.shoe, **fields))
+        self.has_changed = True
 
     def set_link(self, **fields: Any) -> None:
         """Replace fields of the link."""
         self.now = replace(self.now, link=replace(self.now.link, **fields))
+        self.has_changed = True
+
+    def note(self, **fields: Any) -> None:
+        """As ``change``, where neither an order nor a wake-up nor the phase depends on it."""
+        self.now = replace(self.now, **fields)
+
+    def note_of_shoe(self, **fields: Any) -> None:
+        """As ``set_shoe``, where neither an order nor a wake-up nor the phase depends on it."""
+        self.now = replace(self.now, shoe=replace(self.shoe, **fields))
 
     def fire(self, trigger: str) -> None:
         """Fire this trigger: it is run after the present one and those fired before."""

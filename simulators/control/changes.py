@@ -222,10 +222,13 @@ async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     cards: list[str] = []
     reported: list[ShoeEvent] = []
     while len(cards) < given["cards"]:
-        if not await bench.until(lambda: device.lamp is not None, within_s):
+        if not await bench.until(lambda: device.lamp is not None and not rig.frozen, within_s):
             raise Refused(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
-        with device.listened_to() as said:
-            out = device.draw(rig.now)
+        try:
+            with device.listened_to() as said:
+                out = device.draw(rig.now)
+        except Refused as refusal:
+            raise Refused(f"{refusal}, {len(cards)} were drawn") from None
         reported += said
         rig.turn()
         if isinstance(out, CardOut):

@@ -25,7 +25,7 @@ ANSWER_WITHIN_S = 30.0
 """A shoe answers at once; on a machine that has stalled even that takes long."""
 
 _LONGEST_ANSWER = 1 << 20
-_LONGEST_WAIT_S = 3600.0
+_LONGEST_WAIT_S = 36_000.0
 
 
 class ChangeRefused(SimulatorError):
@@ -72,6 +72,8 @@ class ShoeControl:
         """
         within_s = arguments.get("within_s", 30.0)
         wait_s = within_s if isinstance(within_s, int | float) else 0.0
+        if name == "draw" and isinstance(cards := arguments.get("cards"), int):
+            wait_s *= cards  # it may wait so long for each
         wait_s = min(max(0.0, wait_s), _LONGEST_WAIT_S)
         answer = self._ask({"do": name, **arguments}, ANSWER_WITHIN_S + wait_s)
         if isinstance(why := answer.get("error"), str) and isinstance(answer.get("kind"), str):

@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Any
 
 from firmware_proto.cards import DECKS
-from simulators.errors import PortFault
 from simulators.floor.poll import Poll
 from simulators.floor.times import Times
+from simulators.ports.stream import listening_socket
 from simulators.shoe.build import simulated_shoe
 from simulators.shoe.event_log import EventLog
 from simulators.shoe.ground_truth import ASIDE, GroundTruth, Line
@@ -134,17 +134,9 @@ class FloorTable:
         Raises:
             simulators.errors.PortFault: the port cannot be had.
         """
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         shown = f"[{host}]" if ":" in host else host
-        try:
-            listener = socket.create_server((host, port), family=family, backlog=1)
-        except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise PortFault(
-                f"cannot listen at tcp://{shown}:{port} for {self.name}: {why}"
-            ) from None
-        listener.setblocking(False)
-        self._listener = listener
+        name = f"tcp://{shown}:{port} for {self.name}"
+        self._listener = listener = listening_socket(host, port, backlog=1, name=name)
         self.address = f"tcp://{shown}:{listener.getsockname()[1]}"
         self._poll.add(listener.fileno(), self._knocked)
         self._device.boot(now)

@@ -6,13 +6,16 @@ what ports over descriptors have in common. Must not know: what the bytes mean.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from simulators.errors import PortFault
 from simulators.ports.port import Wire
+
+if TYPE_CHECKING:
+    import asyncio
 
 LIMIT = 64 * 1024
 """Bytes kept for a host that does not read; beyond it, whole writes are lost."""

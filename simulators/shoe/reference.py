@@ -216,15 +216,15 @@ class ReferenceDevice(Device):
 
     def _on_host(self, said: HostMessage, t: float) -> None:
         match said:
-            case HelloRequest():
-                self._greet(t)
             case Acknowledge(through):
                 self._replay(self.event_log.acknowledge(through))
+            case Armed():
+                self._arm(said, t)
+            case HelloRequest():
+                self._greet(t)
             case ReplayRequest(first):
                 for stored in self.event_log.since(first):
                     self._replay(stored)
-            case Armed():
-                self._arm(said, t)
             case Locked():
                 self.shoe.lock()
                 self._status(t)

@@ -95,7 +95,8 @@ def on_status(turn: Turn) -> None:
     if arming is None:
         return
     if event.armed == arming.number:
-        turn.change(arming=msgspec.structs.replace(arming, confirmed=True))
+        if not arming.confirmed:
+            turn.note(arming=msgspec.structs.replace(arming, confirmed=True))
     elif arming.confirmed and event.drawn < arming.number:
         _on_locked(turn, arming)
 

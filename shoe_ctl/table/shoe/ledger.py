@@ -281,7 +281,7 @@ def note_status(turn: Turn) -> None:
     if turn.now.pending_set is not None:
         turn.change(pending_set=msgspec.structs.replace(turn.now.pending_set, drawn=event.drawn))
     elif turn.now.shoe is not None and turn.now.shoe.reported_drawn != event.drawn:
-        turn.set_shoe(reported_drawn=event.drawn)
+        turn.note_of_shoe(reported_drawn=event.drawn)
 
 
 def has_lost_cards(turn: Turn) -> bool:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "some",
     [
-        pytest.param(("-k", "outcome_of_its or natural or cable or started"), id="some"),
+        pytest.param(("-k", "natural or cable or started"), id="some"),
         pytest.param((), marks=pytest.mark.exhaustive(cpu_s=4), id="all"),
     ],
 )
@@ -42,7 +42,7 @@ def test_a_firmware_behind_a_serial_line_gets_the_verdicts_of_a_simulated_shoe(
     port, _ = firmware_port
     simulated = bench_run(*SUITE, *some)
     assert set(simulated.verdicts.values()) == {"passed"}, simulated.failures
-    assert len(simulated.verdicts) >= 4
+    assert len(simulated.verdicts) >= 3
     device = bench_run(*SUITE, *some, "--shoe-port", str(port))
     assert device.failures == {}
     wanted = {name: why.format(port=port) for name, why in NOT_FOR_A_DEVICE.items()}

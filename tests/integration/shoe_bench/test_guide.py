@@ -37,6 +37,7 @@ def test_the_example_prints_what_the_guide_shows(
     port = str(firmware_port[0])
     found = blocks(PAGE)
     (example,) = [block for block in found if block.kind == "python" and block.about]
+    pytester.makeini("[pytest]")
     (pytester.path / example.about).write_text(example.text, "utf-8")
     typed = [command for block in found if block.kind == "console" for command in commands(block)]
     assert len(typed) == 2

@@ -30,13 +30,6 @@ def test_two_rounds(shoe_bench, profile):
 def test_lid(shoe_bench):
     shoe_bench.shoe.change("lid_open")
 
-@pytest.mark.shoe(profile="angel_eye")
-def test_dealt_by_its_own_dealer(shoe_bench):
-    shoe_bench.shoe.change("pace", ms=3_600_000)
-    shoe_bench.shoe.change("deal")
-    with pytest.raises(BenchError, match="^draw: the dealer draws: let it rest first$"):
-        shoe_bench.shoe.draw(1)
-
 @pytest.mark.shoe(unreadable=[2])
 def test_halts_and_limits(shoe_bench):
     with pytest.raises(NotInTime, match=r"^betting: not in 0 s; the table is idle, its link is up"):
@@ -67,7 +60,6 @@ def test_play_goes_as_the_status_says_and_ends_with_clear_words(
         "test_two_rounds[angel_eye]": "passed",
         "test_two_rounds[bee_tek]": "passed",
         "test_lid": "left out",
-        "test_dealt_by_its_own_dealer": "passed",
         "test_halts_and_limits": "passed",
     }, done.failures
     assert done.left_out["test_lid"] == (

@@ -34,7 +34,8 @@ class BenchRun:
 def run_bench(pytester: pytest.Pytester, *words: str) -> BenchRun:
     """Runs pytest with these words, and the plugin that is under test."""
     options = (*THE_PLUGIN, "-p", "no:cacheprovider", "--shoe-wait-s", WITHIN_S, "-rs")
-    done = pytester.inline_run(*options, *words)
+    # Without it pytest goes by the port, and looks through every folder above the tests.
+    done = pytester.inline_run(f"--rootdir={pytester.path}", *options, *words)
     verdicts: dict[str, str] = {}
     left_out: dict[str, str] = {}
     left_out_at: dict[str, tuple[str, int]] = {}

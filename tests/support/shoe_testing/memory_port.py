@@ -44,6 +44,8 @@ class MemoryPort:
         self._dealer = dealer
         self._to_host = CleanLine() if to_host is None else to_host
         self._to_shoe = CleanLine() if to_shoe is None else to_shoe
+        both = (self._to_host, self._to_shoe)
+        self._faulty = [line for line in both if not isinstance(line, CleanLine)]
 
     def plug(self, host: HostSession) -> None:
         """A host opens the port with a fresh session; an open connection ends first."""
@@ -62,11 +64,12 @@ class MemoryPort:
     @property
     def next_deadline(self) -> float | None:
         """When anything at either end or on the way happens next without being touched."""
-        ends = [self.device.next_deadline, self._to_host.next_deadline]
-        ends += [self._to_shoe.next_deadline]
-        ends += [] if self.host is None else [self.host.next_deadline]
-        ends += [] if self._dealer is None else [self._dealer.next_deadline]
-        return min((e for e in ends if e is not None), default=None)
+        first = self.device.next_deadline
+        for end in (self.host, self._dealer, *self._faulty):
+            due = None if end is None else end.next_deadline
+            if due is not None and (first is None or due < first):
+                first = due
+        return first
 
     def pump(self) -> None:
         """Let everything happen that happens now, until nothing moves.
@@ -79,7 +82,7 @@ class MemoryPort:
             if self._dealer is not None:
                 self._dealer.tick(self.t)
             moved = self._shoe_turn() or moved
-            moved = self._pulled() or moved
+            moved = (bool(self._faulty) and self._pulled()) or moved
             due = self.next_deadline
             if not moved and (due is None or due > self.t):
                 return
@@ -100,14 +103,12 @@ class MemoryPort:
             return False
         for event in host.tick(self.t):
             self._heard(event)
-        moved = False
         for chunk in self._to_host.take(self.t):
-            moved = True
             for event in host.receive(chunk, self.t):
                 self._heard(event)
         sent = host.outgoing()
         self._to_shoe.put(sent, self.t)
-        return moved or bool(sent)
+        return bool(sent)
 
     def _shoe_turn(self) -> bool:
         moved = False

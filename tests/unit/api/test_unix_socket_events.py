@@ -116,7 +116,7 @@ async def test_where_there_are_no_events_the_handler_says_so(path: Path) -> None
 @pytest.mark.parametrize(
     ("error", "code", "says"),
     [
-        (RequestRefused(message("events_removed")), "events_removed", "taken out"),
+        (RequestRefused(message("events_removed")), "events_removed", "removed from the journal"),
         (JournalError("no more of it"), "daemon_failed", "no more of it"),
         (KeyError("a secret"), "daemon_failed", "the daemon's log says why"),
     ],

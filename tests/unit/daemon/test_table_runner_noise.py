@@ -36,6 +36,7 @@ class CountedJournal:
     """Takes what a journal takes, and counts it."""
 
     last_n = 0
+    tables = 1
 
     def __init__(self) -> None:
         self.bytes = 0

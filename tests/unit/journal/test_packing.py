@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import apsw
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,11 +19,13 @@ from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, Direction, Kind, Wire
 from shoe_ctl.journal.packing import COPIES, Packer, unpack, unpack_copy
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import open_signer
-from shoe_ctl.records import Audience, event_id
+from shoe_ctl.records import Audience, Envelope, event_id
 from shoe_testing.bulk_journal import TABLE, dealing
 from shoe_testing.journals import both_replays, held, records, stored, stored_round, verified
 
 DICTIONARY_SHA256 = "9ac06451755b1047505677ee19330034a63f8cf6a3fef7368a9b50f16af135dc"
+
+encode = msgspec.json.Encoder(order="deterministic").encode
 
 PUBLIC, RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
 
@@ -68,9 +71,15 @@ def test_any_event_is_read_as_it_was_written(
             data_restricted=restricted,
         )
     counted = Counters(255, 65_534)
-    packer, before = Packer(), b""
+    packer, knowing, before = Packer(), Packer(), b""
     for record in group.encode(lambda _: counted).records:
         packed = packer.pack(record.table, record.kind, record.body)
+        if record.parts is not None:
+            parts = (record.table, record.kind, record.body, record.parts)
+            assert packed == knowing.pack_event(*parts)
+        else:
+            assert packed == knowing.pack(record.table, record.kind, record.body)
+        assert record.body == encode(msgspec.json.decode(record.body, type=Envelope))
         assert len(packed) <= len(record.body)
         assert unpacked(record.table, record.kind, packed, before) == record.body
         before = record.body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.transport import WRITE_LIMIT, TransportLost
+from shoe_ctl.link.transport import (
+    WRITE_LIMIT,
+    DescriptorTransport,
+    TransportLost,
+    unplugged,
+)
 from shoe_testing.transports import (
     TRANSPORT_KINDS,
     TransportEnd,
@@ -217,3 +223,31 @@ async def test_closing_ends_every_thread_of_the_transport(end: TransportEnd) -> 
     transport = await end.connect()
     transport.close()
     await until(lambda: {t for t in threading.enumerate() if "SH-0042" in t.name} <= before)
+
+
+async def test_what_comes_while_nobody_waits_is_read_in_order_and_before_the_loss() -> None:
+    here, there = socket.socketpair()
+    here.setblocking(False)
+    transport = DescriptorTransport(
+        here.fileno(), "pair", why_lost=lambda _: unplugged("pair"), give_back=here.close
+    )
+    readable = asyncio.Event()
+    transport.when_readable(readable.set)
+    transport.when_readable(None)
+    for piece in (b"one", b"two"):
+        there.send(piece)
+        for _ in range(3):
+            await asyncio.sleep(0)
+    there.close()
+    assert not readable.is_set()
+    heard = b""
+    while heard != b"onetwo":
+        transport.when_readable(readable.set)
+        await readable.wait()
+        readable.clear()
+        heard += transport.read()
+    transport.when_readable(readable.set)
+    await readable.wait()
+    with pytest.raises(TransportLost, match="unplugged"):
+        transport.read()
+    transport.close()

@@ -159,7 +159,7 @@ def test_a_marker_takes_keys(pytester: pytest.Pytester, bench_starts: None) -> N
 
 
 def test_the_port_is_named_above_the_tests(marked: pytest.Pytester) -> None:
-    done = marked.runpytest_inprocess(*THE_PLUGIN, "--co", "--shoe-port", PORT)
+    done = marked.runpytest_inprocess(*THE_PLUGIN, "--co", ".", f"--shoe-port={PORT}")
     done.stdout.fnmatch_lines([f"shoe: {PORT}, profile reference"])
 
 

@@ -199,6 +199,40 @@ def test_a_replay_of_what_was_acknowledged_moves_the_window_back_to_it() -> None
     assert numbers(session) == list(range(35, 41))
 
 
+def test_two_requests_for_a_replay_that_come_at_once_are_both_answered() -> None:
+    session = greeted()
+    draw(session, *range(1, 6))
+    told(session, Acknowledge(5))
+    session.outgoing()
+    assert told(session, ReplayRequest(2), ReplayRequest(4)) == [ReplayRequest(2), ReplayRequest(4)]
+    draw(session, *range(2, 6))  # as the owner says them for the first
+    draw(session, 4, 5)  # and for the second
+    assert numbers(session) == [2, 3, 4, 5, 4, 5]
+    session.tick(10.0)
+    session.tick(10.0 + SEND_AGAIN_S)
+    assert numbers(session) == [2, 3, 4, 5]
+    told(session, Locked())
+    with pytest.raises(ValueError, match="event 3 after event 5"):
+        draw(session, 3)
+
+
+def test_a_replay_may_be_asked_for_together_with_hello() -> None:
+    session = greeted()
+    draw(session, 1, 2, 3)
+    told(session, Acknowledge(2))
+    session.outgoing()
+    asked = told(session, HelloRequest(), ReplayRequest(1))
+    assert asked == [HelloRequest(), ReplayRequest(1)]
+    session.send(HELLO, seq=4, t_us=1)
+    draw(session, 3)  # what was not acknowledged, after hello
+    draw(session, 1, 2, 3)
+    assert numbers(session)[-3:] == [1, 2, 3]
+    told(session, Acknowledge(3))
+    session.tick(10.0)
+    session.tick(10.0 + SEND_AGAIN_S)
+    assert numbers(session) == []
+
+
 def test_a_replay_of_what_never_was_is_refused_and_one_of_nothing_says_nothing() -> None:
     session = greeted()
     draw(session, 1)

@@ -101,3 +101,17 @@ def test_an_answer_that_is_none_is_told(tmp_path: Path, answer: bytes, why: str)
                 ShoeControl(path).change("status")
         finally:
             other.join()
+
+
+def test_a_draw_is_waited_for_as_long_as_all_its_cards_may_take(tmp_path: Path) -> None:
+    waited: list[float] = []
+
+    class Patient(ShoeControl):
+        def _exchange(self, line: bytes, within_s: float) -> bytes:  # noqa: ARG002
+            waited.append(within_s)
+            raise TimeoutError
+
+    for cards in (1, 4):
+        with pytest.raises(PortFault, match="no answer"):
+            Patient(tmp_path / "shoe.ctl").change("draw", cards=cards, within_s=100.0)
+    assert waited == [client.ANSWER_WITHIN_S + 100.0, client.ANSWER_WITHIN_S + 400.0]

@@ -92,6 +92,17 @@ async def test_cards_are_drawn_as_they_are_due_while_the_dealer_rests(tmp_path: 
         assert drawn["cards"] == [card.code for card in device.shoe.cards.cards[:2]]  # type: ignore[union-attr]
         assert [event["type"] for event in drawn["reported"]] == ["card_drawn"] * 2
         assert drawn["shoe"]["drawn"] == 2
+        await caller.does("freeze")
+        late = await caller.does("draw", within_s=0.0)
+        assert late["error"] == "draw: no card was freed in 0 s, 0 were drawn"
+
+
+async def test_a_card_that_jams_ends_a_draw_which_says_how_far_it_came(tmp_path: Path) -> None:
+    async with served_shoe(tmp_path, "bee_tek") as bench, calling(tmp_path) as caller:
+        await caller.does("rest")
+        bench.rig.device.boot(bench.rig.now)
+        await caller.does("jam")
+        assert (await caller.does("draw", cards=2))["error"] == "draw: jammed, 0 were drawn"
 
 
 async def test_the_socket_of_a_killed_shoe_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
