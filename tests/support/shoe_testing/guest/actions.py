@@ -86,8 +86,18 @@ def _ports(controller: int | None = None) -> dict[int, int]:
 
 
 def free_ports(controller: int) -> list[int]:
-    """The ports that have no device."""
-    return sorted(number for number, state in _ports(controller).items() if state == _FREE)
+    """The ports that have no device, not even one that was pulled out and not yet removed.
+
+    A hub that finds another device at a port before it has removed the last one mistakes it for
+    that, and leaves it alone.
+    """
+    at_hub = sorted(_ports(controller).items())
+    bus = f"{2 * controller + 1}"
+    return [
+        number
+        for place, (number, state) in enumerate(at_hub, 1)
+        if state == _FREE and not (USB_DEVICES / f"{bus}-{place}").exists()
+    ]
 
 
 def used_ports() -> dict[str, int]:
