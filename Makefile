@@ -13,6 +13,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 ARGS ?=
 WORKERS ?= auto
+GUESTS ?= 2
 SOAK_S ?= 600
 
 # Bytecode is kept: hundreds of tests start a program, and each would compile all of it again.
@@ -39,7 +40,7 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 wheel deb man: export SOURCE_DATE_EPOCH ?= \
 	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
 
-.PHONY: help demo test test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
+.PHONY: help demo test test-kernel test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list what can be made
@@ -52,15 +53,18 @@ demo: $(OURS) $(RUN)  ## deal a whole shoe at a simulated table; ARGS="--rounds 
 test: $(OURS) $(TEST)  ## test every behavior; ARGS="-k overdraw" for a part
 	@$(PYTEST) $(ARGS)
 
+test-kernel: $(OURS) $(TEST)  ## test devices at Debian's kernel, in QEMU; ARGS="-k bulk"
+	@$(PYTEST) -n $(GUESTS) -m guest tests/kernel $(ARGS)
+
 test-all: $(OURS) $(TEST)  ## all tests, long searches too; ARGS="-m exhaustive"
-	@$(PYTEST) -m "not soak and not deb" --hypothesis-profile thorough $(ARGS)
+	@$(PYTEST) -m "not soak and not deb and not guest" --hypothesis-profile thorough $(ARGS)
 
 test-pythons:  ## make quick on each supported Python that is found
 	@for python in $$(bash requirements/pythons.sh); do \
 		echo "== $$python"; $(MAKE) --no-print-directory quick PYTHON="$$python" || exit 1; done
 
 quick: $(OURS) $(TEST)  ## test without processes; ARGS="tests/unit/table" for a part
-	@$(PYTEST) -m "not slow and not exhaustive and not soak" $(ARGS)
+	@$(PYTEST) -m "not slow and not exhaustive and not soak and not guest" $(ARGS)
 
 check: $(OURS) $(TEST)  ## format, lint, types, imports and words; before each commit
 	@echo "check: format" && $(BIN)/ruff format --check --quiet --output-format concise .

@@ -295,7 +295,7 @@ def _event_record(  # noqa: PLR0913 - what a copy of an event is made of
     binary, start, source_and_type, type_, before_data = common
     rest = b'%b%b,"specversion":"1.0"}' % (before_data, data)
     head = f"{letter}{number}".encode()
-    time = f'","time":"{utc(event.t_us)}"'.encode()
+    time = _time_in_json(event.t_us)
     body = b"".join((start, head, source_and_type, type_, time, rest))
     is_copy = kind is _RESTRICTED and data is event.public
     parts = EventParts(binary, event.t_us, number, b'%b"%b' % (type_, rest), is_copy)
@@ -306,6 +306,12 @@ def _event_record(  # noqa: PLR0913 - what a copy of an event is made of
 def _as_in_json(name: str) -> bytes | None:
     """Return a name as it stands between quotes in JSON; None where some of it is escaped."""
     return name.encode() if _plain(name) else None
+
+
+@lru_cache(64)
+def _time_in_json(t_us: int) -> bytes:
+    """Return the time behind an event's type: all events of an input have the same."""
+    return f'","time":"{utc(t_us)}"'.encode()
 
 
 @lru_cache(64)

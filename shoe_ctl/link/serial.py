@@ -329,7 +329,7 @@ def _errno(error: Exception) -> int | None:
 
 def _why_missing(path: Path) -> str:
     """Describe a port that is not there, and what to do."""
-    if path.is_symlink():
+    with suppress(OSError):  # it is no link, or is gone by now
         return f"it links to {path.readlink()}, which does not exist: {_CHECK}"
     if path.parent == PTYS:  # those that are there are other people's
         return f"a pty ends with its program, and its number is given to another: {_USE_A_LINK}"
@@ -351,7 +351,8 @@ def _find_similar(path: Path) -> list[str]:
             names = [entry.name for entry in path.parent.iterdir()]
             found += [str(path.parent / name) for name in get_close_matches(path.name, names, n=2)]
     for folder, pattern in _PLACES:
-        found += sorted(map(str, Path(folder).glob(pattern)))
+        with suppress(OSError):  # udev removes a folder with its last link
+            found += sorted(map(str, Path(folder).glob(pattern)))
     return list(dict.fromkeys(found))[:_NAMED_AT_MOST]
 
 

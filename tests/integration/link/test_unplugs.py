@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import os
 import random
+import re
+import threading
 import time
+from collections import Counter
 from itertools import cycle
 from pathlib import Path
 
@@ -101,6 +106,34 @@ async def test_nothing_is_lost_or_doubled_over_unplugs_at_random_bytes(
     await unplugged_at_random(kind, tmp_path / kind, seed, unplugs)
     assert len(watch.waits_s) > unplugs // 4  # the others were pulled again before a hello
     assert watch.nearly_all_in_time(), watch.waits_s
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shoes", "unplugs"),
+    [(1, 6), pytest.param(SOAKED // UNPLUGS, UNPLUGS, marks=pytest.mark.exhaustive(cpu_s=25))],
+)
+async def test_plug_cycles_on_a_pty_leave_no_descriptor_thread_or_port_behind(
+    shoes: int, unplugs: int, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simulators.rig.REPLUG_S", 0.0)
+    await unplugged_at_random("pty", tmp_path / "first", seed, 1)  # opens what is kept
+    gc.collect()
+    before = open_things()
+    for number in range(shoes):
+        await unplugged_at_random("pty", tmp_path / str(number), seed + number, unplugs)
+        gc.collect()
+        assert open_things() == before, f"after {(number + 1) * unplugs} cycles"
+
+
+def open_things() -> tuple[int, Counter[str]]:
+    """Threads, and what descriptors lead to: a pty by its kind, as its number is used again."""
+    leads_to = []
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # that of this very listing
+            leads_to.append(str(descriptor.readlink()))
+    kinds = Counter(re.sub("[0-9]+", "N", target) for target in leads_to)
+    return threading.active_count(), kinds
 
 
 @pytest.mark.slow

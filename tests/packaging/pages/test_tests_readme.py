@@ -15,7 +15,9 @@ from shoe_testing.paths import ROOT, SUPPORT
 TESTS = ROOT / "tests"
 UNIT = TESTS / "unit"
 PAGE = (TESTS / "README.md").read_text("utf-8")
-MODULES = {path.stem for path in (SUPPORT / "shoe_testing").glob("*.py")} - {"__init__"}
+MODULES = {path.stem for path in (SUPPORT / "shoe_testing").glob("*.py")} - {"__init__"} | {
+    path.parent.name for path in (SUPPORT / "shoe_testing").glob("*/__init__.py")
+}
 
 PACKAGES = ("firmware_proto", "shoe_bench", "simulators")
 """They have a folder in ``unit``; what ``shoe_ctl`` is made of lies beside them."""

@@ -316,6 +316,10 @@ class CutLine(CleanLine):
         self._carried = 0
         self._out = False
 
+    def cut_after(self, counts: Iterable[int]) -> None:
+        """Pull the cable behind so many bytes from now on."""
+        self.cuts = sorted(self._carried + count for count in counts)
+
     def put(self, data: bytes, t: float) -> None:
         if self._out:
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
+import os
 import sys
 import threading
 from collections.abc import AsyncIterator
@@ -197,6 +198,33 @@ async def test_a_link_to_nowhere_says_where_it_leads(
     assert line.startswith(
         f"no such port: {link} (it links to /dev/pts/none, which does not exist: check power"
     )
+
+
+async def test_a_folder_that_udev_removes_meanwhile_is_no_place_to_look(
+    tmp_path: Path, executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_id = tmp_path / "by-id"
+    by_id.mkdir()
+    scandir = os.scandir
+
+    def removed_before(path: Path) -> object:
+        if Path(path) == by_id and by_id.exists():
+            by_id.rmdir()
+        return scandir(path)
+
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ((str(by_id), "*"),))
+    monkeypatch.setattr(os, "scandir", removed_before)
+    line = await refusal("/dev/ttyNone", executor)
+    assert line.startswith("no such port: /dev/ttyNone (no serial adapter is plugged in: ")
+
+
+async def test_a_link_that_udev_removes_meanwhile_is_a_missing_port(
+    tmp_path: Path, executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "SH-0042"
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
+    monkeypatch.setattr(Path, "is_symlink", lambda path: path == link)
+    assert (await refusal(str(link), executor)).startswith(f"no such port: {link} (no serial ")
 
 
 async def test_a_port_in_a_missing_folder_says_what_to_check(

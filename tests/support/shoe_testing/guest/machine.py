@@ -1,0 +1,358 @@
+"""QEMU with the guest in it: booted once, called by many tests, killed at the end.
+
+In: a kernel. Out: calls of functions in the guest, its console, its serial lines.
+Must not know: what is called, shoes.
+
+The guest sees the host's files read-only, writes into memory, and has one folder with the host. It
+reaches servers of the host's loopback at ``HOST``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+from shoe_testing.guest.kernel import BUSYBOX, Kernel
+from shoe_testing.paths import ROOT
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+HOST = "10.0.2.2"
+"""The host's loopback, as the guest sees it."""
+
+LIMIT_VARIABLE = "SHOE_CTL_KERNEL_LIMIT_S"
+"""Seconds after which the guest is killed, however far the tests are."""
+
+LIMIT_S = 240.0
+"""Ten times what it needs on two idle cores."""
+
+CALL_LIMIT_S = 60.0
+"""How long one call may take. The guest that takes longer hangs, and is killed."""
+
+CONSOLE_LINES = 60
+"""The last lines of the console that a failure shows."""
+
+QEMU = "qemu-system-x86_64"
+PROGRAMS: Final = {
+    QEMU: "qemu-system-x86", "cpio": "cpio", "modinfo": "kmod", "dpkg-deb": "dpkg",
+    str(BUSYBOX): "busybox-static", "udevadm": "udev", "systemd-sysusers": "systemd",
+}  # fmt: skip
+"""Programs that a run needs, with Debian's packages of them."""
+
+SERIAL_LINE, USB_ADAPTER = "ttyS1", "ttyUSB0"
+"""The guest's 8250, and its FTDI adapter: it is plugged in while somebody is at its far end."""
+
+ADAPTER_NAME, LINE_NAME = "SH-0043", "SH-0044"
+
+SITE_RULES = f"""\
+SUBSYSTEM=="usb", ENV{{DEVTYPE}}=="usb_device", ATTR{{idVendor}}=="0403", ENV{{CARD_SHOE}}="{ADAPTER_NAME}"
+SUBSYSTEM=="tty", KERNEL=="{SERIAL_LINE}", ENV{{CARD_SHOE}}="{LINE_NAME}"
+"""  # noqa: E501 - as a site writes them
+
+_READ = 65536
+_SOCKETS = ("agent", SERIAL_LINE, USB_ADAPTER, "monitor")
+
+
+class GuestFailed(Exception):
+    """A call failed in the guest, or the guest itself; with what it said."""
+
+
+def missing_programs() -> list[str]:
+    """The packages that a run needs and this host does not have."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    return [package for name, package in PROGRAMS.items() if shutil.which(name, path=path) is None]
+
+
+@dataclass(slots=True)
+class Machine:
+    """A running guest. ``folder`` is what it shares with the host."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+    line: socket.socket
+    started_s: float
+    limit_s: float
+    calls: int = 0
+    ready_s: float = 0.0
+    uptime_s: float = 0.0
+    unread: bytes = field(default=b"")
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until it is killed."""
+        return self.started_s + self.limit_s - time.monotonic()
+
+    def costs(self) -> str:
+        """What it took so far: seconds, and seconds of a core."""
+        taken_s = time.monotonic() - self.started_s
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return f"ready after {self.ready_s:.1f} s, {taken_s:.1f} s in all, {cpu_s:.1f} s of a core"
+
+    def console(self) -> str:
+        """The last lines of its console."""
+        text = (self.folder / "console.log").read_text("utf-8", "replace")
+        return "\n".join(text.splitlines()[-CONSOLE_LINES:])
+
+    async def send_break(self) -> None:
+        """Let the far end of the 8250 send a break."""
+        reader, writer = await asyncio.open_unix_connection(self.folder / "monitor")
+        try:
+            await reader.readline()  # a greeting
+            for words in (
+                {"execute": "qmp_capabilities"},
+                {"execute": "chardev-send-break", "arguments": {"id": SERIAL_LINE}},
+            ):
+                writer.write(json.dumps(words).encode() + b"\n")
+                answer = json.loads(await reader.readline())
+                assert "return" in answer, answer
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+    def failed(self, why: str) -> GuestFailed:
+        """Kill it; return the failure to raise."""
+        self.kill()
+        return GuestFailed(f"{why}; the guest was killed. Its console:\n{self.console()}")
+
+    def kill(self) -> None:
+        """End it: there is nothing in it to be saved."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def booted(kernel: Kernel) -> Iterator[Machine]:
+    """Boot a guest, and kill it on leaving. It dies with this process in any case.
+
+    Raises:
+        GuestFailed: it does not come up.
+    """
+    limit_s = float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
+    with tempfile.TemporaryDirectory(prefix="shoe-guest-") as name:
+        folder = Path(name)
+        share = folder / "share"
+        share.mkdir()
+        (folder / "initrd").write_bytes(kernel.initrd())
+        (share / "60-card-shoe-site.rules").write_text(SITE_RULES)
+        environment = {
+            "CHECKOUT": str(ROOT),
+            "GUEST": str(Path(__file__).parent),
+            "PYTHON": sys.executable,
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT))),
+        }
+        (share / "environment").write_text(
+            "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment.items())
+        )
+        with (folder / "qemu.log").open("wb") as log:
+            process = subprocess.Popen(
+                _command(kernel, folder), stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        with socket.socket(socket.AF_UNIX) as line:
+            machine = Machine(process, folder, line, time.monotonic(), limit_s)
+            try:
+                _connect(machine)
+                yield machine
+            finally:
+                machine.kill()
+
+
+def _connect(machine: Machine) -> None:
+    """Connect to the agent's line, and wait until the agent serves."""
+    path = machine.folder / "agent"
+    while True:
+        try:
+            machine.line.connect(str(path))
+            break
+        except OSError:
+            if machine.process.poll() is not None:
+                said = (machine.folder / "qemu.log").read_text("utf-8", "replace").strip()
+                raise GuestFailed(f"QEMU does not start: {said}") from None
+            time.sleep(0.01)
+    machine.line.settimeout(machine.left_s)
+    try:
+        ready = machine.line.recv(_READ)
+    except TimeoutError:
+        raise machine.failed(f"not ready within {machine.limit_s:g} s") from None
+    if not ready:
+        raise machine.failed("the guest ended before it was ready")
+    machine.uptime_s = json.loads(ready)["value"]
+    machine.ready_s = time.monotonic() - machine.started_s
+    machine.line.setblocking(False)
+
+
+def _command(kernel: Kernel, folder: Path) -> list[str]:
+    append = (
+        "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check apparmor=0 audit=0 "
+        "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1"
+    )
+    words = [
+        "setpriv", "--pdeathsig", "KILL", "--",  # it ends when the tests are gone
+        QEMU, "-M", "q35,accel=tcg", "-cpu", "qemu64", "-smp", "1", "-m", "1024",
+        "-nodefaults", "-no-reboot", "-display", "none",
+        "-kernel", str(kernel.image), "-initrd", str(folder / "initrd"), "-append", append,
+        "-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap",
+        "-virtfs", f"local,path={folder / 'share'},mount_tag=share,security_model=mapped-file",
+        "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
+        "-chardev", f"file,id=console,path={folder / 'console.log'}",
+        "-device", "isa-serial,chardev=console",
+    ]  # fmt: skip
+    for name in _SOCKETS:
+        words += ["-chardev", f"socket,id={name},path={folder / name},server=on,wait=off"]
+    return [
+        *words,
+        "-device", f"isa-serial,chardev={SERIAL_LINE}",
+        "-device", "qemu-xhci", "-device", f"usb-serial,chardev={USB_ADAPTER}",
+        "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name=agent",
+        "-mon", "chardev=monitor,mode=control",
+    ]  # fmt: skip
+
+
+class Call:
+    """A call that runs in the guest."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        self.name = name
+        self._log = log
+        self.pid: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._value: Any = None
+        self._answered = False
+        self._error: str | None = None
+
+    @property
+    def log(self) -> str:
+        """What it printed."""
+        return self._log.read_text("utf-8", "replace") if self._log.exists() else ""
+
+    def take(self, answer: dict[str, Any]) -> None:
+        """One line of the agent."""
+        if "pid" in answer:
+            self.pid.set_result(answer["pid"])
+        elif "error" in answer:
+            self._error = answer["error"]
+        elif "value" in answer:
+            self._value = answer["value"]
+            self._answered = True
+        elif answer["ended"] and not self.ended.done():
+            self.fail(GuestFailed(f"{self.name} was ended by signal {-answer['ended']}"))
+        elif self._error is not None:
+            self.fail(GuestFailed(f"{self.name} failed in the guest:\n{self._error}{self.log}"))
+        elif not self._answered:
+            self.fail(GuestFailed(f"{self.name} ended without an answer:\n{self.log}"))
+        elif not self.ended.done():
+            self.ended.set_result(self._value)
+
+    def fail(self, error: Exception) -> None:
+        """It will not end any more."""
+        for future in (self.pid, self.ended):
+            if not future.done():
+                future.set_exception(error)
+                future.exception()  # seen, also where nobody waits
+
+
+class Guest:
+    """The calls of one test, in its loop. Its functions are those of ``actions``, or any others."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.folder = machine.folder / "share"
+        self._loop = asyncio.get_running_loop()
+        self._calls: dict[int, Call] = {}
+
+    def begin(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> Call:
+        """Begin a call in the guest."""
+        assert not named, "by position only"
+        name = f"{function.__module__}:{function.__qualname__}"
+        self.machine.calls += 1
+        number = self.machine.calls
+        call = Call(name, self.folder / f"call-{number}.log")
+        self._calls[number] = call
+        asked = json.dumps({"call": number, "function": name, "args": args}).encode() + b"\n"
+        self.machine.line.setblocking(True)  # the agent reads at once
+        self.machine.line.settimeout(CALL_LIMIT_S)
+        try:
+            self.machine.line.sendall(asked)
+        except OSError:
+            raise self.machine.failed("the guest takes no calls") from None
+        finally:
+            self.machine.line.setblocking(False)
+        return call
+
+    async def call(self, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """Call a function in the guest.
+
+        Raises:
+            GuestFailed: it raised, was killed, or did not return in time.
+        """
+        call = self.begin(function, *args, **named)
+        return cast(T, await self.end_of(call))
+
+    async def end_of(self, call: Call) -> Any:
+        """Wait for the end of a call; raises like ``call``."""
+        limit_s = max(0.0, min(CALL_LIMIT_S, self.machine.left_s))
+        try:
+            async with asyncio.timeout(limit_s):
+                return await call.ended
+        except TimeoutError:
+            raise self.machine.failed(f"{call.name} did not end within {limit_s:.0f} s") from None
+
+    async def serve(self) -> None:
+        """Take what the agent says, until cancelled."""
+        machine = self.machine
+        try:
+            while data := await self._loop.sock_recv(machine.line, _READ):
+                *lines, machine.unread = (machine.unread + data).split(b"\n")
+                for line in lines:
+                    answer = json.loads(line)
+                    call = self._calls.get(answer["call"])
+                    if call is not None:
+                        call.take(answer)
+                        if "ended" in answer:
+                            del self._calls[answer["call"]]
+        except OSError:
+            pass
+        gone = self.machine.failed("the guest ended")
+        for call in self._calls.values():
+            call.fail(gone)
+
+    async def interrupt(self) -> None:
+        """Kill what still runs in the guest: a test that failed leaves nothing to the next one."""
+        from shoe_testing.guest.actions import signalled
+
+        for call in tuple(self._calls.values()):
+            with suppress(GuestFailed):
+                if call.pid.done():
+                    await self.call(signalled, call.pid.result(), signal.SIGKILL)
+                await self.end_of(call)
+
+
+@asynccontextmanager
+async def calls_to(machine: Machine) -> AsyncIterator[Guest]:
+    """The calls of one test; on leaving nothing of them runs in the guest."""
+    if machine.process.poll() is not None:
+        raise GuestFailed("the guest was killed in an earlier test")
+    guest = Guest(machine)
+    serving = asyncio.create_task(guest.serve(), name="calls to the guest")
+    try:
+        yield guest
+        await guest.interrupt()
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
