@@ -220,7 +220,7 @@ def nats_daemons() -> Iterator[list[Daemon]]:
                 port = int(address.rpartition(":")[2])
                 subject = Subject("shoectl run, to NATS", RUN, limit=9.0)
                 sink = f'[[sink]]\nkind = "nats"\naddress = "{address}"\n'
-                yield [Daemon(subject, 80, sink, lambda: nats_subscriber(port))]
+                yield [Daemon(subject, 56, sink, lambda: nats_subscriber(port))]
             finally:
                 process.kill()
 
@@ -253,7 +253,7 @@ def mqtt_daemons() -> Iterator[list[Daemon]]:
     with tempfile.TemporaryDirectory() as folder, brokers.broker(Path(folder)) as at:
         subject = Subject("shoectl run, to MQTT", RUN, limit=6.0)
         sink = f'[[sink]]\nkind = "mqtt"\naddress = "{at.address}"\n'
-        yield [Daemon(subject, 64, sink, lambda: mqtt_subscriber(at.port))]
+        yield [Daemon(subject, 56, sink, lambda: mqtt_subscriber(at.port))]
 
 
 PLAIN = Daemon(DAEMON, 48)

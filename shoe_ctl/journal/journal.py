@@ -80,6 +80,9 @@ class RecentEvents:
         return events, events[-1][0] if len(events) == limit else self.last_n
 
 
+MOST_BATCHES = 100
+"""Batches that one sync stores at most: the loop packs them in one go, and does nothing else."""
+
 LATER_S = 0.05
 """How long a batch may wait for another one that somebody waits for."""
 
@@ -282,7 +285,8 @@ class Journal:
             self._write()
 
     def _write(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting = self._waiting[:MOST_BATCHES]
+        del self._waiting[:MOST_BATCHES]
         cursors, events = self._take_cursors()
         try:
             prepared = self._store.prepare([batch for batch, _ in waiting])

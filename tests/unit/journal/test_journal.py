@@ -86,6 +86,20 @@ async def test_the_loop_goes_on_while_the_disk_is_slow(held: Held, journal: Jour
     assert (await commit).last_n == 4
 
 
+async def test_one_sync_stores_no_more_than_the_loop_packs_without_a_pause(
+    held: Held, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MOST_BATCHES", 4)
+    commits = [asyncio.create_task(journal.commit(stored_round(0)))]
+    await held.began.wait()
+    commits += [asyncio.create_task(journal.commit(stored_round(n))) for n in range(1, 11)]
+    await asyncio.sleep(0)
+    held.gate.set()
+    results = await asyncio.gather(*commits)
+    assert held.batches == [1, 4, 4, 2]
+    assert [result.first_n for result in results] == [*range(1, 45, 4)]
+
+
 async def test_the_writers_thread_packs_nothing(
     held: Held, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
