@@ -5,7 +5,11 @@ In: tests, options. Out: which passed, failed, were left out and why; what a rep
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -55,3 +59,22 @@ def run_bench(pytester: pytest.Pytester, *words: str) -> BenchRun:
         elif report.when == "call":
             verdicts[name] = "passed"
     return BenchRun(verdicts, left_out, left_out_at, failures)
+
+
+def suite_command(folder: Path, *options: str) -> list[str]:
+    """The words that run the plugin's own suite, in any process; its verdicts come to a folder."""
+    return [
+        *("env", "=".join(ALONE), sys.executable, "-m", "pytest", "-c", os.devnull, *THE_PLUGIN),
+        *("-p", "no:cacheprovider", "--junit-xml", str(folder / "verdicts.xml"), "-rs"),
+        *("--shoe-wait-s", WITHIN_S, *options),
+        *("--pyargs", "shoe_bench.examples"),
+    ]
+
+
+def read_verdicts(folder: Path) -> dict[str, str]:
+    """What became of each test of ``suite_command``, by its name: ``passed``, or what and why."""
+    verdicts = {}
+    for case in ET.parse(folder / "verdicts.xml").iter("testcase"):
+        ends = [f"{end.tag}: {end.get('message')}" for end in case if end.get("message")]
+        verdicts[case.attrib["name"]] = "; ".join(ends) or "passed"
+    return verdicts

@@ -5,6 +5,7 @@ Arguments and results are plain JSON.
 
 from __future__ import annotations
 
+import asyncio
 import grp
 import os
 import pwd
@@ -14,8 +15,10 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -266,6 +269,26 @@ def run_daemon(config: str, journal: str) -> int:
     as_user("shoectl", "card-shoe")
     os.chdir(folder)
     return _exit_code(main, ["run", "--wait", "--config", config])
+
+
+@in_own_process
+def run_suite(command: list[str], control: str, host: str, port: int) -> int:
+    """Run tests of a shoe as somebody who may use one; pytest's exit code.
+
+    The shoe takes changes at this port, and so at the socket ``control`` in the folder of the run.
+    """
+    from shoe_testing.guest.relay import relayed
+
+    as_user("shoectl", "card-shoe")
+    os.chdir(tempfile.mkdtemp())
+
+    async def run() -> int:
+        listen = partial(asyncio.start_unix_server, path=control)
+        async with relayed(listen, partial(asyncio.open_connection, host, port)):
+            process = await asyncio.create_subprocess_exec(*command)
+            return await process.wait()
+
+    return asyncio.run(run())
 
 
 def _exit_code(main: Any, words: list[str]) -> int:

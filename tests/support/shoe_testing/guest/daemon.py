@@ -217,6 +217,7 @@ def shoe_in(  # noqa: PLR0913 - what a test may choose
     to_host: Line | None = None,
     to_shoe: Line | None = None,
     number: int = 0,
+    decks: int = 4,
 ) -> Iterator[ShoeAtTable]:
     """A shoe in the test's loop, on a device that the guest may have."""
     with UsbIpServer("127.0.0.1", 0) as server:
@@ -231,8 +232,9 @@ def shoe_in(  # noqa: PLR0913 - what a test may choose
                 at = guest.machine.folder / SERIAL_LINE
                 port = QemuPort(at, f"/dev/card-shoe/{LINE_NAME}")
         with ShoeAtTable(
-            folder, "reference", seed=5 + number, port=port, to_host=to_host, to_shoe=to_shoe
-        ) as shoe:
+            folder, "reference", seed=5 + number, decks=decks, port=port,
+            to_host=to_host, to_shoe=to_shoe,
+        ) as shoe:  # fmt: skip
             yield shoe
 
 
