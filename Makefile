@@ -54,7 +54,7 @@ test: $(OURS) $(TEST)  ## test every behavior; ARGS="-k overdraw" for a part
 	@$(PYTEST) $(ARGS)
 
 test-kernel: $(OURS) $(TEST)  ## test devices at Debian's kernel, in QEMU; ARGS="-k bulk"
-	@$(PYTEST) -n $(GUESTS) -m "guest and not exhaustive" tests/kernel $(ARGS)
+	@$(PYTEST) -n $(GUESTS) --dist load --maxschedchunk 1 -m "guest and not exhaustive" tests/kernel $(ARGS)
 
 test-all: $(OURS) $(TEST)  ## all tests, long searches too; ARGS="-m exhaustive"
 	@$(PYTEST) -m "not soak and not deb and not guest" --hypothesis-profile thorough $(ARGS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Iterator
+from itertools import chain
 from typing import Any, NoReturn
 
 import pytest
@@ -14,7 +15,25 @@ import pytest
 from shoe_testing.guest.kernel import NoKernel, current_kernel
 from shoe_testing.guest.machine import Guest, Machine, booted, calls_to, missing_programs
 
+LONGEST = "test_plug_cycles.py"
+
 _guests_key = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, each with another behind it.
+
+    Workers are given two tests first, and then one after the other: so no guest has both of the
+    longest, and all end at about the same time.
+    """
+    longest = [item for item in items if item.path.name == LONGEST]
+    others = [item for item in items if item.path.name != LONGEST]
+    items[:] = [
+        *chain(*zip(longest, others, strict=False)),
+        *longest[len(others) :],
+        *others[len(longest) :],
+    ]
 
 
 @pytest.fixture(scope="session")

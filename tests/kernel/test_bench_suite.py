@@ -39,7 +39,7 @@ OF_THE_GUEST_ALONE = {
 """Verdicts that a shoe at a port has, and no simulated one."""
 
 
-@pytest.mark.exhaustive(cpu_s=100)
+@pytest.mark.exhaustive(cpu_s=120)
 @pytest.mark.parametrize("kind", ["serial", "bulk"])
 async def test_a_shoe_at_the_kernel_gets_the_verdicts_of_a_simulated_shoe(
     kind: DeviceKind, guest: Guest, tmp_path: Path

@@ -4,12 +4,13 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/r
 . /run/share/environment
 
 # The service's user may enter the folders of the checkout and of its Python, in the guest alone.
-for folder in "$CHECKOUT" "$(readlink -f "$PYTHON")"; do
-    while [ "$folder" != / ]; do
-        folder=$(dirname "$folder")
-        chmod o+x "$folder"
+set -- /
+for path in "$CHECKOUT" "$(readlink -f "$PYTHON")"; do
+    while path=${path%/*} && [ "$path" ]; do
+        set -- "$@" "$path"
     done
 done
+chmod o+x "$@"
 
 systemd-sysusers "$CHECKOUT/systemd/shoectl.sysusers.conf"
 rm -rf /etc/udev/rules.d
