@@ -122,7 +122,7 @@ def stored(journal: Path) -> int:
         return sum(len(record.body) + len(record.hash) for record in reader.records())
 
 
-OFTEN = ("starts", "endless", "frames of nobody")
+OFTEN = ("random", "endless", "frames of nobody")
 """One of each profile is tried in every run."""
 
 

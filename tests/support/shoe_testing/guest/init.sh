@@ -21,8 +21,8 @@ $busybox mount -t overlay -o lowerdir=/host,upperdir=/rw/upper,workdir=/rw/work 
 for folder in proc sys dev; do
     $busybox mount --move /$folder /new/$folder
 done
+# /tmp stays what the host has there, below the layer in memory: the checkout may lie in it.
 $busybox mount -t tmpfs run /new/run
-$busybox mount -t tmpfs tmp /new/tmp
 $busybox mkdir -p /new/dev/shm /new/dev/pts /new/run/share
 $busybox mount -t tmpfs shm /new/dev/shm
 $busybox mount -t devpts pts /new/dev/pts
