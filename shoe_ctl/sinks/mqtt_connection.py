@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, Protocol
 
 import aiomqtt
 import paho.mqtt.client as paho
-from aiomqtt.exceptions import MqttConnectError
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
@@ -255,6 +254,8 @@ class _Client(aiomqtt.Client):
     def __init__(self, *args: Any, **more: Any) -> None:
         self.answered: dict[int, asyncio.Future[ReasonCode]] = {}
         self.accepted = _properties(PacketTypes.CONNACK)
+        self.refused: ReasonCode | None = None
+        """The code with which the broker refused the connection."""
         self.lost: asyncio.Future[_End] = asyncio.get_running_loop().create_future()
         self.news = asyncio.Event()
         self._on_loop = threading.get_ident()
@@ -269,6 +270,8 @@ class _Client(aiomqtt.Client):
     ) -> None:
         if properties is not None:
             self.accepted = properties
+        if reason_code.is_failure:
+            self.refused = reason_code
         super()._on_connect(client, userdata, flags, reason_code, properties)
 
     def _on_disconnect(
@@ -373,9 +376,11 @@ class _Connection:
 
     def _why_not(self, error: BaseException | None) -> str:
         """Return why the broker did not accept the connection, and what to do."""
-        if isinstance(error, MqttConnectError):
-            return self._refused(error.rc)
-        said = str(error) if error is not None else ""
+        # The broker may answer before aiomqtt waits for that: it then says nothing of it, or what
+        # is no error of the broker's.
+        if self._client.refused is not None:
+            return self._refused(self._client.refused)
+        said = str(error) if isinstance(error, aiomqtt.MqttError) else ""
         if "CERTIFICATE_VERIFY_FAILED" in said:
             _, _, found = said.partition("certificate verify failed: ")
             found = (found.rpartition(" (_ssl.c")[0] or said).rstrip(".")
@@ -391,7 +396,7 @@ class _Connection:
         if "WRONG_VERSION_NUMBER" in said or "wrong version number" in said:
             return "nobody speaks TLS there: write mqtt:// instead of mqtts://, or correct the port"
         early = ("Operation timed out", "EOF occurred", "reset by peer")
-        if error is None or any(how in said for how in early):
+        if not said or any(how in said for how in early):
             return self._closed_early(said)
         what = said.partition("] ")[2] or said
         return f"{what}: start the broker there, or correct address"
@@ -411,8 +416,8 @@ class _Connection:
             "certificate (tls.cert, tls.key), or not speak MQTT 5"
         )
 
-    def _refused(self, code: int | ReasonCode | None) -> str:
-        value = code.value if isinstance(code, ReasonCode) else code
+    def _refused(self, code: ReasonCode) -> str:
+        value = code.value
         who = self._broker.login.user
         called = "without a user" if who is None else f"of user {who!r}"
         if value in (4, 5, 0x86, 0x87, 0x8C):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import aiomqtt
 import pytest
 
 from shoe_ctl.records import Audience
@@ -17,7 +19,7 @@ from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.mqtt import Asked, MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker, Login
 from shoe_ctl.sinks.pump import Pump, SinkAway
-from shoe_testing.brokers import Authority, Mosquitto, broker, passwords
+from shoe_testing.brokers import PATIENCE_S, Authority, Mosquitto, broker, passwords
 from shoe_testing.ports import HOST, free_port
 from shoe_testing.sinks import Ledger, sink_events
 
@@ -122,6 +124,28 @@ async def test_a_broker_that_is_not_there(caplog: pytest.LogCaptureFixture) -> N
     assert await why_away(Broker(HOST, port), caplog) == (
         f"mqtt://{HOST}:{port}: Connection refused: start the broker there, or correct address"
     )
+
+
+async def test_a_refusal_that_comes_before_the_thread_that_connects_has_ended(
+    guarded: Mosquitto, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """aiomqtt does not wait for the broker's answer yet, and would say nothing of it."""
+    connect, disconnected = aiomqtt.Client._client_connect, threading.Event()
+    over = mqtt_connection._Client._on_disconnect
+
+    def connecting(client: aiomqtt.Client) -> None:
+        disconnected.clear()
+        connect(client)
+        assert disconnected.wait(PATIENCE_S)
+
+    def disconnecting(*args: Any) -> None:
+        over(*args)
+        disconnected.set()
+
+    monkeypatch.setattr(aiomqtt.Client, "_client_connect", connecting)
+    monkeypatch.setattr(mqtt_connection._Client, "_on_disconnect", disconnecting)
+    said = await why_away(Broker(HOST, guarded.port, Login()), caplog)
+    assert "refuses the login without a user (Not authorized)" in said
 
 
 @pytest.mark.parametrize("user", [None, "shoe", "nobody"])
