@@ -17,8 +17,9 @@ from simulators.table.client import Client
 AGAIN_S = 0.05
 """A table that does not take it yet is asked again: it may be about to settle the round."""
 
-REST_S = 0.1
-"""A daemon stores a card in a few milliseconds: one that is behind the dealer changes meanwhile."""
+REST_S = 0.4
+"""A daemon stores a card in a few milliseconds, on a busy machine in more: one that is behind the
+dealer changes meanwhile."""
 
 
 class Operator:

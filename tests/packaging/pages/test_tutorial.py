@@ -202,12 +202,16 @@ def test_the_scenario_of_its_guide_prints_what_it_shows(terminals: Terminals) ->
     assert matches(shown, terminals.run(typed))
 
 
+LOOKS = ("shoectl table status", "grep ")
+"""Commands that change nothing: what they look at comes a moment later than a command's answer."""
+
+
 def follow(terminals: Terminals, command: Command) -> None:
-    """Run a command; *status* again, as a person does, until what is waited for is there."""
+    """Run a command; one that looks again, as a person does, until what is waited for is there."""
     until = time.monotonic() + PATIENCE_S
     printed = terminals.run(command.typed)
     while not matches(command.shown, printed):
-        repeated = command.typed == "shoectl table status" and time.monotonic() < until
+        repeated = command.typed.startswith(LOOKS) and time.monotonic() < until
         assert repeated, f"$ {command.typed}\n{printed}\nshown:\n{command.shown}"
         printed = terminals.run(command.typed)
 
