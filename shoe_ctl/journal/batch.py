@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from shoe_ctl.journal.codec import (
     JOURNAL,
+    LONGEST_UNPACKED_BYTES,
     Calls,
     Connection,
     Direction,
@@ -25,12 +26,19 @@ from shoe_ctl.journal.codec import (
     Snapshot,
     Wire,
 )
-from shoe_ctl.journal.packing import EventParts
+from shoe_ctl.journal.packing import (
+    Packer,
+    pack_copy,
+    pack_event,
+    pack_same_copy,
+    pack_shoe_input,
+    pack_wire,
+)
 from shoe_ctl.records import NO_EPOCH, Audience, source_of, utc
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
-_PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
+_PUBLIC, _RESTRICTED, _WIRE = Kind.PUBLIC.value, Kind.RESTRICTED.value, Kind.WIRE.value
 _MOST_US = 1 << 56
 _plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
 _eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
@@ -44,6 +52,17 @@ class _Entry(msgspec.Struct, frozen=True):
     body: bytes
     connection: int | None = None
     t_us: int | None = None
+
+
+class _Chunk(msgspec.Struct, frozen=True):
+    """Raw bytes, and what stands before them."""
+
+    table: str
+    connection: int
+    direction: Direction
+    offset: int
+    t_us: int
+    data: bytes
 
 
 class _Event(msgspec.Struct, frozen=True):
@@ -115,23 +134,32 @@ class CommitResult(msgspec.Struct, frozen=True):
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):
-    """A record ready to be stored, but for its number and its hash.
-
-    ``parts`` are those of an event, where its body need not be searched for them.
-    """
+    """A record ready to be stored, but for its number and its hash."""
 
     table: str
     kind: str
     body: bytes
     connection: int | None = None
     t_us: int | None = None
-    parts: EventParts | None = None
 
 
 class EncodedBatch(msgspec.Struct, frozen=True):
     """A batch encoded for storing: its records, its events' ids, its devices' numbers."""
 
     records: list[EncodedRecord]
+    ids: dict[int, EventIds]
+    devices: list[tuple[str, str, int]]
+
+
+PackedRecord = tuple[str, str, bytes, bytes | None, int | None, int | None]
+"""A record ready to be stored: its table and kind, what the file holds of it, of an event the
+envelope's bytes, and of others the connection and the time that go to the head."""
+
+
+class PackedBatch(msgspec.Struct, frozen=True):
+    """As ``EncodedBatch``, with its records as the file holds them."""
+
+    records: list[PackedRecord]
     ids: dict[int, EventIds]
     devices: list[tuple[str, str, int]]
 
@@ -145,12 +173,12 @@ class Batch:
 
     def __init__(self, epoch: str = NO_EPOCH) -> None:
         self.epoch = epoch
-        self._entries: list[_Entry | _Event | _Device] = []
+        self._entries: list[_Entry | _Chunk | _Event | _Device] = []
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _append(self, entry: _Entry | _Event | _Device) -> int:
+    def _append(self, entry: _Entry | _Chunk | _Event | _Device) -> int:
         self._entries.append(entry)
         return len(self._entries) - 1
 
@@ -188,8 +216,7 @@ class Batch:
         data: bytes,
     ) -> int:
         """Append raw bytes; see ``codec.Wire``."""
-        wire = Wire(connection=connection, direction=direction, offset=offset, t_us=t_us, data=data)
-        return self._append(_Entry(table, Kind.WIRE, wire.to_bytes()))
+        return self._append(_Chunk(table, connection, direction, offset, t_us, data))
 
     def append_calls(self, table: str, calls: Calls) -> int:
         """Append the calls that a connection's session got since its last bytes."""
@@ -232,34 +259,126 @@ class Batch:
 
         ``counters`` gives the counters of a table; they are counted on.
         """
-        records: list[EncodedRecord] = []
+        found = self.pack(counters, None)
+        records = [
+            EncodedRecord(table, kind, body, connection, t_us)
+            for table, kind, body, _, connection, t_us in found.records
+        ]
+        return EncodedBatch(records, found.ids, found.devices)
+
+    def pack(self, counters: Callable[[str], Counters], packer: Packer | None) -> PackedBatch:
+        """As ``encode``, with each record as the file holds it; as it is without a ``packer``.
+
+        What a card brings is packed from its parts, without its body: this is on the way of every
+        card. It gives the bytes that ``packer`` would give, which packs everything else.
+        """
+        records: list[PackedRecord] = []
         ids: dict[int, EventIds] = {}
         devices: list[tuple[str, str, int]] = []
+        epoch = self.epoch
         for handle, entry in enumerate(self._entries):
-            if isinstance(entry, _Entry):
-                kind = entry.kind._value_
-                records.append(
-                    EncodedRecord(entry.table, kind, entry.body, entry.connection, entry.t_us)
-                )
-            elif isinstance(entry, _Event):
-                ids[handle] = _encode_event(entry, self.epoch, counters(entry.table), records)
+            if isinstance(entry, _Event):
+                common, of = _common_parts(entry, epoch), counters(entry.table)
+                if common is None:
+                    ids[handle] = _add_escaped_event(entry, epoch, of, packer, records)
+                else:
+                    ids[handle] = _add_event(entry, common, of, records, packs=packer is not None)
+            elif isinstance(entry, _Chunk):
+                stored = None if packer is None else _pack_chunk(entry)
+                if stored is None:
+                    stored = _wire_body(entry)
+                records.append((entry.table, _WIRE, stored, None, None, None))
+            elif isinstance(entry, _Entry):
+                table, kind, stored = entry.table, entry.kind._value_, entry.body
+                if packer is not None:
+                    stored = _pack_entry(entry, kind, packer)
+                records.append((table, kind, stored, None, entry.connection, entry.t_us))
             else:
                 devices.append((entry.table, entry.device_id, entry.seq))
-        return EncodedBatch(records, ids, devices)
+        return PackedBatch(records, ids, devices)
 
 
-def _encode_event(
-    event: _Event, epoch: str, counters: Counters, records: list[EncodedRecord]
+def _pack_chunk(chunk: _Chunk) -> bytes | None:
+    return pack_wire(
+        chunk.connection, chunk.direction._value_, chunk.offset, chunk.t_us, chunk.data
+    )
+
+
+def _pack_entry(entry: _Entry, kind: str, packer: Packer) -> bytes:
+    packed, body = None, entry.body
+    if entry.t_us is not None:
+        packed = pack_shoe_input(body, entry.t_us)
+    if packed is None:
+        return packer.pack(entry.table, kind, body)
+    return _shorter(packed, body)
+
+
+def _wire_body(chunk: _Chunk) -> bytes:
+    return Wire(
+        connection=chunk.connection,
+        direction=chunk.direction,
+        offset=chunk.offset,
+        t_us=chunk.t_us,
+        data=chunk.data,
+    ).to_bytes()
+
+
+def _add_event(
+    event: _Event, common: _Common, counters: Counters, records: list[PackedRecord], *, packs: bool
 ) -> EventIds:
-    table, public = event.table, None
-    common = _common_parts(event, epoch)
-    if event.public is not None:
+    """Add both copies of an event, which share all that stands behind their ids."""
+    epoch, start, source_and_type, type_, before_data = common
+    table, t_us, data, secret = event.table, event.t_us, event.public, event.restricted
+    behind_id = b"".join((source_and_type, type_, _time_in_json(t_us), before_data))
+    public, public_body = None, None
+    if data is not None:
         counters.public = number = counters.public + 1
         public = f"{table}/p{number}"
-        records.append(_event_record(event, epoch, common, _PUBLIC, number, event.public))
+        stored = public_body = b'%bp%d%b%b,"specversion":"1.0"}' % (start, number, behind_id, data)
+        if packs:
+            rest = b'%b"%b%b,"specversion":"1.0"}' % (type_, before_data, data)
+            stored = _shorter(pack_event(epoch, t_us, number, rest), public_body)
+        records.append((table, _PUBLIC, stored, public_body, None, None))
     counters.restricted = number = counters.restricted + 1
-    records.append(_event_record(event, epoch, common, _RESTRICTED, number, event.restricted))
+    stored = body = b'%br%d%b%b,"specversion":"1.0"}' % (start, number, behind_id, secret)
+    if packs:
+        copy = None
+        if public_body is not None:
+            copy = pack_same_copy(number) if secret is data else pack_copy(body, public_body)
+        if copy is None:
+            rest = b'%b"%b%b,"specversion":"1.0"}' % (type_, before_data, secret)
+            copy = pack_event(epoch, t_us, number, rest)
+        stored = _shorter(copy, body)
+    records.append((table, _RESTRICTED, stored, body, None, None))
     return EventIds(public, f"{table}/r{number}")
+
+
+def _shorter(packed: bytes, body: bytes) -> bytes:
+    return packed if len(packed) < len(body) <= LONGEST_UNPACKED_BYTES else body
+
+
+def _add_escaped_event(
+    event: _Event,
+    epoch: str,
+    counters: Counters,
+    packer: Packer | None,
+    records: list[PackedRecord],
+) -> EventIds:
+    """Add an event with a name that JSON has in another way."""
+    table, public = event.table, None
+    source = source_of(epoch, table)
+    copies = []
+    if event.public is not None:
+        counters.public += 1
+        public = f"{table}/p{counters.public}"
+        copies.append((_PUBLIC, _envelope(event, source, public, event.public)))
+    counters.restricted += 1
+    restricted = f"{table}/r{counters.restricted}"
+    copies.append((_RESTRICTED, _envelope(event, source, restricted, event.restricted)))
+    for kind, body in copies:
+        stored = body if packer is None else packer.pack(table, kind, body)
+        records.append((table, kind, stored, body, None, None))
+    return EventIds(public, restricted)
 
 
 _Common = tuple[bytes, bytes, bytes, bytes, bytes]
@@ -283,23 +402,6 @@ def _common_parts(event: _Event, epoch: str) -> _Common | None:
         data = b',"subject":"%b","data":' % subject
     source = b'","source":"/journal/%b/table/%b","type":"' % (epoch.encode(), table)
     return binary, b'{"id":"%b/' % table, source, type_, data
-
-
-def _event_record(  # noqa: PLR0913 - what a copy of an event is made of
-    event: _Event, epoch: str, common: _Common | None, kind: str, number: int, data: bytes
-) -> EncodedRecord:
-    letter = "p" if kind is _PUBLIC else "r"
-    if common is None:
-        id_, source = f"{event.table}/{letter}{number}", source_of(epoch, event.table)
-        return EncodedRecord(event.table, kind, _envelope(event, source, id_, data))
-    binary, start, source_and_type, type_, before_data = common
-    rest = b'%b%b,"specversion":"1.0"}' % (before_data, data)
-    head = f"{letter}{number}".encode()
-    time = _time_in_json(event.t_us)
-    body = b"".join((start, head, source_and_type, type_, time, rest))
-    is_copy = kind is _RESTRICTED and data is event.public
-    parts = EventParts(binary, event.t_us, number, b'%b"%b' % (type_, rest), is_copy)
-    return EncodedRecord(event.table, kind, body, None, None, parts)
 
 
 @lru_cache(1 << 14)

@@ -16,8 +16,6 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Final
 
-import msgspec
-
 from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
 from shoe_ctl.records import utc
 
@@ -172,6 +170,7 @@ _CHANGED_COPY = bytes((CHANGED_COPY,))
 _PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
 _INPUT, _WIRE, _CHECKPOINT = Kind.INPUT.value, Kind.WIRE.value, Kind.CHECKPOINT.value
 _DIRECTIONS = {b"<": FROM_SHOE, b">": TO_SHOE}
+_END_US = 10**16
 _WIRE_SIZE = WIRE_HEAD.size
 _BRACE = 0x7B
 _BYTE = tuple(bytes((value,)) for value in range(256))
@@ -184,34 +183,12 @@ _event = re.compile(
 _input = re.compile(rb'\{"input":"([^"\\]*)","t_us":(0|[1-9][0-9]{0,15}),').match
 
 
-class EventParts(msgspec.Struct, frozen=True):
-    """What a packed event is made of, where whoever wrote the body knows it.
-
-    ``epoch``: its four bytes. ``number`` is the one in its id. ``rest`` is what is deflated.
-    ``is_copy``: but for its id it is the public copy in front of it.
-    """
-
-    epoch: bytes
-    t_us: int
-    number: int
-    rest: bytes
-    is_copy: bool
-
-
 class Packer:
     """Packs bodies in the order of their records, within one commit."""
 
     def __init__(self) -> None:
         self._public: tuple[str, bytes] | None = None
         self._time = (b"", 0)
-
-    def pack_event(self, table: str, kind: str, body: bytes, parts: EventParts) -> bytes:
-        """As ``pack``, of an event with these parts: its body need not be searched for them."""
-        public, self._public = self._public, None
-        if kind == _PUBLIC:
-            self._public = (table, body)
-        packed = _pack_parts(parts, body, None if public is None else public[1])
-        return packed if len(packed) < len(body) <= LONGEST_UNPACKED_BYTES else body
 
     def pack(self, table: str, kind: str, body: bytes) -> bytes:
         """Return what the file holds of the next record."""
@@ -226,7 +203,7 @@ class Packer:
             packed = self._pack_event(table, b"p", body)
         elif kind == _RESTRICTED:
             if public is not None and public[0] == table:
-                packed = _pack_copy(body, public[1])
+                packed = pack_copy(body, public[1])
             if packed is None:
                 packed = self._pack_event(table, b"r", body)
         elif kind == _INPUT:
@@ -250,23 +227,28 @@ class Packer:
                 return None
             self._time = (time, t_us)
         rest = type_ + body[found.end() - 2 :]
-        epoch_bytes = bytes.fromhex(epoch.decode())
-        return _pack_event(EventParts(epoch_bytes, self._time[1], int(number), rest, False))
+        return pack_event(bytes.fromhex(epoch.decode()), self._time[1], int(number), rest)
 
 
-def _pack_parts(parts: EventParts, body: bytes, public: bytes | None) -> bytes:
-    """Return an event packed; ``public`` is its public copy, if that is in front of it."""
-    if parts.is_copy:
-        return _COPY + _plain_bytes(parts.number)
-    if public is not None and (packed := _pack_copy(body, public)) is not None:
-        return packed
-    return _pack_event(parts)
+def pack_event(epoch: bytes, t_us: int, number: int, rest: bytes) -> bytes:
+    """Return an event packed: the four bytes of its epoch, its time, the number in its id.
+
+    ``rest`` is what is deflated.
+    """
+    digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    deflater = _new_deflater()
+    deflated = deflater.compress(rest)
+    return b"".join(
+        (
+            *(_EVENT, epoch, t_us.to_bytes(7, "big"), _BYTE[len(digits)], digits),
+            *(deflated, deflater.flush()),
+        )
+    )
 
 
-def _pack_event(parts: EventParts) -> bytes:
-    digits = _plain_bytes(parts.number)
-    head = (_EVENT, parts.epoch, parts.t_us.to_bytes(7, "big"), _BYTE[len(digits)], digits)
-    return b"".join((*head, _deflate(parts.rest)))
+def pack_same_copy(number: int) -> bytes:
+    """Return the packed copy of the public event in front of it, with another number in its id."""
+    return _COPY + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def _time_us(time: bytes) -> int | None:
@@ -285,6 +267,21 @@ def is_landmark(input_: bytes) -> bool:
     return HELLO in input_ or input_.startswith(FAULT_INPUT)
 
 
+def pack_shoe_input(body: bytes, t_us: int) -> bytes | None:
+    """Return an input packed that a shoe brought at this time; None where it is another one.
+
+    As ``Packer.pack``, of bytes that need not be searched for their time.
+    """
+    if not 0 <= t_us < _END_US or HELLO in body:
+        return None
+    start = b'{"input":"shoe","t_us":%d,' % t_us
+    if not body.startswith(start):
+        return None
+    deflater = _new_deflater()
+    deflated = deflater.compress(b'shoe"' + body[len(start) :])
+    return b"".join((_INPUT_FORM, t_us.to_bytes(7, "big"), deflated, deflater.flush()))
+
+
 def _pack_input(body: bytes) -> bytes | None:
     found = _input(body)
     if found is None or is_landmark(body):
@@ -298,7 +295,7 @@ def _deflate(body: bytes) -> bytes:
     return deflater.compress(body) + deflater.flush()
 
 
-def _pack_copy(body: bytes, public: bytes) -> bytes | None:
+def pack_copy(body: bytes, public: bytes) -> bytes | None:
     """Return the copy of a public event by what differs; None where that is too much."""
     at, at_public = body.find(b'"', 7), public.find(b'"', 7)
     start = public.rfind(b"/p", 7, at_public) + 2
@@ -344,16 +341,25 @@ def _plain_bytes(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
+def pack_wire(
+    connection: int, direction: bytes, offset: int, t_us: int, data: bytes
+) -> bytes | None:
+    """Return raw bytes packed, with what stands before them; None where they cannot be."""
+    form = _DIRECTIONS.get(direction)
+    if form is None or not 0 <= t_us < 1 << 56:
+        return None
+    at = connection.to_bytes((connection.bit_length() + 7) // 8, "big")
+    since = offset.to_bytes((offset.bit_length() + 7) // 8, "big")
+    lengths = _BYTE[len(at) << 4 | len(since)]
+    return b"".join((_BYTE[form], lengths, at, since, t_us.to_bytes(7, "big"), data))
+
+
 def _pack_wire(body: bytes) -> bytes:
     if len(body) < _WIRE_SIZE:
         return body
     connection, offset, t_us, direction = WIRE_HEAD.unpack_from(body)
-    form = _DIRECTIONS.get(direction)
-    if form is None or not 0 <= t_us < 1 << 56:
-        return body
-    at, since = _plain_bytes(connection), _plain_bytes(offset)
-    lengths = bytes((form, len(at) << 4 | len(since)))
-    return b"".join((lengths, at, since, t_us.to_bytes(7, "big"), body[_WIRE_SIZE:]))
+    packed = pack_wire(connection, direction, offset, t_us, body[_WIRE_SIZE:])
+    return body if packed is None else packed
 
 
 def unpack(table: str, kind: str, stored: bytes) -> bytes:

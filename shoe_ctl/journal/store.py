@@ -463,33 +463,29 @@ class _Transaction:
         self._devices: list[tuple[str, str, int]] = []
 
     def add(self, batch: Batch) -> CommitResult:
-        first_n = self.last_n + 1
-        encoded = batch.encode(lambda table: self._head(table).counters)
-        events, n, rows = [], self.last_n, self._rows
-        packer = self._packer
+        packed = batch.pack(self._counters, self._packer)
+        events: list[StoredEvent] = []
+        first_n, n, rows = self.last_n + 1, self.last_n, self._rows
         head, of = None, None
-        for record in encoded.records:
+        for table, kind, stored, body, connection, t_us in packed.records:
             n += 1
-            table, kind, stored = record.table, record.kind, record.body
             if head is None or table != of:
                 head, of = self._head(table), table
-            if packer is not None:
-                if record.parts is None:
-                    stored = packer.pack(table, kind, stored)
-                else:
-                    stored = packer.pack_event(table, kind, stored, record.parts)
             head.hash = digest = _hasher(table, kind).hash(head.hash, n, stored)
-            head.n = n
-            if record.connection is not None:
-                head.connection = record.connection
-            if record.t_us is not None:
-                head.t_us = record.t_us
+            if connection is not None:
+                head.connection = connection
+            if t_us is not None:
+                head.t_us = t_us
             rows.append((n, table, kind, stored, digest))
-            if (audience := _AUDIENCES.get(kind)) is not None:
-                events.append(StoredEvent(n, table, audience, record.body))
+            if body is not None:
+                events.append(StoredEvent(n, table, _AUDIENCES[kind], body))
+            head.n = n
         self.last_n = n
-        self._devices += encoded.devices
-        return CommitResult(first_n, self.last_n, encoded.ids, events)
+        self._devices += packed.devices
+        return CommitResult(first_n, n, packed.ids, events)
+
+    def _counters(self, table: str) -> Counters:
+        return self._head(table).counters
 
     def _head(self, table: str) -> Head:
         head = self.heads.get(table)

@@ -121,7 +121,7 @@ async def test_what_cannot_be_encoded_is_refused_and_the_next_one_is_stored(
 ) -> None:
     held.gate.set()
     with monkeypatch.context() as patch:
-        patch.setattr(Batch, "encode", None)
+        patch.setattr(Batch, "pack", None)
         with pytest.raises(TypeError):
             await journal.commit(stored_round(0))
     assert (await journal.commit(stored_round(1))).first_n == 1

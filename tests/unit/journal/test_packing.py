@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.journal import packing
-from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.batch import Batch, Counters, EncodedRecord
 from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, Direction, Kind, Wire
 from shoe_ctl.journal.packing import COPIES, Packer, unpack, unpack_copy
 from shoe_ctl.journal.reader import Reader
@@ -52,6 +52,23 @@ events = st.tuples(
 )
 
 
+def both_ways(group: Batch, counted: Counters) -> list[tuple[EncodedRecord, bytes]]:
+    """Each record of a group, and what the file holds of it: the same by either way."""
+    packer, again, of_parts = Packer(), msgspec.structs.replace(counted), Packer()
+    encoded = group.encode(lambda _: counted)
+    packed = group.pack(lambda _: again, of_parts)
+    assert (packed.ids, packed.devices, again) == (encoded.ids, encoded.devices, counted)
+    found = []
+    for record, way in zip(encoded.records, packed.records, strict=True):
+        table, kind, stored_, event, connection, t_us = way
+        assert (table, kind) == (record.table, record.kind)
+        assert (connection, t_us) == (record.connection, record.t_us)
+        assert event == (record.body if kind in (PUBLIC, RESTRICTED) else None)
+        assert stored_ == packer.pack(table, kind, record.body)
+        found.append((record, stored_))
+    return found
+
+
 @given(given_=st.lists(events, min_size=1, max_size=4))
 def test_any_event_is_read_as_it_was_written(
     given_: list[
@@ -70,15 +87,8 @@ def test_any_event_is_read_as_it_was_written(
             data=public,
             data_restricted=restricted,
         )
-    counted = Counters(255, 65_534)
-    packer, knowing, before = Packer(), Packer(), b""
-    for record in group.encode(lambda _: counted).records:
-        packed = packer.pack(record.table, record.kind, record.body)
-        if record.parts is not None:
-            parts = (record.table, record.kind, record.body, record.parts)
-            assert packed == knowing.pack_event(*parts)
-        else:
-            assert packed == knowing.pack(record.table, record.kind, record.body)
+    counted, before = Counters(255, 65_534), b""
+    for record, packed in both_ways(group, counted):
         assert record.body == encode(msgspec.json.decode(record.body, type=Envelope))
         assert len(packed) <= len(record.body)
         assert unpacked(record.table, record.kind, packed, before) == record.body
@@ -108,6 +118,37 @@ def test_raw_bytes_are_read_as_they_were_written(
         connection=connection, direction=direction, offset=offset, t_us=t_us, data=data
     ).to_bytes()
     assert unpack("a", "wire", Packer().pack("a", "wire", body)) == body
+
+
+times = st.integers(-(10**6), 10**16) | st.just(10**16)
+shoe_inputs = st.builds(
+    lambda t_us, type_: b'{"input":"shoe","t_us":%d,"event":{"type":"%b"}}' % (t_us, type_),
+    times,
+    st.sampled_from([b"status", b"hello", b"\xc3\xa9"]),
+)
+
+
+@given(
+    chunk=st.tuples(
+        st.integers(0, 2**56 - 1), st.integers(0, 2**64 - 1), st.sampled_from(Direction)
+    ),
+    t_us=st.integers(-(2**63), 2**63 - 1) | st.integers(0, 10**16),
+    data=st.binary(max_size=20),
+    body=st.binary(max_size=40) | shoe_inputs,
+    own_time=st.booleans(),
+)
+def test_what_a_card_brings_is_packed_from_its_parts_as_from_its_bytes(
+    chunk: tuple[int, int, Direction], t_us: int, data: bytes, body: bytes, *, own_time: bool
+) -> None:
+    connection, offset, direction = chunk
+    group = Batch()
+    group.append_wire(
+        "a", connection=connection, direction=direction, offset=offset, t_us=t_us, data=data
+    )
+    said = body.partition(b'"t_us":')[2].partition(b",")[0]
+    group.append_input("a", body, int(said) if said and own_time else t_us)
+    for record, packed in both_ways(group, Counters()):
+        assert unpack("a", record.kind, packed) == record.body or packed == record.body
 
 
 @given(kind=st.sampled_from([kind.value for kind in Kind]), stored_=st.binary(max_size=60))
