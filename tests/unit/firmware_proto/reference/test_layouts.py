@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import CardDrawn, Hello
+from firmware_proto.events import CardDrawn, Hello, ShoeEvent, Status
 from firmware_proto.kit.reference_layouts import compile_layout
-from firmware_proto.reference.codec import Message, body_of, read
+from firmware_proto.reference.codec import Message, body_of, event_body, read
 from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import CARD_CODES, PARTS, Name, Text
 from firmware_proto.reference.framing import FrameError, frame_body
@@ -97,20 +97,48 @@ def test_a_value_is_written_alike_or_refused_by_both_ways(data: st.DataObject) -
         assert packed == built, (kind, compiled.name, value)
 
 
-@given(wire_values(COMPILED[Kind.CARD_DRAWN]))
-def test_the_card_s_own_fast_path_agrees_with_construct(payload: bytes) -> None:
-    values = by_construct(Kind.CARD_DRAWN, payload)
-    stuffed = frame_body(bytes((VERSION, Kind.CARD_DRAWN)) + payload)[1:-1]
+FAST = {Kind.CARD_DRAWN: CardDrawn, Kind.STATUS: Status}
+"""The kinds with a fast path of their own."""
+
+
+@given(
+    st.sampled_from(list(FAST)).flatmap(
+        lambda kind: st.tuples(st.just(kind), wire_values(COMPILED[kind]))
+    )
+)
+def test_each_fast_path_agrees_with_construct_both_ways(drawn: tuple[Kind, bytes]) -> None:
+    kind, payload = drawn
+    values = by_construct(kind, payload)
+    body = bytes((VERSION, kind)) + payload
+    stuffed = frame_body(body)[1:-1]
     if values is None:
-        with pytest.raises(FrameError, match=r"card_drawn .* field_without_meaning"):
+        with pytest.raises(FrameError, match=rf"{kind.name.lower()} .* field_without_meaning"):
             read(stuffed)
         return
     seq, boot_id, t_us = (values.pop(name) for name in ("seq", "boot_id", "t_us"))
-    event = CardDrawn(**values)
+    event = FAST[kind](**values)
     got = read(stuffed)
-    assert got == (Kind.CARD_DRAWN, event, seq, boot_id, t_us)
-    assert type(got[1]) is CardDrawn
+    assert got == (kind, event, seq, boot_id, t_us)
+    assert type(got[1]) is FAST[kind]
     assert (repr(got[1]), hash(got[1])) == (repr(event), hash(event))
+    assert event_body(event, seq, boot_id, t_us) == body
+
+
+@pytest.mark.parametrize("spoilt", [{"seq": 0}, {"seq": -1}, {"t_us": 1 << 64}, {"boot_id": None}])
+@pytest.mark.parametrize(
+    "event",
+    [
+        CardDrawn(card=None, number=1, armed=True, face_up=False),
+        CardDrawn(card=None, number=1 << 16, armed=True, face_up=False),
+        CardDrawn(card=None, number=1, armed=True, face_up=False, confidence=101),
+        Status(armed=1, drawn=1, unacknowledged=0),
+        Status(armed=1, drawn=-1, unacknowledged=0),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(event: ShoeEvent, spoilt: dict[str, Any]) -> None:
+    header = {"seq": 1, "boot_id": 1, "t_us": 1, **spoilt}
+    with pytest.raises(ValueError, match=r"(card_drawn|status): \w+ cannot be "):
+        event_body(event, **header)
 
 
 def test_a_card_made_by_the_fast_path_cannot_be_changed() -> None:
