@@ -54,7 +54,9 @@ class SystemClock:
     def monotonic(self) -> float:
         """The loop's own time in seconds."""
         if self._loop_time is None:  # asked once: Python asks the kernel which process this is
-            self._loop_time = asyncio.get_running_loop().time
+            loop = asyncio.get_running_loop()
+            own = type(loop).time is not asyncio.BaseEventLoop.time
+            self._loop_time = loop.time if own else time.monotonic
         return self._loop_time()
 
     def wall_us(self) -> int:

@@ -72,6 +72,8 @@ class RefusalBudget:
 
     def due_us(self) -> int | None:
         """Return when the next count is to be recorded; None where there is none."""
+        if not self._stretches:
+            return None
         counting = (s.since_us + STRETCH_US for s in self._stretches.values() if s.counted)
         return min(counting, default=None)
 

@@ -440,8 +440,13 @@ class TableRunner:
 
     def _wake_next(self) -> None:
         """Set the timer to when the table wants to be woken, or a count is due."""
-        times = (self.controller.state.wake_us, self.refusals.due_us())
-        self._wake.at(min((t for t in times if t is not None), default=None), self._now())
+        wake_us, due_us = self.controller.state.wake_us, self.refusals.due_us()
+        if wake_us is None or (due_us is not None and due_us < wake_us):
+            wake_us = due_us
+        if wake_us is None:
+            self._wake.cancel()
+        else:
+            self._wake.at(wake_us, self._now())
 
     # A shoe of which more was acknowledged than is stored.
 
@@ -694,7 +699,10 @@ def _is_status(reception: Reception) -> bool:
     """Return whether the shoe reported its status and nothing else: that is never acknowledged."""
     if reception.fault is not None or not reception.heard:
         return False
-    return all(type(heard.event) is Status for heard in reception.heard)
+    for heard in reception.heard:  # noqa: SIM110 - all() would take longer than most receptions
+        if type(heard.event) is not Status:
+            return False
+    return True
 
 
 class DeviceSequences:
@@ -746,12 +754,11 @@ class WakeTimer:
         self._due = asyncio.Event()
         self._timer: Timer | None = None
 
-    def at(self, wake_us: int | None, now_us: int) -> None:
-        """Wake at this time and no other; None: never."""
+    def at(self, wake_us: int, now_us: int) -> None:
+        """Wake at this time and no other."""
         self.cancel()
-        if wake_us is not None:
-            delay_s = max(0, wake_us - now_us) / 1_000_000
-            self._timer = self._clock.call_later(delay_s, self._due.set)
+        delay_s = max(0, wake_us - now_us) / 1_000_000
+        self._timer = self._clock.call_later(delay_s, self._due.set)
 
     async def due(self) -> None:
         """Return when the time has come."""

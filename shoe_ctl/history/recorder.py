@@ -121,8 +121,14 @@ def in_runs(heard: Iterable[ReceivedEvent], data: bytes, offset: int) -> list[Re
     replay without the key finds each verdict again. Repeated frames are joined in the same way.
     """
     heard = list(heard)
-    if not any(type(one.event) in _IN_RUNS for one in heard):
-        return heard
+    for one in heard:
+        if type(one.event) in _IN_RUNS:
+            return _joined(heard, data, offset)
+    return heard
+
+
+def _joined(heard: list[ReceivedEvent], data: bytes, offset: int) -> list[ReceivedEvent]:
+    """Return events with consecutive pieces of garbage joined; see ``in_runs``."""
     given: list[ReceivedEvent] = []
     run: list[ReceivedEvent] = []
     kind: object = None

@@ -10,7 +10,8 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Locked
 from firmware_proto.events import (
@@ -49,8 +50,7 @@ Call = DesiredShoeState | AnyCommand | float | Ended
 """A call of the session besides bytes: a desired state, a command, a tick (its time) or the end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reception:
+class Reception(msgspec.Struct, frozen=True, kw_only=True):
     """One received chunk and the events in it.
 
     ``offset`` is the position of the chunk's first byte in this connection's stream, from 0.
@@ -71,8 +71,7 @@ class Reception:
     acknowledged: Resume | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """Bytes handed to the transport. Only the shoe knows whether they arrived.
 
     ``offset`` is the position of the first byte in this connection's stream to the shoe, from 0.
@@ -134,7 +133,8 @@ class Connection:
         self._timer_at = 0.0
         self._budget = budget or LineBudget()
         self._budget.begin_connection()
-        self._read_at = clock.monotonic()
+        self._read_at: float | None = None
+        """When the bytes of a noisy line are read again; None while they are read as they come."""
         self._over_budget = False
         self._played = False
 
@@ -255,7 +255,9 @@ class Connection:
     def _let_others_work(self, began: float) -> None:
         """Set when the next portion of many is read: the line has its share of the time."""
         now = self._clock.monotonic()
-        self._read_at = max(self._read_at, now + self._budget.share(now - began, now))
+        pause_s = self._budget.share(now - began, now)
+        if pause_s and (self._read_at is None or self._read_at < now + pause_s):
+            self._read_at = now + pause_s
 
     def _write(self, data: bytes) -> None:
         if data:
@@ -281,9 +283,10 @@ class Connection:
         if self._unread and not gathering:
             await asyncio.sleep(0)
             return
-        read_at = self._read_at if gathering else None
-        deadlines = (self._session.next_deadline, self._silence_deadline, read_at)
-        deadline = min((d for d in deadlines if d is not None), default=None)
+        deadline = self._session.next_deadline
+        for other in (self._silence_deadline, self._read_at):
+            if other is not None and (deadline is None or other < deadline):
+                deadline = other
         if deadline is not None:
             self._wake_by(deadline)
         if not gathering:
@@ -310,7 +313,12 @@ class Connection:
     @property
     def _is_gathering(self) -> bool:
         """True while the bytes of a noisy line are left to gather."""
-        return self._clock.monotonic() < self._read_at
+        if self._read_at is None:
+            return False
+        if self._clock.monotonic() < self._read_at:
+            return True
+        self._read_at = None
+        return False
 
     async def _take(self, chunk: bytes) -> None:
         """Decode the chunk, then let the session act on its deadline."""
@@ -319,8 +327,9 @@ class Connection:
             self._heard_at = t
             await self._decode(chunk, t_us, lambda: self._session.receive(chunk, t))
         deadline = self._session.next_deadline
-        over = self._faulty or self._dropped is not None
-        if deadline is not None and deadline <= self._clock.monotonic() and not over:
+        if deadline is None or self._faulty or self._dropped is not None:
+            return
+        if deadline <= self._clock.monotonic():
             t, t_us = self._clock.monotonic(), self._clock.wall_us()
             self._note_call(t)
             await self._decode(b"", t_us, lambda: self._session.tick(t))
@@ -332,7 +341,8 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[ReceivedEvent, ...] = ()
         fault = None
-        began = self._clock.processor_s()
+        # Asked for the processor's time, the kernel takes as long as a frame does to be decoded.
+        began = None if self._budget.is_full else self._clock.processor_s()
         try:
             heard = tuple(step())
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
@@ -355,8 +365,12 @@ class Connection:
                 )
             )
 
-    def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], began: float) -> None:
-        """Charge the chunk to the line's budget, and set when the line is read again."""
+    def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], began: float | None) -> None:
+        """Charge the chunk to the line's budget, and set when the line is read again.
+
+        ``began`` is when decoding it began, in processor time; None for the first that costs a
+        full budget anything: it is charged for its bytes alone.
+        """
         useful, octets = 0, 0
         for one in heard:
             if _is_useful(one.event):
@@ -374,12 +388,12 @@ class Connection:
             received=len(chunk),
             useful=octets,
             pieces=1 if useful + len(repeated) < len(heard) else 0,
-            cost_s=self._clock.processor_s() - began,
+            cost_s=0.0 if began is None else self._clock.processor_s() - began,
             now=now,
             repeated=sum(one.last - one.first for one in repeated),
             unread=bool(self._unread),
         )
-        self._read_at = now + pause_s
+        self._read_at = now + pause_s if pause_s else None
 
     def _note_call(self, call: Call) -> None:
         can = self.capabilities
