@@ -2,8 +2,10 @@
 
 In: --runs. Out: a table (or JSON): shoes for each second of processor time, for each profile, and
 where the time goes. All in one process and on a clock moved by hand: simulated shoe and dealer, the
-wire's codec and sessions at both ends, the controller, and one transaction in the journal for all
-that a card brings. Exits 1 where the promise is missed.
+wire's codec and sessions at both ends, the controller, and the journal. It stores what a daemon
+stores: a group for each portion that a port brings, with its bytes, those that were sent to the
+shoe before, the inputs and their events; a status from which nothing follows goes with the next
+group. Exits 1 where the promise is missed.
 """
 
 from __future__ import annotations
@@ -12,13 +14,14 @@ import argparse
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 from bench._promises import Promise, median_of, report
 from bench._table import calibration_ms
-from firmware_proto.events import CardDrawn
+from firmware_proto.events import CardDrawn, Status
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.games import catalog
@@ -28,27 +31,62 @@ from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.codec import Direction
 from shoe_ctl.journal.store import Store
 from shoe_ctl.table.effects import TableEvent
-from shoe_ctl.table.inputs import Input
+from shoe_ctl.table.inputs import Input, ShoeSaid
 from shoe_testing.bench import DealtTable
 
 SHOES_A_SECOND = 15.0
 GROUPS_AT_ONCE = 40
-"""Groups of records that share a transaction: as many as wait at so many tables."""
+"""Groups that somebody waits for and that share a transaction: as many as so many tables have."""
 
-FRAME = bytes(31)
-"""As many bytes as a card takes on the wire."""
+
+Measure = Callable[[str, Callable[..., Any]], Callable[..., Any]]
+"""Returns the function that stands for a part of the work, by the part's name."""
+
+
+def unmeasured(_: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself: a clock that is asked at each call takes its own part of the time."""
+    return call
+
+
+class Spent:
+    """The processor time of each part."""
+
+    def __init__(self) -> None:
+        self.s: defaultdict[str, float] = defaultdict(float)
+
+    def measure(self, part: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with its time counted."""
+
+        def measured(*arguments: Any) -> Any:
+            began = process_time()
+            try:
+                return call(*arguments)
+            finally:
+                self.s[part] += process_time() - began
+
+        return measured
 
 
 class StoredTable(DealtTable):
-    """A table whose inputs and events are stored, and the time that the parts of it take."""
+    """A table whose link, inputs and events are stored."""
 
-    def __init__(self, store: Store, profile: str, seed: int) -> None:
+    def __init__(
+        self, store: Store, profile: str, seed: int, measure: Measure = unmeasured
+    ) -> None:
         super().__init__(catalog.load("tiger"), profile, seed, face_up_after_ms=0)
-        self.spent: defaultdict[str, float] = defaultdict(float)
-        self._store = store
+        self._measure = measure
+        self._handle = measure("controller", self.controller.handle)
+        self._record = measure("record", record_input)
+        self._prepare = measure("pack and chain", store.prepare)
+        self._write = measure("commit", store.commit_prepared)
+        self._table = self.controller.settings.table
         self._index = EventIndex()
         self._groups: list[Batch] = []
-        self._offset = 0
+        self._waiting = 0
+        self._portion = Batch()
+        self._waits = False
+        self._received = self._wrote = 0
+        self._sent: list[tuple[int, bytes, int]] = []
 
     def deal(self, sets: int = 1) -> None:
         """Deal, and store what is left."""
@@ -57,66 +95,82 @@ class StoredTable(DealtTable):
 
     def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
         session = super()._session(resume, settings)
-        receive = session.receive
+        receive, outgoing = self._measure("decode", session.receive), session.outgoing
+        self._received = self._wrote = 0
 
-        def timed(data: bytes, t: float) -> list[ReceivedEvent]:
-            began = process_time()
-            heard = receive(data, t)
-            self.spent["decode"] += process_time() - began
+        def received(data: bytes, t: float) -> list[ReceivedEvent]:
+            heard: list[ReceivedEvent] = receive(data, t)
+            self._begin_portion(data, heard)
             return heard
 
-        session.receive = timed  # type: ignore[method-assign]
+        def sent() -> bytes:
+            data = outgoing()
+            if data:
+                self._sent.append((self._wrote, data, self._now_us))
+                self._wrote += len(data)
+            return data
+
+        session.receive = received  # type: ignore[method-assign]
+        session.outgoing = sent  # type: ignore[method-assign]
         return session
 
-    def _happened(self, happened: Input) -> None:
-        began = process_time()
-        effects = self.controller.handle(happened)
-        handled = process_time()
-        group = Batch()
-        group.append_wire(
-            self.controller.settings.table,
-            connection=1,
-            direction=Direction.FROM_SHOE,
-            offset=self._offset,
-            t_us=happened.t_us,
-            data=FRAME,
-        )
-        self._offset += len(FRAME)
-        record_input(group, self.controller.settings.table, happened, effects, self._index)
-        self._groups.append(group)
-        recorded = process_time()
-        self.spent["controller"] += handled - began
-        self.spent["record"] += recorded - handled
-        self.inputs.append(happened)
-        self.count.update(effect.type for effect in effects if isinstance(effect, TableEvent))
-        if len(self._groups) >= GROUPS_AT_ONCE:
+    def _begin_portion(self, data: bytes, heard: list[ReceivedEvent]) -> None:
+        """Begin the group of a portion. The inputs that it brings are added as they are handled."""
+        self._portion = self._begin()
+        self._append(self._portion, Direction.FROM_SHOE, self._received, data, self._now_us)
+        self._received += len(data)
+        self._waits = any(type(one.event) is not Status for one in heard)
+        self._waiting += self._waits
+
+    def _begin(self) -> Batch:
+        """Return a new group, with what was sent to the shoe before it; store those that wait."""
+        if self._waiting >= GROUPS_AT_ONCE:
             self._commit()
+        group = Batch()
+        self._groups.append(group)
+        for sent in self._sent:
+            self._append(group, Direction.TO_SHOE, *sent)
+        self._sent.clear()
+        return group
+
+    def _append(
+        self, group: Batch, direction: Direction, offset: int, data: bytes, t_us: int
+    ) -> None:
+        group.append_wire(
+            self._table,
+            connection=self._connection,
+            direction=direction,
+            offset=offset,
+            t_us=t_us,
+            data=data,
+        )
+
+    def _happened(self, happened: Input) -> None:
+        effects = self._handle(happened)
+        if not isinstance(happened, ShoeSaid):
+            self._portion, self._waits = self._begin(), True
+            self._waiting += 1
+        elif effects and not self._waits:
+            self._waits = True
+            self._waiting += 1
+        self._record(self._portion, self._table, happened, effects, self._index)
+        self.inputs.append(happened)
+        for effect in effects:
+            if isinstance(effect, TableEvent):
+                self.count[effect.type] += 1
 
     def _commit(self) -> None:
-        began = process_time()
-        groups, self._groups = self._groups, []
-        self._store.commit(groups)
-        self.spent["commit"] += process_time() - began
+        groups, self._groups, self._waiting = self._groups, [], 0
+        self._write(self._prepare(groups))
 
 
 def dealt(folder: Path, profile: str, runs: int) -> list[Promise]:
-    """Several shoes of a profile, one after the other."""
-    rates, cards, calibrated = [], 0, []
-    spent: defaultdict[str, float] = defaultdict(float)
+    """Several shoes of a profile, one after the other; one more shows where the time goes."""
+    rates, calibrated = [], []
     for seed in range(1, runs + 1):
-        store = Store.open(folder / f"{profile}-{seed}.db")
         calibrated.append(calibration_ms())
-        table = StoredTable(store, profile, seed)
-        began = process_time()
-        table.deal()
-        took = process_time() - began
-        store.close()
+        took, _ = _deal(folder / f"{profile}-{seed}.db", profile, seed, unmeasured)
         rates.append(1 / took)
-        drawn = sum(isinstance(getattr(each, "event", None), CardDrawn) for each in table.inputs)
-        cards += drawn
-        table.spent["simulated shoe, sessions"] = took - sum(table.spent.values())
-        for part, s in table.spent.items():
-            spent[part] += s
     best = max(rates)
     found = [
         Promise(
@@ -126,8 +180,23 @@ def dealt(folder: Path, profile: str, runs: int) -> list[Promise]:
             spread=(min(rates), best),
         )
     ]
-    found += [Promise(f"  {part}, a card", s / cards * 1e6, "µs") for part, s in spent.items()]
+    spent = Spent()
+    took, cards = _deal(folder / f"{profile}-parts.db", profile, 1, spent.measure)
+    spent.s["simulated shoe, sessions"] = took - sum(spent.s.values())
+    found += [Promise(f"  {part}, a card", s / cards * 1e6, "µs") for part, s in spent.s.items()]
     return [*found, median_of("  a fixed loop beside it", calibrated, unit="ms")]
+
+
+def _deal(journal: Path, profile: str, seed: int, measure: Measure) -> tuple[float, int]:
+    """Deal a shoe; return the processor time that it took, and how many cards it had."""
+    store = Store.open(journal)
+    table = StoredTable(store, profile, seed, measure)
+    began = process_time()
+    table.deal()
+    took = process_time() - began
+    store.close()
+    drawn = sum(isinstance(getattr(each, "event", None), CardDrawn) for each in table.inputs)
+    return took, drawn
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from firmware_proto.cards import Deck
 from simulators.shoe.bee_tek import BeeTekDevice
@@ -46,8 +47,7 @@ class Supply:
         self.left -= 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Act:
+class _Act(NamedTuple):
     """One thing to do and what it is done to: the same act twice is not begun anew."""
 
     what: Callable[[float], object]
@@ -79,7 +79,8 @@ class Dealer(ABC):
     def tick(self, t: float) -> None:
         """Look, act if it is time, and look again."""
         self._look(t)
-        if self._intent is None or self.next_deadline is None or t < self.next_deadline:
+        due = self.next_deadline
+        if due is None or t < due or self._intent is None:
             return
         act, self._intent, self.next_deadline = self._intent, None, None
         act.what(t)

@@ -216,12 +216,12 @@ class DealtTable(TableAtPort):
         waits = [s for s in (due, self._wake_s) if s is not None]
         if not waits and self._port.host is None:
             return  # the cable came off as it was plugged in
-        next_s = min(waits)
-        self._port.advance(max(0.0, next_s - self._port.t))
+        self._port.advance_to(max(min(waits), self._port.t))
         if self._is_to_be_woken:
             self._happened(Tick(t_us=self._now_us))
             if self._port.host is not None:
                 self._desire(self._port.host)
+            self._port.pump()
 
     def _heard(self, heard: ReceivedEvent) -> None:
         self._happened(self._shoe_said(heard))

@@ -82,16 +82,20 @@ class MemoryPort:
             if self._dealer is not None:
                 self._dealer.tick(self.t)
             moved = self._shoe_turn() or moved
-            moved = (bool(self._faulty) and self._pulled()) or moved
+            if (self._faulty and self._pulled()) or moved:
+                continue
             due = self.next_deadline
-            if not moved and (due is None or due > self.t):
+            if due is None or due > self.t:
                 return
         raise RuntimeError("the shoe and its host never come to rest")
 
     def advance(self, seconds: float) -> None:
         """Move the time on, stopping at each deadline on the way; pump at each stop."""
-        end = self.t + seconds
         self.pump()
+        self.advance_to(self.t + seconds)
+
+    def advance_to(self, end: float) -> None:
+        """As ``advance``, where nothing was touched since the last pump."""
         while (due := self.next_deadline) is not None and due <= end:
             self.t = max(self.t, due)
             self.pump()
@@ -101,23 +105,26 @@ class MemoryPort:
         host = self.host
         if host is None:
             return False
-        for event in host.tick(self.t):
+        t = self.t
+        for event in host.tick(t):
             self._heard(event)
-        for chunk in self._to_host.take(self.t):
-            for event in host.receive(chunk, self.t):
+        for chunk in self._to_host.take(t):
+            for event in host.receive(chunk, t):
                 self._heard(event)
         sent = host.outgoing()
-        self._to_shoe.put(sent, self.t)
+        if sent:
+            self._to_shoe.put(sent, t)
         return bool(sent)
 
     def _shoe_turn(self) -> bool:
-        moved = False
-        for chunk in self._to_shoe.take(self.t):
+        moved, t, device = False, self.t, self.device
+        for chunk in self._to_shoe.take(t):
             moved = True
-            self.device.receive(chunk, self.t)
-        self.device.tick(self.t)
-        sent = self.device.outgoing()
-        self._to_host.put(sent, self.t)
+            device.receive(chunk, t)
+        device.tick(t)
+        sent = device.outgoing()
+        if sent:
+            self._to_host.put(sent, t)
         return moved or bool(sent)
 
     def _pulled(self) -> bool:
