@@ -341,15 +341,17 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[ReceivedEvent, ...] = ()
         fault = None
-        # Asked for the processor's time, the kernel takes as long as a frame does to be decoded.
-        began = None if self._budget.is_full else self._clock.processor_s()
+        # Only a noisy line is worth asking the kernel for the processor's time. Elsewhere portions
+        # are small, and the time that passed is nearly the same.
+        now = self._clock.processor_s if self._budget.is_noisy else self._clock.monotonic
+        began = now()
         try:
             heard = tuple(step())
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
             self._faulty = True
             fault = f"{type(error).__name__}: {error}"
         self._note_discarded(heard)
-        self._spend(chunk, heard, began)
+        self._spend(chunk, heard, now() - began)
         if chunk or heard or fault:
             calls, self._calls = tuple(self._calls), []
             await self._on_reception(
@@ -365,12 +367,8 @@ class Connection:
                 )
             )
 
-    def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], began: float | None) -> None:
-        """Charge the chunk to the line's budget, and set when the line is read again.
-
-        ``began`` is when decoding it began, in processor time; None for the first that costs a
-        full budget anything: it is charged for its bytes alone.
-        """
+    def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], cost_s: float) -> None:
+        """Charge the chunk to the line's budget, and set when the line is read again."""
         useful, octets = 0, 0
         for one in heard:
             if _is_useful(one.event):
@@ -388,7 +386,7 @@ class Connection:
             received=len(chunk),
             useful=octets,
             pieces=1 if useful + len(repeated) < len(heard) else 0,
-            cost_s=0.0 if began is None else self._clock.processor_s() - began,
+            cost_s=cost_s,
             now=now,
             repeated=sum(one.last - one.first for one in repeated),
             unread=bool(self._unread),
