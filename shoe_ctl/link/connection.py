@@ -341,9 +341,9 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[ReceivedEvent, ...] = ()
         fault = None
-        # Only a noisy line is worth asking the kernel for the processor's time. Elsewhere portions
-        # are small, and the time that passed is nearly the same.
-        now = self._clock.processor_s if self._budget.is_noisy else self._clock.monotonic
+        # The kernel takes as long to tell the processor's time as a card does to be decoded. Where
+        # there is little garbage, portions are small: the time that passed is nearly the same.
+        now = self._clock.processor_s if self._budget.is_garbled else self._clock.monotonic
         began = now()
         try:
             heard = tuple(step())
