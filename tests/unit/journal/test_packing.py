@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,6 +203,17 @@ def test_an_event_is_found_and_read_alone_from_its_public_copy(tmp_path: Path) -
                 found = reader.find_event(event_id(json.loads(body)["id"]))
                 assert found == n
                 assert reader.events(audience, after=n - 1, limit=1, table=TABLE)[0] == [(n, body)]
+
+
+def test_events_are_read_without_a_query_for_each_public_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    stored(path, [stored_round(1), stored_round(2)])
+    bodies = {record.n: record.body for record in records(path) if record.kind == RESTRICTED}
+    monkeypatch.delattr(Reader, "_public_before")
+    with Reader.open(path) as reader:
+        assert dict(reader.events(Audience.RESTRICTED, after=0, limit=10)[0]) == bodies
 
 
 def test_a_restricted_copy_whose_public_event_is_gone_is_unreadable_not_guessed(

@@ -64,6 +64,19 @@ def test_any_chunking_gives_the_same_events(said: bytes, data: st.DataObject) ->
     assert [r.offset for r in receptions] == [0, *cuts]
 
 
+async def test_an_ordinary_line_costs_no_call_for_the_processor_s_time() -> None:
+    class Asked(HandClock):
+        times = 0
+
+        def processor_s(self) -> float:
+            self.times += 1
+            return super().processor_s()
+
+    clock = Asked()
+    await connection(ScriptedTransport([b"c\n"] * 50), Taker(), clock).run()
+    assert clock.times == 0
+
+
 async def test_a_reception_names_its_connection_place_and_time() -> None:
     take = Taker()
     transport = ScriptedTransport([b"c\nx", b"\n"])
