@@ -18,9 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime
+from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime, is_told_by_its_text
 from simulators.control.client import Changed, ShoeControl
 from simulators.errors import SimulatorError
+
+__tracebackhide__ = is_told_by_its_text
 
 HARMLESS = frozenset({"status", "wait", "draw", "rest", "deal", "pace"})
 """Changes after which a shoe does nothing that its table would not want."""
@@ -158,7 +160,7 @@ class BenchShoe:
             if f"a shoe of profile {self.profile} cannot report" in str(error):
                 raise LeftOut(str(error)) from None
             if name != "draw":
-                raise
+                raise error.with_traceback(None) from None
             kind = NotInTime if "no card was freed" in str(error) else BenchError
             raise kind(str(error)) from None
 
