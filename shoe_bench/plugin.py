@@ -64,7 +64,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--shoe-profile",
         metavar="PROFILE",
         default="reference",
-        help="the protocol of the shoe at --shoe-port: reference (default), angel_eye, bee_tek",
+        help="the protocol of the shoe, also of a simulated one: reference (default), angel_eye, "
+        "bee_tek",
     )
     group.addoption(
         "--shoe-control",
@@ -183,6 +184,8 @@ def pytest_runtest_makereport(
     """Show of a test that failed its events, the daemon's log and the shoe's bytes."""
     report = yield
     bench = item.stash.get(_bench, None)
+    if bench is not None and report.failed and call.when != "call":
+        _show_text_alone(item, call, report)
     if bench is not None and report.skipped and isinstance(report.longrepr, tuple):
         path, line, _ = item.reportinfo()  # where the test is, not where it was left
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
@@ -191,6 +194,16 @@ def pytest_runtest_makereport(
         if bench.capture.exists():
             report.user_properties.append(("shoe_capture", str(bench.capture)))
     return report
+
+
+def _show_text_alone(
+    item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> None:
+    """Leave out the lines of fixtures, of pytest's and of other plugins', where a text says all."""
+    error = call.excinfo
+    if error is None or not _is_told_by_its_text(error) or item.config.getoption("fulltrace"):
+        return
+    report.longrepr = error.getrepr(style="value")
 
 
 def _check_settings(config: pytest.Config) -> None:

@@ -190,7 +190,7 @@ def test_a_failure_shows_the_lines_of_the_test_and_none_of_the_plugin(
     for test, why in {
         "test_event": "WrongEvent: expected an event's type first, such as round.outcome",
         "test_change": "WrongUsage: fault.drop: expected a number from 0 to 1, not 3",
-        "test_start": "NoKnownState: the simulated shoe: no known state to begin from: shoe.",
+        "test_start": "the simulated shoe: no known state to begin from: shoe.",
     }.items():
         shown = failures[test].partition("\n== ")[0]
         assert why in shown
