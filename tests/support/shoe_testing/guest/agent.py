@@ -23,20 +23,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from shoe_testing.guest.warm_start import load_and_make
+
 SHARE: Final = Path("/run/share")
 """A folder that the host sees, too."""
 
 LOCK: Final = Path("/run/agent.lock")
 """Whoever writes to the line has it."""
-
-PRELOADED: Final = (
-    "shoe_ctl.cli.main", "shoe_ctl.cli.run", "shoe_ctl.daemon.daemon", "shoe_ctl.daemon.placement",
-    "shoe_ctl.cli.doctor", "shoe_ctl.cli.doctor_view", "shoe_ctl.link.doctor",
-    "firmware_proto.reference.profile", "shoe_testing.guest.actions",
-    "cryptography.hazmat.primitives.asymmetric.ed25519", "importlib.metadata",
-    "importlib.resources", "libusb_package", "serial", "usb.backend.libusb1", "usb.core",
-)  # fmt: skip
-"""Loaded once: each call would pay seconds for it under emulation."""
 
 LONGEST: Final = 16_000
 """Characters of a traceback."""
@@ -125,10 +118,9 @@ class Agent:
 
 
 def main() -> None:
-    """Load what calls need, then serve."""
-    gc.disable()  # nothing that is loaded becomes garbage, and a search for it takes seconds
-    for name in PRELOADED:
-        import_module(name)
+    """Load and make what calls need, then serve."""
+    gc.disable()  # a search for garbage among all that is loaded takes seconds
+    load_and_make()
     gc.freeze()
     gc.enable()
     LOCK.touch()

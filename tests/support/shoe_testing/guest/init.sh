@@ -1,6 +1,7 @@
-#!/bin/sh
+#!/bin/busybox sh
 # The guest's first program, from the archive that its kernel boots: loads modules, mounts the host's
-# files read-only below a layer in memory, and goes on with start.sh there.
+# files read-only below a layer in memory, and goes on with start.sh there. Files that came with the
+# archive hide those of the host, as they are the same and nearer.
 busybox=/bin/busybox
 give_up() {
     echo "init: $1"
@@ -16,7 +17,7 @@ options=trans=virtio,version=9p2000.L,msize=512000
 $busybox mount -t 9p -o $options,ro,cache=loose root /host || give_up "no root"
 $busybox mount -t tmpfs rw /rw
 $busybox mkdir /rw/upper /rw/work
-$busybox mount -t overlay -o lowerdir=/host,upperdir=/rw/upper,workdir=/rw/work new /new ||
+$busybox mount -t overlay -o lowerdir=/files:/host,upperdir=/rw/upper,workdir=/rw/work new /new ||
     give_up "no layer in memory"
 for folder in proc sys dev; do
     $busybox mount --move /$folder /new/$folder
@@ -31,4 +32,5 @@ $busybox ip address add 10.0.2.15/24 dev eth0
 $busybox ip link set eth0 up
 $busybox ip link set lo up
 . /new/run/share/environment
-exec $busybox switch_root /new /bin/sh "$GUEST/start.sh"
+# As switch_root does, but it would remove the archive's files.
+cd /new && $busybox mount --move . / && exec $busybox chroot . /bin/sh "$GUEST/start.sh"

@@ -11,6 +11,7 @@ import lzma
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -33,6 +34,7 @@ INIT = Path(__file__).with_name("init.sh")
 BUSYBOX = Path("/bin/busybox")
 
 _DOWNLOAD_S = 120
+_ENTER = 0o111
 _XZ = bytes.fromhex("FD377A585A00")
 _ORDER = "order"
 
@@ -52,22 +54,39 @@ class Kernel:
     def image(self) -> Path:
         return self.folder / "vmlinux"
 
-    def initrd(self) -> bytes:
-        """Return the archive that it boots: busybox, the modules, ``init.sh``."""
+    def initrd(self, files: Sequence[Path]) -> bytes:
+        """Return the archive that it boots: busybox, the modules, ``init.sh``, files of the host.
+
+        The service's user may enter every folder of these files: in the guest alone.
+        """
         with tempfile.TemporaryDirectory(prefix="shoe-kernel-") as name:
             root = Path(name)
-            for folder in ("bin", "dev", "host", "new", "proc", "rw", "sys"):
+            for folder in ("bin", "dev", "files", "host", "new", "proc", "rw", "sys"):
                 (root / folder).mkdir()
-            shutil.copy(BUSYBOX, root / "bin" / "busybox")
-            (root / "bin" / "sh").symlink_to("busybox")
-            shutil.copytree(self.folder / "modules", root / "modules")
+            (root / "bin" / "busybox").symlink_to(BUSYBOX)
+            (root / "modules").symlink_to(self.folder / "modules")
             shutil.copy(INIT, root / "init")
             (root / "init").chmod(0o755)
-            names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+            for path in files:
+                _make_folders(root / "files", path.parent)
+                (root / "files" / path.relative_to("/")).symlink_to(path)
+            names = ["."]
+            for folder, _, own in os.walk(root, followlinks=True):
+                below = Path(folder).relative_to(root)
+                names += [str(below), *(str(below / each) for each in own)]
             return subprocess.run(
-                ["cpio", "--create", "--format=newc", "--owner=0:0", "--quiet"],
+                ["cpio", "--create", "--format=newc", "--owner=0:0", "--quiet", "--dereference"],
                 cwd=root, input="\n".join(names).encode(), stdout=subprocess.PIPE, check=True,
             ).stdout  # fmt: skip
+
+
+def _make_folders(below: Path, folder: Path) -> None:
+    """Make a folder of the host and those above it, open for all to enter."""
+    made = below / folder.relative_to("/")
+    if not made.is_dir():
+        _make_folders(below, folder.parent)
+        made.mkdir()
+        made.chmod(stat.S_IMODE(folder.stat().st_mode) | _ENTER)
 
 
 def cache() -> Path:

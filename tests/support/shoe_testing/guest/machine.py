@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
+from shoe_testing.guest.files import files_of_guest
 from shoe_testing.guest.kernel import BUSYBOX, Kernel
 from shoe_testing.paths import ROOT
 
@@ -148,13 +149,14 @@ def booted(kernel: Kernel) -> Iterator[Machine]:
         folder = Path(name)
         share = folder / "share"
         share.mkdir()
-        (folder / "initrd").write_bytes(kernel.initrd())
+        path = os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT)))
+        (folder / "initrd").write_bytes(kernel.initrd(files_of_guest(sys.executable, path)))
         (share / "60-card-shoe-site.rules").write_text(SITE_RULES)
         environment = {
             "CHECKOUT": str(ROOT),
             "GUEST": str(Path(__file__).parent),
             "PYTHON": sys.executable,
-            "PYTHONPATH": os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT))),
+            "PYTHONPATH": path,
         }
         (share / "environment").write_text(
             "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment.items())
@@ -199,8 +201,9 @@ def _connect(machine: Machine) -> None:
 
 def _command(kernel: Kernel, folder: Path) -> list[str]:
     append = (
-        "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check apparmor=0 audit=0 "
-        "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1"
+        "console=ttyS0 quiet panic=-1 mitigations=off nokaslr norandmaps no_timer_check audit=0 "
+        "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 lsm=capability "
+        "init_on_alloc=0 hardened_usercopy=off cgroup_disable=memory psi=0 nowatchdog tsc=reliable"
     )
     words = [
         "setpriv", "--pdeathsig", "KILL", "--",  # it ends when the tests are gone
