@@ -8,6 +8,7 @@ bytecode is written on the way, if it was not there: the guest would compile it 
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,22 +17,22 @@ from pathlib import Path
 from typing import Final
 
 PROGRAMS: Final = (
-    "/bin/sh", "/bin/chmod", "/bin/cp", "/bin/dmesg", "/bin/mkdir", "/bin/readlink", "/bin/rm",
-    "/bin/systemd-sysusers", "/bin/udevadm", "/lib/systemd/systemd-udevd",
-)  # fmt: skip
+    "/bin/sh", "/bin/dmesg", "/bin/systemd-sysusers", "/bin/udevadm", "/lib/systemd/systemd-udevd",
+)
 """What the guest's start runs, and its tests."""
 
 DATA: Final = (
     ("/etc", "ld.so.cache"), ("/etc", "nsswitch.conf"), ("/etc", "passwd"), ("/etc", "group"),
-    ("/etc/udev", "udev.conf"), ("/lib/udev/rules.d", "*.rules"),
+    ("/etc", "shadow"), ("/etc", "gshadow"), ("/etc", "login.defs"),
+    ("/etc/udev", "udev.conf"), ("/lib/udev", "hwdb.bin"), ("/lib/udev/rules.d", "*.rules"),
     ("/usr/lib/locale/C.utf8", "LC_*"),
 )  # fmt: skip
 
 _OF_THE_GUEST = ("dev", "proc", "run", "sys")
 
 
-def files_of_guest(python: str, path: str) -> list[Path]:
-    """Return what the guest reads until it is ready, as far as that is known, by real paths.
+def files_of_guest(python: str, path: str, *also: Path) -> list[Path]:
+    """Return what the guest reads until it is ready: files, and the links that lead there.
 
     ``python`` runs the agent, with ``path`` as its PYTHONPATH.
     """
@@ -39,17 +40,36 @@ def files_of_guest(python: str, path: str) -> list[Path]:
         [python, "-m", "shoe_testing.guest.files"],
         env={"PYTHONPATH": path, "LANG": "C.UTF-8"}, stdout=subprocess.PIPE, text=True, check=True,
     ).stdout  # fmt: skip
-    named = {*map(Path, said.splitlines()), *_programs()}
+    named = {*map(Path, (*PROGRAMS, *said.splitlines(), python)), *also}
     named.update(path for folder, names in DATA for path in Path(folder).glob(names))
-    real = {path.resolve() for path in named if path.is_file()}
-    return sorted(path for path in real if path.parts[1] not in _OF_THE_GUEST)
+    named.update(_libraries(*PROGRAMS))
+    found: set[Path] = set()
+    for each in named:
+        if each.is_file():
+            found.update(_steps(each))
+    return sorted(path for path in found if path.parts[1] not in _OF_THE_GUEST)
 
 
-def _programs() -> Iterator[Path]:
-    """The programs, with the libraries that these need."""
-    there = [name for name in PROGRAMS if Path(name).is_file()]
-    said = subprocess.run(["ldd", *there], capture_output=True, text=True, check=False).stdout
-    yield from map(Path, (*there, *re.findall(r"(/\S+) \(0x", said)))
+def _steps(path: Path) -> Iterator[Path]:
+    """Each link on the way to a file, and the file itself, without links in its folders."""
+    while True:
+        path = path.absolute()
+        at = Path("/")
+        for number, part in enumerate(path.parts[1:], 2):
+            at /= part
+            if at.is_symlink():
+                yield at
+                path = Path(os.path.normpath(at.parent / at.readlink()), *path.parts[number:])
+                break
+        else:
+            yield path
+            return
+
+
+def _libraries(*programs: str) -> Iterator[Path]:
+    """The libraries that programs need."""
+    said = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    yield from map(Path, re.findall(r"(/\S+) \(0x", said))
 
 
 def _loaded() -> Iterator[str]:
@@ -62,8 +82,10 @@ def _loaded() -> Iterator[str]:
                 yield spec.cached
     for line in Path("/proc/self/maps").read_text().splitlines():
         _, slash, rest = line.partition("/")
-        if slash:
-            yield slash + rest
+        name = slash + rest
+        while ".so" in name:  # by the name that asks for it: libz.so.1 leads to libz.so.1.2.13
+            yield name
+            name = name.rpartition(".")[0]
 
 
 def main() -> None:

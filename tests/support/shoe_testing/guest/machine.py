@@ -10,6 +10,7 @@ reaches servers of the host's loopback at ``HOST``.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import shlex
@@ -21,13 +22,13 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import IO, Any, Final, ParamSpec, TypeVar, cast
 
 from shoe_testing.guest.files import files_of_guest
-from shoe_testing.guest.kernel import BUSYBOX, Kernel
+from shoe_testing.guest.kernel import BUSYBOX, Kernel, kept_guest
 from shoe_testing.paths import ROOT
 
 P = ParamSpec("P")
@@ -66,6 +67,8 @@ SUBSYSTEM=="tty", KERNEL=="{SERIAL_LINE}", ENV{{CARD_SHOE}}="{LINE_NAME}"
 """  # noqa: E501 - as a site writes them
 
 _READ = 65536
+_XHCI = "xhci"
+_FAST = 1 << 40
 _SOCKETS = ("agent", SERIAL_LINE, USB_ADAPTER, "monitor")
 
 
@@ -79,6 +82,26 @@ def missing_programs() -> list[str]:
     return [package for name, package in PROGRAMS.items() if shutil.which(name, path=path) is None]
 
 
+class Monitor:
+    """QEMU's monitor, as its protocol has it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        file.readline()  # a greeting
+        self.execute("qmp_capabilities")
+
+    def execute(self, command: str, **arguments: Any) -> Any:
+        """Execute a command; return its answer."""
+        words = {"execute": command, "arguments": arguments}
+        self._file.write(json.dumps(words).encode() + b"\n")
+        self._file.flush()
+        while True:
+            answer = json.loads(self._file.readline())
+            if "event" not in answer:
+                assert "return" in answer, answer
+                return answer["return"]
+
+
 @dataclass(slots=True)
 class Machine:
     """A running guest. ``folder`` is what it shares with the host."""
@@ -88,6 +111,7 @@ class Machine:
     line: socket.socket
     started_s: float
     limit_s: float
+    was_kept: bool = False
     calls: int = 0
     ready_s: float = 0.0
     uptime_s: float = 0.0
@@ -110,21 +134,33 @@ class Machine:
         text = (self.folder / "console.log").read_text("utf-8", "replace")
         return "\n".join(text.splitlines()[-CONSOLE_LINES:])
 
-    async def send_break(self) -> None:
+    @contextmanager
+    def monitor(self) -> Iterator[Monitor]:
+        """Connect to QEMU's monitor."""
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(self.left_s)
+            line.connect(str(self.folder / "monitor"))
+            with line.makefile("rwb") as file:
+                yield Monitor(file)
+
+    def send_break(self) -> None:
         """Let the far end of the 8250 send a break."""
-        reader, writer = await asyncio.open_unix_connection(self.folder / "monitor")
-        try:
-            await reader.readline()  # a greeting
-            for words in (
-                {"execute": "qmp_capabilities"},
-                {"execute": "chardev-send-break", "arguments": {"id": SERIAL_LINE}},
-            ):
-                writer.write(json.dumps(words).encode() + b"\n")
-                answer = json.loads(await reader.readline())
-                assert "return" in answer, answer
-        finally:
-            writer.close()
-            await writer.wait_closed()
+        with self.monitor() as monitor:
+            monitor.execute("chardev-send-break", id=SERIAL_LINE)
+
+    def keep(self, path: Path) -> None:
+        """Keep the guest as it is now in a file, and let it go on."""
+        with self.monitor() as monitor:
+            monitor.execute("stop")
+            monitor.execute("migrate-set-parameters", **{"max-bandwidth": _FAST})
+            unfinished = path.with_suffix(".unfinished")
+            monitor.execute("migrate", uri=f"exec:cat >{shlex.quote(str(unfinished))}")
+            while (state := monitor.execute("query-migrate"))["status"] != "completed":
+                if state["status"] == "failed":
+                    raise self.failed(f"it cannot be kept: {state}")
+                time.sleep(0.02)
+            unfinished.rename(path)
+            monitor.execute("cont")
 
     def failed(self, why: str) -> GuestFailed:
         """Kill it; return the failure to raise."""
@@ -149,34 +185,65 @@ def booted(kernel: Kernel) -> Iterator[Machine]:
         folder = Path(name)
         share = folder / "share"
         share.mkdir()
-        path = os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT)))
-        (folder / "initrd").write_bytes(kernel.initrd(files_of_guest(sys.executable, path)))
-        (share / "60-card-shoe-site.rules").write_text(SITE_RULES)
-        environment = {
-            "CHECKOUT": str(ROOT),
-            "GUEST": str(Path(__file__).parent),
-            "PYTHON": sys.executable,
-            "PYTHONPATH": path,
-        }
-        (share / "environment").write_text(
-            "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment.items())
-        )
-        with (folder / "qemu.log").open("wb") as log:
-            process = subprocess.Popen(
-                _command(kernel, folder), stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT,
-            )  # fmt: skip
-        with socket.socket(socket.AF_UNIX) as line:
-            machine = Machine(process, folder, line, time.monotonic(), limit_s)
-            try:
+        archive = _archive(kernel)
+        (folder / "initrd").write_bytes(archive)
+        with socket.socket(socket.AF_UNIX) as line, ExitStack() as killed:
+            with kept_guest(_key(kernel, archive)) as kept:
+                machine = _start(kernel, folder, line, limit_s, kept if kept.is_file() else None)
+                killed.callback(machine.kill)
                 _connect(machine)
-                yield machine
-            finally:
-                machine.kill()
+                if not kept.is_file():
+                    machine.keep(kept)
+            _meet(machine)
+            yield machine
+
+
+def _start(
+    kernel: Kernel, folder: Path, line: socket.socket, limit_s: float, kept: Path | None
+) -> Machine:
+    command = _command(kernel, folder)
+    if kept is not None:
+        command += ["-incoming", f"exec:cat {shlex.quote(str(kept))}"]
+    with (folder / "qemu.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+    return Machine(process, folder, line, time.monotonic(), limit_s, was_kept=kept is not None)
+
+
+def _key(kernel: Kernel, archive: bytes) -> str:
+    """What a guest depends on until it sees its host: another one of the same key is the same."""
+    version = subprocess.run([QEMU, "--version"], stdout=subprocess.PIPE, check=True).stdout
+    command = " ".join(_command(kernel, Path("FOLDER"))).encode()
+    return hashlib.sha256(b"\0".join((version, command, archive))).hexdigest()[:32]
+
+
+def _archive(kernel: Kernel) -> bytes:
+    """The archive that the guest boots; all that it has before it sees its host."""
+    path = os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT)))
+    here = Path(__file__).parent
+    environment = {
+        "CHECKOUT": str(ROOT),
+        "GUEST": str(here),
+        "PYTHON": sys.executable,
+        "PYTHONPATH": path,
+    }
+    users, rules = ROOT / "systemd" / "shoectl.sysusers.conf", ROOT / "udev" / "70-card-shoe.rules"
+    files = files_of_guest(sys.executable, path, here / "start.sh", users)
+    return kernel.initrd(
+        files,
+        {
+            "environment": "".join(
+                f"export {key}={shlex.quote(value)}\n" for key, value in environment.items()
+            ),
+            f"files/etc/udev/rules.d/{rules.name}": rules.read_text(),
+            "files/etc/udev/rules.d/60-card-shoe-site.rules": SITE_RULES,
+        },
+    )
 
 
 def _connect(machine: Machine) -> None:
-    """Connect to the agent's line, and wait until the agent serves."""
+    """Connect to the agent's line, and wait until the agent has begun."""
     path = machine.folder / "agent"
     while True:
         try:
@@ -187,16 +254,36 @@ def _connect(machine: Machine) -> None:
                 said = (machine.folder / "qemu.log").read_text("utf-8", "replace").strip()
                 raise GuestFailed(f"QEMU does not start: {said}") from None
             time.sleep(0.01)
-    machine.line.settimeout(machine.left_s)
-    try:
-        ready = machine.line.recv(_READ)
-    except TimeoutError:
-        raise machine.failed(f"not ready within {machine.limit_s:g} s") from None
-    if not ready:
-        raise machine.failed("the guest ended before it was ready")
-    machine.uptime_s = json.loads(ready)["value"]
+    if not machine.was_kept:
+        _hear(machine)
+        return
+    with machine.monitor() as monitor:
+        while monitor.execute("query-status")["status"] == "inmigrate":
+            time.sleep(0.01)
+        monitor.execute("cont")  # it was kept while it stood still
+
+
+def _meet(machine: Machine) -> None:
+    """Plug in what cannot be kept, let the guest see its host, and wait until the agent serves."""
+    with machine.monitor() as monitor:
+        monitor.execute("device_add", driver="usb-serial", chardev=USB_ADAPTER, bus=f"{_XHCI}.0")
+    word = {"time": time.time(), "random": os.urandom(64).hex()}
+    machine.line.sendall(json.dumps(word).encode() + b"\n")
+    machine.uptime_s = _hear(machine)
     machine.ready_s = time.monotonic() - machine.started_s
     machine.line.setblocking(False)
+
+
+def _hear(machine: Machine) -> float:
+    """One line of the agent: for how long its kernel has been up."""
+    machine.line.settimeout(machine.left_s)
+    try:
+        said = machine.line.recv(_READ)
+    except TimeoutError:
+        raise machine.failed(f"not ready within {machine.limit_s:g} s") from None
+    if not said:
+        raise machine.failed("the guest ended before it was ready")
+    return float(json.loads(said)["value"])
 
 
 def _command(kernel: Kernel, folder: Path) -> list[str]:
@@ -221,7 +308,7 @@ def _command(kernel: Kernel, folder: Path) -> list[str]:
     return [
         *words,
         "-device", f"isa-serial,chardev={SERIAL_LINE}",
-        "-device", "qemu-xhci", "-device", f"usb-serial,chardev={USB_ADAPTER}",
+        "-device", f"qemu-xhci,id={_XHCI}",
         "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name=agent",
         "-mon", "chardev=monitor,mode=control",
     ]  # fmt: skip
