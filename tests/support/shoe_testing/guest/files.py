@@ -13,12 +13,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 PROGRAMS: Final = (
     "/bin/sh", "/bin/dmesg", "/bin/systemd-sysusers", "/bin/udevadm", "/lib/systemd/systemd-udevd",
-)
+)  # fmt: skip
 """What the guest's start runs, and its tests."""
 
 DATA: Final = (
@@ -97,13 +98,11 @@ def main() -> None:
             opened.append(args[0])
 
     sys.addaudithook(note)
-    import shoe_testing.guest.agent
-    from shoe_testing.guest.warm_start import load_and_make
-
-    load_and_make()
+    import_module("shoe_testing.guest.agent")
+    import_module("shoe_testing.guest.warm_start").load_and_make()
     environment = Path(sys.prefix)
     also = [environment / "pyvenv.cfg", *environment.glob("lib/*/site-packages/*.pth")]
-    print(*dict.fromkeys((*_loaded(), *opened, *map(str, also))), sep="\n")
+    sys.stdout.writelines(f"{path}\n" for path in {*_loaded(), *opened, *map(str, also)})
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from contextlib import contextmanager
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -22,10 +22,11 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BufferedRWPair
 from pathlib import Path
-from typing import IO, Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from shoe_testing.guest.files import files_of_guest
 from shoe_testing.guest.kernel import BUSYBOX, Kernel, kept_guest
@@ -68,8 +69,9 @@ SUBSYSTEM=="tty", KERNEL=="{SERIAL_LINE}", ENV{{CARD_SHOE}}="{LINE_NAME}"
 
 _READ = 65536
 _XHCI = "xhci"
-_FAST = 1 << 40
-_SOCKETS = ("agent", SERIAL_LINE, USB_ADAPTER, "monitor")
+_FAST = 1 << 40  # bytes a second
+_SOCKETS = ("monitor", SERIAL_LINE, USB_ADAPTER, "agent")
+"""QEMU makes them in this order: once it takes the agent's line, all are there."""
 
 
 class GuestFailed(Exception):
@@ -85,7 +87,7 @@ def missing_programs() -> list[str]:
 class Monitor:
     """QEMU's monitor, as its protocol has it."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: BufferedRWPair) -> None:
         self._file = file
         file.readline()  # a greeting
         self.execute("qmp_capabilities")
@@ -95,11 +97,12 @@ class Monitor:
         words = {"execute": command, "arguments": arguments}
         self._file.write(json.dumps(words).encode() + b"\n")
         self._file.flush()
-        while True:
-            answer = json.loads(self._file.readline())
+        while line := self._file.readline():
+            answer = json.loads(line)
             if "event" not in answer:
                 assert "return" in answer, answer
                 return answer["return"]
+        raise GuestFailed(f"QEMU ended at {command}")
 
 
 @dataclass(slots=True)
@@ -111,8 +114,8 @@ class Machine:
     line: socket.socket
     started_s: float
     limit_s: float
-    was_kept: bool = False
     calls: int = 0
+    made_s: float = 0.0
     ready_s: float = 0.0
     uptime_s: float = 0.0
     unread: bytes = field(default=b"")
@@ -122,12 +125,20 @@ class Machine:
         """Seconds until it is killed."""
         return self.started_s + self.limit_s - time.monotonic()
 
+    @property
+    def taken_s(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self.started_s
+
     def costs(self) -> str:
         """What it took so far: seconds, and seconds of a core."""
-        taken_s = time.monotonic() - self.started_s
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return f"ready after {self.ready_s:.1f} s, {taken_s:.1f} s in all, {cpu_s:.1f} s of a core"
+        made = f"booted and kept in {self.made_s:.1f} s, then " if self.made_s else ""
+        return (
+            f"{made}ready after {self.ready_s:.1f} s, {self.taken_s:.1f} s in all, "
+            f"{cpu_s:.1f} s of a core"
+        )
 
     def console(self) -> str:
         """The last lines of its console."""
@@ -149,17 +160,23 @@ class Machine:
             monitor.execute("chardev-send-break", id=SERIAL_LINE)
 
     def keep(self, path: Path) -> None:
-        """Keep the guest as it is now in a file, and let it go on."""
+        """Stop the guest, and keep it as it is now in a file."""
+        unfinished = path.with_suffix(".unfinished")
         with self.monitor() as monitor:
             monitor.execute("stop")
             monitor.execute("migrate-set-parameters", **{"max-bandwidth": _FAST})
-            unfinished = path.with_suffix(".unfinished")
             monitor.execute("migrate", uri=f"exec:cat >{shlex.quote(str(unfinished))}")
-            while (state := monitor.execute("query-migrate"))["status"] != "completed":
-                if state["status"] == "failed":
-                    raise self.failed(f"it cannot be kept: {state}")
+            while (status := monitor.execute("query-migrate"))["status"] != "completed":
+                if status["status"] == "failed":
+                    raise self.failed(f"it cannot be kept: {status}")
                 time.sleep(0.02)
-            unfinished.rename(path)
+        unfinished.rename(path)
+
+    def go_on(self) -> None:
+        """Let a guest that was kept go on, once QEMU has it."""
+        with self.monitor() as monitor:
+            while monitor.execute("query-status")["status"] == "inmigrate":
+                time.sleep(0.01)
             monitor.execute("cont")
 
     def failed(self, why: str) -> GuestFailed:
@@ -175,40 +192,55 @@ class Machine:
 
 @contextmanager
 def booted(kernel: Kernel) -> Iterator[Machine]:
-    """Boot a guest, and kill it on leaving. It dies with this process in any case.
+    """Start a guest, and kill it on leaving. It dies with this process in any case.
+
+    It goes on from one that was booted and kept when nothing that it depends on was different.
 
     Raises:
         GuestFailed: it does not come up.
     """
     limit_s = float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
-    with tempfile.TemporaryDirectory(prefix="shoe-guest-") as name:
+    archive = _archive(kernel)
+    made_s = 0.0
+    with kept_guest(_key(kernel, archive)) as kept:
+        if not kept.is_file():
+            with _started(kernel, archive, limit_s) as first:
+                _hear(first)
+                first.keep(kept)
+                made_s = first.taken_s
+    with _started(kernel, archive, limit_s, kept) as machine:
+        machine.made_s = made_s
+        _meet(machine)
+        yield machine
+
+
+@contextmanager
+def _started(
+    kernel: Kernel, archive: bytes, limit_s: float, kept: Path | None = None
+) -> Iterator[Machine]:
+    """Start QEMU, and connect to the agent's line: on a guest that boots, or on the kept one."""
+    with (
+        tempfile.TemporaryDirectory(prefix="shoe-guest-") as name,
+        socket.socket(socket.AF_UNIX) as line,
+    ):
         folder = Path(name)
-        share = folder / "share"
-        share.mkdir()
-        archive = _archive(kernel)
+        (folder / "share").mkdir()
         (folder / "initrd").write_bytes(archive)
-        with socket.socket(socket.AF_UNIX) as line, ExitStack() as killed:
-            with kept_guest(_key(kernel, archive)) as kept:
-                machine = _start(kernel, folder, line, limit_s, kept if kept.is_file() else None)
-                killed.callback(machine.kill)
-                _connect(machine)
-                if not kept.is_file():
-                    machine.keep(kept)
-            _meet(machine)
+        command = _command(kernel, folder)
+        if kept is not None:
+            command += ["-incoming", f"exec:cat {shlex.quote(str(kept))}"]
+        with (folder / "qemu.log").open("wb") as log:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+        machine = Machine(process, folder, line, time.monotonic(), limit_s)
+        try:
+            _connect(machine)
+            if kept is not None:
+                machine.go_on()
             yield machine
-
-
-def _start(
-    kernel: Kernel, folder: Path, line: socket.socket, limit_s: float, kept: Path | None
-) -> Machine:
-    command = _command(kernel, folder)
-    if kept is not None:
-        command += ["-incoming", f"exec:cat {shlex.quote(str(kept))}"]
-    with (folder / "qemu.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-        )
-    return Machine(process, folder, line, time.monotonic(), limit_s, was_kept=kept is not None)
+        finally:
+            machine.kill()
 
 
 def _key(kernel: Kernel, archive: bytes) -> str:
@@ -243,7 +275,7 @@ def _archive(kernel: Kernel) -> bytes:
 
 
 def _connect(machine: Machine) -> None:
-    """Connect to the agent's line, and wait until the agent has begun."""
+    """Connect to the agent's line."""
     path = machine.folder / "agent"
     while True:
         try:
@@ -254,13 +286,6 @@ def _connect(machine: Machine) -> None:
                 said = (machine.folder / "qemu.log").read_text("utf-8", "replace").strip()
                 raise GuestFailed(f"QEMU does not start: {said}") from None
             time.sleep(0.01)
-    if not machine.was_kept:
-        _hear(machine)
-        return
-    with machine.monitor() as monitor:
-        while monitor.execute("query-status")["status"] == "inmigrate":
-            time.sleep(0.01)
-        monitor.execute("cont")  # it was kept while it stood still
 
 
 def _meet(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""What calls in the guest need, loaded and made once: each would pay seconds for it under emulation.
+"""What calls in the guest need, loaded and made once: each would pay seconds for it.
 
 In: nothing. Out: modules; the game and the table's machine, in the caches that the product keeps.
 """
