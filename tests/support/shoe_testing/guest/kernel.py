@@ -120,7 +120,7 @@ def cache() -> Path:
 def kept_guest(key: str) -> Iterator[Path]:
     """The file that keeps a guest of this key, or is to keep it; nobody else is at it meanwhile."""
     folder = cache() / "guests"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kept = folder / f"{key}.guest"

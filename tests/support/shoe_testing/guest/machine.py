@@ -172,12 +172,17 @@ class Machine:
                 time.sleep(0.02)
         unfinished.rename(path)
 
-    def go_on(self) -> None:
+    def go_on(self, kept: Path) -> None:
         """Let a guest that was kept go on, once QEMU has it."""
-        with self.monitor() as monitor:
-            while monitor.execute("query-status")["status"] == "inmigrate":
-                time.sleep(0.01)
-            monitor.execute("cont")
+        try:
+            with self.monitor() as monitor:
+                while monitor.execute("query-status")["status"] == "inmigrate":
+                    time.sleep(0.01)
+                monitor.execute("cont")
+        except (GuestFailed, OSError):
+            kept.unlink(missing_ok=True)
+            said = (self.folder / "qemu.log").read_text("utf-8", "replace").strip()
+            raise self.failed(f"{kept} does not go on, and was removed: {said}") from None
 
     def failed(self, why: str) -> GuestFailed:
         """Kill it; return the failure to raise."""
@@ -237,7 +242,7 @@ def _started(
         try:
             _connect(machine)
             if kept is not None:
-                machine.go_on()
+                machine.go_on(kept)
             yield machine
         finally:
             machine.kill()
@@ -315,7 +320,8 @@ def _command(kernel: Kernel, folder: Path) -> list[str]:
     append = (
         "console=ttyS0 quiet panic=-1 mitigations=off nokaslr norandmaps no_timer_check audit=0 "
         "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 lsm=capability "
-        "init_on_alloc=0 hardened_usercopy=off cgroup_disable=memory psi=0 nowatchdog tsc=reliable"
+        "init_on_alloc=0 hardened_usercopy=off cgroup_disable=memory psi=0 nowatchdog tsc=reliable "
+        "usbcore.autosuspend=-1"
     )
     words = [
         "setpriv", "--pdeathsig", "KILL", "--",  # it ends when the tests are gone
