@@ -315,7 +315,7 @@ def compared(subject: Subject, runs: dict[str, list[Run]]) -> list[Promise]:
         median_of("  processor time", [done.processor_s * 1000 for done in mine], unit="ms"),
     ]
     if subject is not BASELINE:
-        figures.append(median_of("  times the baseline", ratios, most=subject.limit))
+        figures.append(median_of(f"{subject.name}, times the baseline", ratios, most=subject.limit))
     return figures
 
 

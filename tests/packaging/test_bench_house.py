@@ -45,6 +45,7 @@ def has_commit(commit: str) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=1.4)
 def test_the_earlier_commit_has_the_figures_that_were_counted_by_hand() -> None:
     if not has_commit(BEFORE):
         pytest.skip("this copy has no history")
@@ -59,6 +60,7 @@ def test_the_earlier_commit_has_the_figures_that_were_counted_by_hand() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=2)
 def test_every_figure_is_counted_now() -> None:
     found = house.figures(ROOT)
     assert found.keys() == {each.key for each in house.FIGURES}
@@ -92,6 +94,7 @@ def test_storeys_are_the_longest_way_down_and_a_circle_is_one_of_them() -> None:
     assert house.storeys({"a": ("b",), "b": ("a", "c"), "c": ("d",), "d": ()}) == 3
 
 
+@pytest.mark.exhaustive(cpu_s=0.9)
 def test_every_line_is_of_one_kind() -> None:
     for name, path in house.core(ROOT).items():
         text = path.read_text("utf-8")
@@ -117,6 +120,7 @@ in a string"""
     assert house.kinds_of_lines(house.TEXTS[0], "TEXTS = {}\n")["text_lines"] == 1
 
 
+@pytest.mark.exhaustive(cpu_s=2.5)
 def test_the_rooms_make_up_the_core() -> None:
     whole = sum(house.rooms(ROOT).values(), Counter[str]())
     assert whole["lines"] == house.read(ROOT)["lines"]

@@ -26,6 +26,7 @@ def test_in_vain() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=2)
 def test_a_run_has_the_time_of_each_test_and_what_pytest_said_last(tmp_path: Path) -> None:
     (tmp_path / "test_three.py").write_text(TESTS)
     command = f"{sys.executable} -m pytest -q -p no:cacheprovider -n $(WORKERS) ."

@@ -141,6 +141,7 @@ def test_a_failing_plan_shrinks_to_the_one_fault_that_matters(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=2)
 def test_a_seed_runs_in_the_same_way_in_any_process() -> None:
     seed = 107
     here = run(plan_for(seed))

@@ -16,6 +16,7 @@ import pytest
 
 from shoe_testing.cli import on_terminal
 from shoe_testing.command_server import WarmProgram, run_command
+from shoe_testing.examples import sampled
 from simulators.table.scenario import SHIPPED
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
@@ -110,7 +111,9 @@ def test_on_a_terminal_each_scenario_is_listed_with_all_of_its_title() -> None:
     assert listed.text.split() == done(*DEMO, "--scenarios").stdout.split()
 
 
-@pytest.mark.parametrize("words", [("--scenario", "no_third_card"), ("--rounds", "1")])
+@pytest.mark.parametrize(
+    "words", sampled([("--scenario", "no_third_card"), ("--rounds", "1")], one_in=2, cpu_s=1.6)
+)
 def test_what_a_demo_wrote_goes_when_it_ends_unless_it_is_kept(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:

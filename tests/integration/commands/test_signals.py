@@ -50,9 +50,17 @@ def has_ended(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0)], ids=str
+    ("words", "number", "code"),
+    sampled(
+        (
+            pytest.param(words, number, code, id=f"{shown}-{number.name}")
+            for shown, words in (("json", ("--json",)), ("text", ()))
+            for number, code in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0))
+        ),
+        one_in=3,
+        cpu_s=0.8,
+    ),
 )
-@pytest.mark.parametrize("words", [("--json",), ()], ids=["json", "text"])
 def test_a_demo_that_is_stopped_leaves_no_shoe_behind(
     words: tuple[str, ...], number: signal.Signals, code: int
 ) -> None:

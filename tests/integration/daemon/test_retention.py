@@ -23,6 +23,7 @@ def begins(path: Path) -> int:
         return read_anchor(reader).n
 
 
+@pytest.mark.exhaustive(cpu_s=3)
 async def test_sets_of_long_ago_leave_a_journal_that_a_daemon_serves(tmp_path: Path) -> None:
     path, config = tmp_path / "journal.db", tmp_path / "table.toml"
     made = bulk_journal.make(path, 82 * 4)

@@ -26,7 +26,7 @@ RESTART_S = 0.3
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "rounds", [2_000, pytest.param(10_000, marks=pytest.mark.exhaustive(cpu_s=5))]
+    "rounds", [1_000, pytest.param(10_000, marks=pytest.mark.exhaustive(cpu_s=5))]
 )
 def test_thousands_of_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     holds(tmp_path / "journal.db", rounds, monkeypatch)

@@ -97,6 +97,7 @@ def test_a_failure_names_its_seeds(report: str) -> None:
     assert "run again with SHOE_CTL_SEED=77 and --hypothesis-seed=77" in report
 
 
+@pytest.mark.exhaustive(cpu_s=2)
 def test_workers_share_a_seed_that_is_drawn_afresh(tmp_path: Path) -> None:
     said = pytest_says(tmp_path, SEEDED, "-n", "2", "--dist", "each", seed="random")
     assert said.count("test_seed[3]") >= 2  # each of the two workers ran it

@@ -86,6 +86,7 @@ def test_tried():
 @pytest.mark.parametrize(
     ("usual", "options"), [(40, ()), (100, ("-n", "1", "--hypothesis-profile", "thorough"))]
 )
+@pytest.mark.exhaustive(cpu_s=1.4)
 def test_all_examples_of_a_property_are_tried_in_all_tests_and_two_in_five_else(
     tmp_path: Path, usual: int, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_child_can_be_interrupted():
 
 
 @pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.exhaustive(cpu_s=1)
 def test_a_run_in_the_background_can_interrupt_its_children(tmp_path: Path, workers: str) -> None:
     """A shell lets its background jobs ignore Ctrl-C, and children inherit that."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

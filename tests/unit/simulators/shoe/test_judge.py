@@ -58,6 +58,7 @@ def test_half_a_round_has_no_verdict() -> None:
         judged("7D 9C TS").verdict()
 
 
+@pytest.mark.exhaustive(cpu_s=1.5)
 def test_eight_decks_give_the_published_counts_of_standard_baccarat() -> None:
     """Every round of eight decks by points, weighted by the ways to draw it in order."""
     left = Counter({p: 128 if p == 0 else 32 for p in range(10)})
