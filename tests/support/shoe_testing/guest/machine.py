@@ -69,6 +69,7 @@ SUBSYSTEM=="tty", KERNEL=="{SERIAL_LINE}", ENV{{CARD_SHOE}}="{LINE_NAME}"
 
 _READ = 65536
 _XHCI = "xhci"
+_NO_ARCHIVE = bytes(512)
 _FAST = 1 << 40  # bytes a second
 _SOCKETS = ("monitor", SERIAL_LINE, USB_ADAPTER, "agent")
 """QEMU makes them in this order: once it takes the agent's line, all are there."""
@@ -230,7 +231,7 @@ def _started(
     ):
         folder = Path(name)
         (folder / "share").mkdir()
-        (folder / "initrd").write_bytes(archive)
+        (folder / "initrd").write_bytes(archive if kept is None else _NO_ARCHIVE)
         command = _command(kernel, folder)
         if kept is not None:
             command += ["-incoming", f"exec:cat {shlex.quote(str(kept))}"]
@@ -321,7 +322,7 @@ def _command(kernel: Kernel, folder: Path) -> list[str]:
         "console=ttyS0 quiet panic=-1 mitigations=off nokaslr norandmaps no_timer_check audit=0 "
         "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 lsm=capability "
         "init_on_alloc=0 hardened_usercopy=off cgroup_disable=memory psi=0 nowatchdog tsc=reliable "
-        "usbcore.autosuspend=-1"
+        "usbcore.autosuspend=-1 highres=off nohz=off"
     )
     words = [
         "setpriv", "--pdeathsig", "KILL", "--",  # it ends when the tests are gone
