@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from bench._promises import HEADER, Promise, read, row
@@ -83,7 +84,7 @@ def main() -> int:
         found = promises(printed)
         print(name)
         for one in found:
-            print(f"  {row(one)}")
+            print(indent(row(one), "  "))
         if not found:
             print(f"  {'no promise in its output' if code == 0 else 'failed'}: exit {code}")
             print(errors, end="\n" if errors else "")

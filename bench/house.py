@@ -67,7 +67,7 @@ FIGURES = (
     Figure("link_alone_files", "the link lost and back alone: files entered", 20),
     Figure("link_alone_changes", "the link lost and back alone: changes of file"),
     Figure("modules", "modules of the core"),
-    Figure("lines", "lines of the core", 16_700),
+    Figure("lines", "lines of the core"),
     Figure("code_lines", "  of code"),
     Figure("text_lines", "  of the catalogues of texts"),
     Figure("docstring_lines", "  of docstrings"),

@@ -16,12 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from shoe_bench.daemon import Daemon, configuration, program
-from shoe_bench.errors import BenchError, DaemonEnded, NoKnownState, NotInTime, Unasked
-from shoe_bench.events import Event, Events, unasked_words
+from shoe_bench.errors import (
+    BenchError,
+    DaemonEnded,
+    NoKnownState,
+    NotInTime,
+    Unasked,
+    is_told_by_its_text,
+)
+from shoe_bench.events import Event, Events, event_pattern, unasked_words
 from shoe_bench.shoe import DEVICE, SIMULATED, BenchShoe, SimulatedShoe
 from shoe_bench.table import Commands, Table, stands
 from shoe_bench.wire_report import NoCapture, as_text, capture
-from simulators.table.expectation import Pattern, pattern
+from simulators.table.expectation import Pattern
+
+__tracebackhide__ = is_told_by_its_text
 
 HISTORY = ("history", "before_first_delimiter", "before_hello")
 """Reasons to discard that every connection may begin with, which nobody did."""
@@ -103,7 +112,8 @@ class ShoeBench:
             self._start()
         except (BenchError, TypeError) as error:
             where = self.place.port or "the simulated shoe"
-            raise NoKnownState(f"{where}: no known state to begin from: {error}") from None
+            why = str(error).removeprefix(f"{where}: ")
+            raise NoKnownState(f"{where}: no known state to begin from: {why}") from None
         self._is_starting = False
 
     def expect(self, *events: str) -> None:
@@ -111,7 +121,7 @@ class ShoeBench:
 
         From now on such events do not end the test.
         """
-        self._expected += [pattern(each) for each in events]
+        self._expected += [event_pattern(each) for each in events]
         if self._events is not None:
             self._events.unasked = [e for e in self._events.unasked if not self._is_expected(e)]
 

@@ -22,8 +22,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoe_bench.errors import DaemonEnded, NotInTime
+from shoe_bench.errors import DaemonEnded, NotInTime, is_told_by_its_text
 from shoe_bench.table import TABLE
+
+__tracebackhide__ = is_told_by_its_text
 
 SECOND_PERSONS = ("Ann", "Lee")
 """Users of the daemon who may consent to a command, and give none."""

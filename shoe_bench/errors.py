@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simulators.errors import SimulatorError
+
 
 class BenchError(Exception):
     """Base of all errors of the bench."""
@@ -26,6 +28,10 @@ class DaemonEnded(BenchError):
     """The daemon ended, or did not start."""
 
 
+class WrongEvent(BenchError, ValueError):
+    """A test names an event in a way that cannot be read."""
+
+
 class LeftOut(BenchError):
     """This shoe does not do that on command: the test is left out, and the text says why."""
 
@@ -39,3 +45,12 @@ class CommandRefused(BenchError):
         self.answer = answer
         self.code: str | None = error.get("code")
         self.needs: Mapping[str, Any] = answer.get("needs") or {}
+
+
+def is_told_by_its_text(error: Any) -> bool:
+    """Return whether the text of an error (pytest's ``ExceptionInfo``) says all that is needed.
+
+    Modules have it as ``__tracebackhide__``: a report then shows the lines of the test, and none of
+    theirs. Any other error is a fault of the plugin, and shown with all lines.
+    """
+    return isinstance(error.value, BenchError | SimulatorError | AssertionError)

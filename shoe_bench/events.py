@@ -15,8 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoe_bench.errors import BenchError, DaemonEnded, NotInTime, Unasked
+from shoe_bench.errors import (
+    BenchError,
+    DaemonEnded,
+    NotInTime,
+    Unasked,
+    WrongEvent,
+    is_told_by_its_text,
+)
 from simulators.table.expectation import Pattern, Told, flat, pattern
+
+__tracebackhide__ = is_told_by_its_text
 
 OF_THE_SHOE = (
     "frame.discarded",
@@ -113,8 +122,9 @@ class Events:
             NotInTime: it does not come in ``within_s``, or in the limit of the bench.
             Unasked: the shoe does what the test did not ask for.
             DaemonEnded: the daemon is gone.
+            WrongEvent: ``wanted`` cannot be read.
         """
-        looked = pattern(wanted)
+        looked = event_pattern(wanted)
         within_s = self.within_s if within_s is None else within_s
         limit = time.monotonic() + within_s
         self._awaited = looked
@@ -160,7 +170,7 @@ class Events:
 
     def all(self, wanted: str) -> list[Event]:
         """Return the events like this that have come by now, from the first one on."""
-        looked = pattern(wanted)
+        looked = event_pattern(wanted)
         self.take()
         return [event for event in self.seen if looked.matches(event.told)]
 
@@ -218,7 +228,7 @@ class Events:
                 return
         except TimeoutError:
             raise NotInTime(
-                f"{what} did not come in {within_s:g} s; the last events:\n{self.last()}"
+                f"{what} did not come in {within_s:.3g} s; the last events:\n{self.last()}"
             ) from None
         except OSError:
             pass
@@ -245,6 +255,19 @@ class Events:
     def _raise_unasked(self) -> None:
         if self.unasked:
             raise Unasked(unasked_words(self.unasked))
+
+
+def event_pattern(line: str) -> Pattern:
+    """Return what a test waits for or looks for.
+
+    Raises:
+        WrongEvent: the line cannot be read; says what was expected.
+    """
+    try:
+        return pattern(line)
+    except ValueError as error:
+        why = str(error)
+        raise WrongEvent(why if repr(line) in why else f"{line!r}: {why}") from None
 
 
 def unasked_words(events: Sequence[Event]) -> str:

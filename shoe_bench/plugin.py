@@ -7,14 +7,25 @@ that cannot be run there are skipped, by name and with the reason.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from shoe_bench.errors import is_told_by_its_text
+
 if TYPE_CHECKING:
     from shoe_bench.bench import Place, ShoeBench
+
+
+def _is_told_by_its_text(error: pytest.ExceptionInfo[BaseException]) -> bool:
+    """As in the other modules; a marker that is wrong is a ``UsageError``."""
+    return is_told_by_its_text(error) or isinstance(error.value, pytest.UsageError)
+
+
+__tracebackhide__ = _is_told_by_its_text
+
 
 MARKERS = (
     "simulated: a test for a simulated shoe alone; left out with --shoe-port",
@@ -53,7 +64,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--shoe-profile",
         metavar="PROFILE",
         default="reference",
-        help="the protocol of the shoe at --shoe-port: reference (default), angel_eye, bee_tek",
+        help="the protocol of the shoe, also of a simulated one: reference (default), angel_eye, "
+        "bee_tek",
     )
     group.addoption(
         "--shoe-control",
@@ -172,6 +184,8 @@ def pytest_runtest_makereport(
     """Show of a test that failed its events, the daemon's log and the shoe's bytes."""
     report = yield
     bench = item.stash.get(_bench, None)
+    if bench is not None and report.failed and call.when != "call":
+        _show_text_alone(item, call, report)
     if bench is not None and report.skipped and isinstance(report.longrepr, tuple):
         path, line, _ = item.reportinfo()  # where the test is, not where it was left
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
@@ -180,6 +194,16 @@ def pytest_runtest_makereport(
         if bench.capture.exists():
             report.user_properties.append(("shoe_capture", str(bench.capture)))
     return report
+
+
+def _show_text_alone(
+    item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> None:
+    """Leave out the lines of fixtures, of pytest's and of other plugins', where a text says all."""
+    error = call.excinfo
+    if error is None or not _is_told_by_its_text(error) or item.config.getoption("fulltrace"):
+        return
+    report.longrepr = error.getrepr(style="value")
 
 
 def _check_settings(config: pytest.Config) -> None:
@@ -248,9 +272,23 @@ def _of_cards(item: pytest.Item, place: Place) -> str | None:
 
 def _of_changes(item: pytest.Item, place: Place) -> str | None:
     names = [name for marker in item.iter_markers("shoe_changes") for name in marker.args]
+    _check_changes(item, names)
     if not names or place.port is None or place.control is not None:
         return None
     return f"{', '.join(names)}: the shoe at {place.port} takes no changes (no --shoe-control)"
+
+
+def _check_changes(item: pytest.Item, names: Sequence[str]) -> None:
+    if not names:
+        return
+    from simulators.control.changes import CHANGES
+
+    for name in names:
+        if name not in CHANGES:
+            raise pytest.UsageError(
+                f"{item.nodeid}: shoe_changes: no such change {name!r} (shoe-sim ctl --help lists "
+                "them)"
+            )
 
 
 def _arguments(item: pytest.Item, marker: str) -> dict[str, Any]:

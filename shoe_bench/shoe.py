@@ -18,9 +18,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime
+from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime, is_told_by_its_text
 from simulators.control.client import Changed, ShoeControl
 from simulators.errors import SimulatorError
+
+__tracebackhide__ = is_told_by_its_text
 
 HARMLESS = frozenset({"status", "wait", "draw", "rest", "deal", "pace"})
 """Changes after which a shoe does nothing that its table would not want."""
@@ -29,6 +31,9 @@ SIMULATED, DEVICE = "simulated", "device"
 
 ASK_AFTER_S = 1.0
 """A device that draws by itself has drawn by then; else a person is asked to."""
+
+_STALLED_S = 5.0
+"""Added to a wait that ends by itself in the shoe's thread: if it does not, the thread hangs."""
 
 ENOUGH = 60
 """Cards for a test: with fewer before it begins, another set is pushed in."""
@@ -158,7 +163,7 @@ class BenchShoe:
             if f"a shoe of profile {self.profile} cannot report" in str(error):
                 raise LeftOut(str(error)) from None
             if name != "draw":
-                raise
+                raise error.with_traceback(None) from None
             kind = NotInTime if "no card was freed" in str(error) else BenchError
             raise kind(str(error)) from None
 
@@ -213,17 +218,22 @@ class SimulatedShoe:
 
         Returns:
             How many cards were drawn; a shoe that asks for none draws none.
+
+        Raises:
+            NotInTime: no host opens its port.
         """
-        opening = asyncio.run_coroutine_threadsafe(self._open(), self._loop)
+        opening = asyncio.run_coroutine_threadsafe(self._open(within_s), self._loop)
         try:
-            return opening.result(within_s)
+            return opening.result(within_s + _STALLED_S)
         except TimeoutError:
             raise NotInTime(f"the simulated shoe did not open in {within_s:g} s") from None
 
-    async def _open(self) -> int:
+    async def _open(self, within_s: float) -> int:
         from simulators.table.scenario_player import OPENING
 
         rig, device = self._rig, self._rig.device
+        if not await self._bench.until(lambda: device.line_open, within_s):
+            raise NotInTime(f"no host opened the simulated shoe's port in {within_s:g} s")
         if not device.powered:  # what a shoe that stores nothing says without a host is lost
             device.boot(rig.now)
             rig.turn()
@@ -265,7 +275,7 @@ class SimulatedShoe:
         self._rig = rig
         supply = Supply(setup.deck, setup.decks, setup.seed + 1, 0)
         rig.dealer = dealer_for(device, supply, pace_s=0.0)
-        bench = ShoeBench(rig, lines, supply)
+        self._bench = bench = ShoeBench(rig, lines, supply)
         rig.dealer.open_table(rig.now)
         bench.rest()
         rig.start()

@@ -14,10 +14,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shoe_bench.errors import BenchError, CommandRefused, DaemonEnded, NotInTime
-from shoe_bench.events import Event, Events
+from shoe_bench.errors import (
+    BenchError,
+    CommandRefused,
+    DaemonEnded,
+    NotInTime,
+    is_told_by_its_text,
+)
+from shoe_bench.events import Event, Events, event_pattern
 from shoe_bench.shoe import BenchShoe
-from simulators.table.expectation import pattern
+
+__tracebackhide__ = is_told_by_its_text
 
 TABLE = "bench"
 """The table's id at every bench: its rounds are ``bench-s1-r1`` and so on."""
@@ -84,7 +91,8 @@ class Commands:
             answer = self.give(command, **given)
         except CommandRefused as refused:
             return refused
-        raise AssertionError(f"{command} was accepted: {answer}")
+        done = (answer.get("message") or {}).get("text") or answer
+        raise AssertionError(f"{command} was accepted: {done}")
 
     def ask(self, asked: Mapping[str, Any], what: str) -> dict[str, Any]:
         """Send a request, and return its answer.
@@ -181,7 +189,7 @@ class Table:
             NotInTime: it does not come.
             BenchError: the table is halted, or a person has to decide what comes next.
         """
-        wanted = pattern(until)
+        wanted = event_pattern(until)
         begun = len(self._events.seen)
         within_s = self._events.within_s if within_s is None else within_s
         limit = time.monotonic() + within_s

@@ -74,5 +74,6 @@ def _run(*words: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoCapture(f"{shlex.join(words)}: {error}") from None
     if done.returncode:
-        raise NoCapture(f"{shlex.join(words)}: {done.stderr.strip() or done.returncode}")
+        said = done.stderr.strip().splitlines()
+        raise NoCapture(said[-1] if said else f"{shlex.join(words)}: exit code {done.returncode}")
     return done.stdout

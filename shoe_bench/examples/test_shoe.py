@@ -1,6 +1,7 @@
 """What a table asks of every shoe: the same tests for a simulated one and for a device.
 
-Run them: ``pytest --pyargs shoe_bench.examples``, and with ``--shoe-port PORT`` on a device.
+Run them: ``pytest --pyargs shoe_bench.examples``, and with ``--shoe-port PORT`` on a device. Those
+marked ``shoe(profile="reference")`` need its memory or its commands.
 """
 
 from __future__ import annotations
@@ -33,8 +34,7 @@ def test_a_round_has_the_outcome_of_its_cards(shoe_bench: ShoeBench) -> None:
 
 
 def test_cards_come_in_the_order_in_which_the_table_asks_for_them(shoe_bench: ShoeBench) -> None:
-    shoe_bench.commands.give("place_your_bets")
-    shoe_bench.commands.give("no_more_bets")
+    shoe_bench.table.play("round.bets_closed")
     cards = shoe_bench.shoe.draw(4)
     drawn = shoe_bench.events.all("round.card_drawn")[-4:]
     assert [event.data["card"] for event in drawn] == cards
@@ -46,8 +46,7 @@ def test_cards_come_in_the_order_in_which_the_table_asks_for_them(shoe_bench: Sh
 
 
 def test_no_card_is_named_in_public_before_it_is_turned(shoe_bench: ShoeBench) -> None:
-    shoe_bench.commands.give("place_your_bets")
-    shoe_bench.commands.give("no_more_bets")
+    shoe_bench.table.play("round.bets_closed")
     shoe_bench.shoe.draw(4)
     dealt = shoe_bench.events.all("round.card_dealt face=down")
     assert len(dealt) == 4
@@ -57,11 +56,12 @@ def test_no_card_is_named_in_public_before_it_is_turned(shoe_bench: ShoeBench) -
 
 
 def test_a_round_cannot_be_settled_before_it_has_an_outcome(shoe_bench: ShoeBench) -> None:
-    shoe_bench.commands.give("place_your_bets")
+    shoe_bench.table.play("round.opened")
     assert shoe_bench.commands.refused("settle").needs["state"] == "resolved"
     shoe_bench.table.play("round.settled")
 
 
+@pytest.mark.shoe(profile="reference")
 def test_a_shoe_says_how_many_cards_it_ever_gave(shoe_bench: ShoeBench) -> None:
     shoe_bench.commands.give("ask_shoe", what="lifetime_draws")
     before = shoe_bench.events.wait("shoe.answered what=lifetime_draws").data["value"]
@@ -71,6 +71,7 @@ def test_a_shoe_says_how_many_cards_it_ever_gave(shoe_bench: ShoeBench) -> None:
     assert after - before == len(shoe_bench.events.all("round.card_drawn"))
 
 
+@pytest.mark.shoe(profile="reference")
 def test_a_shoe_is_reset_between_rounds_and_deals_on(shoe_bench: ShoeBench) -> None:
     shoe_bench.table.play("round.settled")
     shoe_bench.commands.give("reset_shoe")
@@ -79,6 +80,7 @@ def test_a_shoe_is_reset_between_rounds_and_deals_on(shoe_bench: ShoeBench) -> N
     assert len(shoe_bench.events.all("round.outcome")) == 2
 
 
+@pytest.mark.shoe(profile="reference")
 @pytest.mark.shoe_changes("unplug", "replug")
 def test_a_round_goes_on_when_the_cable_is_back(shoe_bench: ShoeBench) -> None:
     shoe_bench.table.play("round.card_dealt hand=banker index=2")
@@ -89,7 +91,7 @@ def test_a_round_goes_on_when_the_cable_is_back(shoe_bench: ShoeBench) -> None:
     shoe_bench.table.play("round.settled")
 
 
-@pytest.mark.shoe(cards="4D 7C 5S QH")
+@pytest.mark.shoe(profile="reference", cards="4D 7C 5S QH")
 def test_a_natural_nine_wins_and_no_more_cards_are_drawn(shoe_bench: ShoeBench) -> None:
     outcome = shoe_bench.table.play("round.outcome")
     assert outcome.data["winner"] == "player"
@@ -97,6 +99,7 @@ def test_a_natural_nine_wins_and_no_more_cards_are_drawn(shoe_bench: ShoeBench) 
     assert len(shoe_bench.events.all("round.card_drawn")) == 4
 
 
+@pytest.mark.shoe(profile="reference")
 def test_a_daemon_that_is_started_again_in_a_round_misses_no_card(shoe_bench: ShoeBench) -> None:
     shoe_bench.commands.give("place_your_bets")
     shoe_bench.commands.give("no_more_bets")  # the first card is free, and may be drawn meanwhile

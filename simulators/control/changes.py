@@ -292,6 +292,13 @@ _WAITS: Mapping[str, tuple[str, Callable[[ShoeBench, int], bool]]] = {
 }
 
 
+_COUNTED: Mapping[str, Callable[[ShoeBench], int]] = {
+    "connections": lambda bench: bench.rig.connections,
+    "drawn": lambda bench: bench.rig.device.shoe.drawn,
+}
+"""How many there are of what is waited for by its number."""
+
+
 def _all_acknowledged(bench: ShoeBench) -> bool:
     device = bench.rig.device
     return isinstance(device, ReferenceDevice) and not device.event_log.unacknowledged
@@ -304,7 +311,9 @@ async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     if what == "acknowledged" and not isinstance(device, ReferenceDevice):
         raise Refused(f"a shoe of profile {device.profile} gets no acknowledgements")
     if not await bench.until(lambda: so(bench, count), within_s):
-        raise Refused(f"{failure} in {within_s:g} s")
+        came = _COUNTED[what](bench) if what in _COUNTED else None
+        counted = "" if came is None else f": {came} of {count}"
+        raise Refused(f"{failure} in {within_s:g} s{counted}")
     return Waited()
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import socket
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +105,11 @@ class ShoeControl:
             match error:
                 case TimeoutError():
                     raise PortFault(f"{self._path}: no answer in {within_s:g} s") from None
+                case OSError() if _is_another_file(self._path):
+                    raise PortFault(
+                        f"{self._path}: not a socket: name the one that shoe-sim serve --control "
+                        "serves"
+                    ) from None
                 case OSError():
                     why = error.strerror or str(error)
                     raise PortFault(
@@ -131,3 +137,11 @@ class ShoeControl:
                 raise ValueError("too long")
         answer, _, self._read = self._read.partition(b"\n")
         return answer
+
+
+def _is_another_file(path: str) -> bool:
+    """Return whether a file or a folder is there, and no socket."""
+    try:
+        return not stat.S_ISSOCK(Path(path).stat().st_mode)
+    except OSError:
+        return False

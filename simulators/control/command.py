@@ -202,7 +202,7 @@ def _state(shoe: Mapping[str, Any]) -> Iterator[str]:
     yield "plugged in" if shoe["plugged"] else "unplugged"
     yield "with power" if shoe["powered"] else "without power"
     yield "a host" if shoe["host"] else "no host"
-    yield f"{shoe['drawn']} cards drawn"
+    yield f"{shoe['drawn']} card{'' if shoe['drawn'] == 1 else 's'} drawn"
     yield from (word for word in ("frozen", "jammed", "resting") if shoe[word])
     if shoe["locked_by_key"]:
         yield "locked by its key"

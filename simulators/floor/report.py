@@ -13,7 +13,7 @@ from simulators.floor.load import Load
 from simulators.floor.times import Times
 
 WORST = 5
-"""Tables that the text names: those with the highest 99th percentile."""
+"""How many tables the text names: those with the highest 99th percentile, and those at fault."""
 
 _SHARES = ("p50_ms", 0.5), ("p99_ms", 0.99)
 
@@ -80,6 +80,7 @@ def in_words(report: dict[str, Any]) -> Iterator[str]:
     )
     if report["refused"]:
         yield f"refused       {report['refused']:,} messages of the daemon"
+    yield from _at_fault(report["each"])
     seed = report["seed"]
     following = seed + tables
     yield f"seeds         {seed} to {following - 1}, then from {following} on (--seed {seed})"
@@ -101,6 +102,19 @@ def in_words(report: dict[str, Any]) -> Iterator[str]:
     by_name = {one["table"]: one for one in report["each"]}
     for name in report["worst"]:
         yield _row(f"  table {name}", by_name[name])
+
+
+def _at_fault(each: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the tables for which the exit code is 1, a line for each reason."""
+    for why, found in (
+        ("not connected", [one for one in each if not one["connections"]]),
+        ("never armed", [one for one in each if one["never_armed"]]),
+        ("no answer", [one for one in each if one["waiting"]]),
+    ):
+        if 0 < len(found) < len(each):  # where it is all of them, the sums say so
+            named = ", ".join(f"{one['table']} ({one['port']})" for one in found[:WORST])
+            more = f" and {len(found) - WORST:,} more" if len(found) > WORST else ""
+            yield f"{why:14}{named}{more}"
 
 
 def _row(name: str, times: dict[str, Any]) -> str:

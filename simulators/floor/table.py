@@ -311,6 +311,8 @@ class FloorTable:
             "drawn": self.drawn,
             "acknowledged": self.acknowledged,
             "connections": self.connections,
+            "never_armed": self.was_never_armed,
+            "waiting": self.waits,
             "refused": self.refused,
             "measured": self.stored.count,
             "p50_ms": self.stored.percentile(0.5) * 1e3,

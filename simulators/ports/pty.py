@@ -119,7 +119,10 @@ class PtyPort(StreamPort):
 
     def _make_link(self) -> None:
         if self._is_taken():
-            raise PortFault(f"{self._link} exists already and is in use or no link")
+            raise PortFault(
+                f"{self._link}: there is a file of this name, or the link of another shoe that is "
+                "served: name another link"
+            )
         beside = self._link.with_name(f"{self._link.name}.{os.getpid()}")
         try:
             beside.symlink_to(self._slave_name)

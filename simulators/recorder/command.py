@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simulators.errors import WrongUsage
+from simulators.errors import PortFault, WrongUsage
 from simulators.report.options import check_reports, report_options
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ def record(  # noqa: PLR0913 - the options of the command line
     from simulators.recorder.scenario_file import recorded_scenario
 
     check_reports(report, junit, many=False)
+    if output is not None and not output.parent.is_dir():
+        raise PortFault(f"{output}: there is no folder {output.parent}")
     if round_id is not None and (last is not None or live is not None):
         raise WrongUsage("--round cannot be combined with --last or --live: it names the round")
     rounds = [] if round_id is None else [round_id]
@@ -128,9 +130,16 @@ def _shipped_games() -> list[str]:
 def _tell(recording: Recording, made: RecordedScenario) -> None:
     events = [told.type for happened in recording.happened for told in happened.public]
     rounds = events.count("round.opened")
-    click.echo(f"{recording.source}: {rounds} rounds, {len(events)} public events", err=True)
+    click.echo(
+        f"{recording.source}: {_number(rounds, 'round')}, {_number(len(events), 'public event')}",
+        err=True,
+    )
     for what in made.left_out:
         click.echo(f"not played again: {what}", err=True)
+
+
+def _number(count: int, of: str) -> str:
+    return f"{count} {of}{'' if count == 1 else 's'}"
 
 
 def _written(made: RecordedScenario, file: Path) -> Path:
@@ -146,9 +155,9 @@ def _written(made: RecordedScenario, file: Path) -> Path:
 def _check(file: Path, report: Path | None, junit: Path | None) -> int:
     """Play the scenario and say whether it does what was recorded."""
     from simulators.report.files import write_reports
-    from simulators.runs.runs import play_one
+    from simulators.runs.runs import play_all
 
-    run = play_one(str(file.absolute()), pace_ms=0)
+    (run,) = play_all([str(file.absolute())], pace_ms=0, jobs=1)  # in a thread: Ctrl-C ends it
     write_reports([run.report], report=report, junit=junit)
     if run.report.verdict == "passed":
         rows = len(run.report.public) + len(run.report.restricted or ())

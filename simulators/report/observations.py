@@ -121,7 +121,7 @@ def from_json(text: str, file: str) -> RunReport:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a report's file.
+    """Write a report, or a scenario.
 
     Raises:
         PortFault: it cannot be written.
@@ -129,4 +129,4 @@ def write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        raise PortFault(f"report {path}: {error.strerror}") from None
+        raise PortFault(f"cannot write {path}: {error.strerror}") from None

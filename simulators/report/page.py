@@ -97,6 +97,8 @@ def _overview(main: ET.Element, reports: Sequence[RunReport]) -> None:
 
 def _game(report: RunReport) -> str:
     table = report.table
+    if not table:
+        return ""  # the scenario could not be read
     shoe = table.get("shoe") or {}
     parts = [str(table.get("game", "")), f"Method {table['method']}" if table.get("method") else ""]
     return ", ".join(part for part in (*parts, str(shoe.get("profile", "reference"))) if part)
@@ -112,10 +114,14 @@ def _section(main: ET.Element, report: RunReport, number: int) -> None:
     heading.text, badge.tail = f"{report.name} ", None
     _add(section, "p", report.title)
     began = datetime.fromtimestamp(report.began_us / 1_000_000, timezone.utc)
-    facts = f"{_game(report)}. Began {began:%Y-%m-%d %H:%M:%S} UTC, took {report.seconds:.1f} s."
+    game = f"{_game(report)}. " if report.table else ""
+    facts = f"{game}Began {began:%Y-%m-%d %H:%M:%S} UTC, took {report.seconds:.1f} s."
     _add(section, "p", facts, **{"class": "note"})
     if report.failure is not None:
         _add(section, "pre", _first_words(report), **{"class": "failure"})
+    if report.verdict == "error" and not report.marks:
+        _add(section, "p", "It was not played.")
+        return
     _comparison(section, report, number)
     _pictures(section, report)
     _listing(section, report)
@@ -139,8 +145,10 @@ def _comparison(section: ET.Element, report: RunReport, number: int) -> None:
     for stream, rows in streams:
         wrong = next((at for at, row in enumerate(rows) if not row.agrees), None)
         count = sum(not row.agrees for row in rows)
-        text = f"{len(rows)} {stream} events of the types that are expected"
-        text += ": all came so." if wrong is None else f", {count} of them differ."
+        events = f"{stream} event{'' if len(rows) == 1 else 's'}"
+        text = f"{len(rows)} {events} of the types that are expected"
+        differ = f", {count} of them {'differs' if count == 1 else 'differ'}."
+        text += ": all came so." if wrong is None else differ
         _add(section, "p", text)
         shown: Sequence[Compared] = ()
         if wrong is not None:
@@ -151,7 +159,7 @@ def _comparison(section: ET.Element, report: RunReport, number: int) -> None:
             found_first = True
         if wrong is None or len(shown) < len(rows):
             details = _add(section, "details")
-            _add(details, "summary", f"All {len(rows)} {stream} events")
+            _add(details, "summary", f"All {len(rows)} {events}")
             _rows(details, rows[:MOST_ROWS], wrong, None)
             if len(rows) > MOST_ROWS:
                 _add(details, "p", f"{len(rows) - MOST_ROWS} more are in the data of the report.")

@@ -40,7 +40,8 @@ def run(
     """Play scenarios, each through a separate daemon, which starts and ends with it.
 
     SCENARIO is a name, a file, or a folder of files. The exit code is 0 if all came as expected, 1
-    if not, or if a scenario is wrong.
+    if not, or if a scenario is wrong, 2 if there is none of a name. Ctrl-C ends it with the reports
+    of those that were played.
 
     \b
     Example:
@@ -52,9 +53,15 @@ def run(
     names = find_scenarios(scenarios)
     check_reports(report, junit, many=len(names) > 1)
     runs = []
-    for each in play_all(names, pace_ms=pace_ms, jobs=jobs):
-        runs.append(each)
-        tell_run(each, click.echo)
+    try:
+        for each in play_all(names, pace_ms=pace_ms, jobs=jobs):
+            runs.append(each)
+            tell_run(each, click.echo)
+    except KeyboardInterrupt:
+        if runs:
+            write_reports([each.report for each in runs], report=report, junit=junit)
+        click.echo(f"interrupted: {len(runs)} of {len(names)} scenarios were played", err=True)
+        raise
     wrong = sum(each.report.verdict != "passed" for each in runs)
     if len(runs) > 1:
         end = "all as expected" if not wrong else f"{wrong} not as expected"

@@ -252,7 +252,7 @@ class Shoe:
             Refused: the shoe is jammed or empty, or the bolt holds.
         """
         if self.jammed:
-            raise Refused("jammed")
+            raise Refused("the shoe is jammed")
         if self.cards is None or (not self.remaining and self.cutting_card_out):
             raise Refused("empty")
         armed = self.armed == self.drawn + 1
@@ -275,7 +275,7 @@ class Shoe:
             Refused: no card lies at the front, or the shoe is jammed.
         """
         if self.jammed:
-            raise Refused("jammed")
+            raise Refused("the shoe is jammed")
         if self.cards is None or not self.remaining:
             raise Refused("empty")
         at, cards, cut_at = self.drawn, self.cards.cards, self.cards.cut_at

@@ -45,8 +45,16 @@ class Fields:
         """Return which one of these keys is there."""
         found = [key for key in keys if key in self._left]
         if len(found) != 1:
-            have = f"{', '.join(found)}" if found else "none"
-            raise Wrong(f"{self._place}: expected one of {', '.join(keys)}; there is {have}")
+            expected = f"expected one of {', '.join(keys)}"
+            if found or not self._left:
+                there = ", ".join(found) or "none"
+                raise Wrong(f"{self._place}: {expected}; there is {there}")
+            from difflib import get_close_matches  # only where something is wrong
+
+            key = next(iter(self._left))
+            near = get_close_matches(key, keys, n=1)
+            meant = f" (is it {near[0]}?)" if near else ""
+            raise Wrong(f"{self._place}: unknown key {key}{meant}, {expected}")
         return found[0]
 
     def text(self, key: str, default: str | None = None) -> str:

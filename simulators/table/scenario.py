@@ -158,6 +158,8 @@ def of_plain(plain: dict[str, Any], name: str) -> Scenario:
 
 def _scenario(fields: Fields, name: str) -> Scenario:
     version = fields.take("version")
+    if version is None:
+        raise Wrong(f"version: missing, expected {VERSION}")
     if version != VERSION or type(version) is not int:
         raise Wrong(f"version: expected {VERSION}, not {version!r}")
     title = fields.text("title")

@@ -406,18 +406,23 @@ def _error(answer: Mapping[str, Any]) -> str | None:
     return None if error is None else str(error["text"])
 
 
+def _needed(needs: Mapping[str, Any]) -> str:
+    """Return what a refused command lacked: `` (needs state=betting)``, or nothing."""
+    return f" (needs {' '.join(f'{key}={value}' for key, value in needs.items())})" if needs else ""
+
+
 def _check_refusal(said: Say, answer: Mapping[str, Any]) -> None:
     """Raises Stuck unless it was to be refused for want of just this."""
     needs = answer.get("needs") or {}
     if said.refused is None:
-        raise Stuck(f"it was refused: {_error(answer)} (needs {dict(needs)})")
+        raise Stuck(f"it was refused: {_error(answer)}{_needed(needs)}")
     if REFUSAL.fullmatch(said.refused):
         code = (answer.get("error") or {}).get("code")
         if said.refused != code:
             raise Stuck(f"it was refused for another reason: {code}: {_error(answer)}")
         return
     if said.refused != "other" and said.refused not in needs:
-        raise Stuck(f"it was refused for another reason: {_error(answer)} ({dict(needs)})")
+        raise Stuck(f"it was refused for another reason: {_error(answer)}{_needed(needs)}")
     if said.refused == "other" and needs:
         raise Stuck(f"it was refused for want of {', '.join(needs)}: {_error(answer)}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -11,6 +13,7 @@ import pytest
 
 from shoe_testing.command_server import run_command
 from shoe_testing.daemon import play_through_daemon
+from shoe_testing.paths import child_environment
 from simulators.report.observations import from_json
 from simulators.table.scenario import SHIPPED, find
 
@@ -25,7 +28,7 @@ def shoe_sim(*words: str | Path | int) -> subprocess.CompletedProcess[str]:
 
 
 def folder_of(tmp_path: Path) -> Path:
-    """A folder with a scenario that plays, one that does not, and one that is wrong."""
+    """A folder with a scenario that plays, one that does not, and two that are wrong."""
     folder = tmp_path / "nights"
     folder.mkdir()
     text = (SHIPPED / "no_third_card.toml").read_text()
@@ -34,6 +37,7 @@ def folder_of(tmp_path: Path) -> Path:
     assert differs != text
     (folder / "b_differs.toml").write_text(differs)
     (folder / "c_wrong.toml").write_text(text.replace("version = 1", "version = 2"))
+    (folder / "d_game.toml").write_text(text.replace('game = "', 'game = "x_'))
     return folder
 
 
@@ -47,13 +51,38 @@ def test_a_folder_is_played_and_reported_for_people_and_for_tools(tmp_path: Path
     assert lines[1].startswith("DIFFERS b_differs  ")
     assert "game=<b>" in ran.stdout
     assert "c_wrong.toml: version: expected 1, not 2" in ran.stdout
-    assert lines[-1] == "3 scenarios, 2 not as expected"
+    assert (
+        "d_game.toml: table t1: game: no such game: x_dragon_tiger_no_commission (shipped: "
+        in ran.stdout
+    )
+    assert lines[-1] == "4 scenarios, 3 not as expected"
     (suite,) = ET.parse(junit).getroot()
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "2")
     text = page.read_text()
-    assert "3 scenarios, 2 not as expected" in text
+    assert "4 scenarios, 3 not as expected" in text
     assert "game=&lt;b&gt;" in text and "<b>" not in text
     assert "card_drawn" in text and "outcome +" in text
+
+
+def test_a_run_that_is_interrupted_reports_what_was_played(tmp_path: Path) -> None:
+    page, left = tmp_path / "night.html", tmp_path / "left"
+    left.mkdir()
+    with subprocess.Popen(
+        [SHOE_SIM, "run", "no_third_card", "early_draw_set_aside", "--report", str(page)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=child_environment() | {"TMPDIR": str(left), "PYTHONUNBUFFERED": "1"},
+        start_new_session=True,
+    ) as ran:
+        assert ran.stdout is not None
+        played = ran.stdout.readline()
+        os.killpg(ran.pid, signal.SIGINT)
+        _, said = ran.communicate()
+    assert played.startswith("ok      no_third_card ")
+    assert (ran.returncode, said.strip()) == (130, "interrupted: 1 of 2 scenarios were played")
+    assert "1 scenario, all as expected" in page.read_text()
+    assert not list(left.iterdir())
 
 
 @pytest.mark.exhaustive(cpu_s=1.5)
@@ -84,7 +113,7 @@ async def test_a_journal_is_recorded_and_plays_as_it_was(tmp_path: Path) -> None
     )
     assert recorded.returncode == 0, recorded.stderr
     lines = recorded.stderr.splitlines()
-    assert lines[0].startswith("journal.db, table t1: 1 rounds, ")
+    assert lines[0].startswith("journal.db, table t1: 1 round, ")
     assert lines[-1].startswith("night.toml plays as recorded: ")
     assert '{host = "reboot"}' in file.read_text()
     assert ET.parse(tmp_path / "n.xml").getroot().get("tests") == "1"
@@ -124,6 +153,10 @@ def test_a_demo_without_a_scenario_has_nothing_to_report() -> None:
         (
             ("run", "a", "--report", "x", "--junit", "x"),
             "--report and --junit name the same file x",
+        ),
+        (
+            ("record", "FOLDER/no.db", "-o", "FOLDER/no/x.toml"),
+            "FOLDER/no/x.toml: there is no folder FOLDER/no",
         ),
         (("record", "FOLDER/no.db"), "FOLDER/no.db: No such file or directory"),
         (("record", __file__), f"{__file__}: expected a journal, or an export of one"),

@@ -51,3 +51,18 @@ def test_a_firmware_behind_a_serial_line_gets_the_verdicts_of_a_simulated_shoe(
         name: "left out" if name in wanted else verdict
         for name, verdict in simulated.verdicts.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("profile", "some"),
+    [
+        pytest.param("bee_tek", ("-k", "cards_come"), id="some"),
+        pytest.param("bee_tek", (), marks=pytest.mark.exhaustive(cpu_s=4), id="bee_tek"),
+        pytest.param("angel_eye", (), marks=pytest.mark.exhaustive(cpu_s=4), id="angel_eye"),
+    ],
+)
+def test_a_simulated_shoe_of_each_profile_passes(
+    bench_run: Callable[..., BenchRun], profile: str, some: tuple[str, ...]
+) -> None:
+    done = bench_run(*SUITE, *some, "--shoe-profile", profile)
+    assert set(done.verdicts.values()) == {"passed"}, done.failures

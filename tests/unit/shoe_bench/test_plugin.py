@@ -158,6 +158,45 @@ def test_a_marker_takes_keys(pytester: pytest.Pytester, bench_starts: None) -> N
     assert 'test_it: shoe_table takes keys, such as game="tiger"' in failure
 
 
+def test_a_change_that_there_is_not_is_one_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.shoe_changes('unplg')\ndef test_it(shoe_bench): ...\n"
+    )
+    done = pytester.runpytest_inprocess(*THE_PLUGIN)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: *::test_it: shoe_changes: no such change 'unplg' (*"])
+
+
+MISTAKES = """
+import pytest
+
+def test_event(shoe_bench):
+    shoe_bench.events.wait("Round outcome")
+
+def test_change(shoe_bench):
+    shoe_bench.shoe.change("fault", drop=3)
+
+@pytest.mark.shoe(cardz="4D")
+def test_start(shoe_bench): ...
+"""
+
+
+@pytest.mark.slow
+def test_a_failure_shows_the_lines_of_the_test_and_none_of_the_plugin(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(MISTAKES)
+    failures = run_bench(pytester).failures
+    for test, why in {
+        "test_event": "WrongEvent: expected an event's type first, such as round.outcome",
+        "test_change": "WrongUsage: fault.drop: expected a number from 0 to 1, not 3",
+        "test_start": "the simulated shoe: no known state to begin from: shoe.",
+    }.items():
+        shown = failures[test].partition("\n== ")[0]
+        assert why in shown
+        assert "shoe_bench/" not in shown, shown
+
+
 def test_the_port_is_named_above_the_tests(marked: pytest.Pytester) -> None:
     done = marked.runpytest_inprocess(*THE_PLUGIN, "--co", ".", f"--shoe-port={PORT}")
     done.stdout.fnmatch_lines([f"shoe: {PORT}, profile reference"])

@@ -64,3 +64,14 @@ def test_a_simulated_shoe_that_cannot_be_is_one_line(
     assert why in str(wrong.value)
     assert "\n" not in str(wrong.value)
     simulated.stop(30.0)
+
+
+def test_a_simulated_shoe_opens_once_a_host_is_there(tmp_path: Path) -> None:
+    """What a shoe without a memory says before that is lost."""
+    simulated = shoe.SimulatedShoe(tmp_path, "bee_tek", {})
+    simulated.start(30.0)
+    try:
+        with pytest.raises(NotInTime, match="no host opened the simulated shoe's port in 0 s"):
+            simulated.open(0.0)
+    finally:
+        simulated.stop(30.0)

@@ -69,6 +69,11 @@ def test_where_no_shoe_answers_that_is_said_in_one_line(tmp_path: Path) -> None:
         left_behind.bind(str(path))
     with pytest.raises(PortFault, match="no shoe answers there: Connection refused"):
         ShoeControl(path).change("status")
+    file = tmp_path / "table.toml"
+    file.touch()
+    for other in (file, tmp_path):
+        with pytest.raises(PortFault, match=r": not a socket: name the one that shoe-sim serve"):
+            ShoeControl(other).change("status")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,9 @@ async def test_a_card_that_jams_ends_a_draw_which_says_how_far_it_came(tmp_path:
         await caller.does("rest")
         bench.rig.device.boot(bench.rig.now)
         await caller.does("jam")
-        assert (await caller.does("draw", cards=2))["error"] == "draw: jammed, 0 were drawn"
+        assert (await caller.does("draw", cards=2))[
+            "error"
+        ] == "draw: the shoe is jammed, 0 were drawn"
 
 
 async def test_the_socket_of_a_killed_shoe_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
@@ -150,7 +152,10 @@ async def test_a_change_is_answered_once_it_has_happened_with_what_came_of_it(
         assert button["reported"] == [{"type": "button", "button": 3}]
         assert button["arguments"] == {"number": 3}
         assert (await caller.does("jam"))["shoe"]["jammed"]
-        assert await caller.does("pull") == {"error": "pull: jammed", "kind": "refused"}
+        assert await caller.does("pull") == {
+            "error": "pull: the shoe is jammed",
+            "kind": "refused",
+        }
         assert not (await caller.does("free"))["shoe"]["jammed"]
         assert (await caller.does("fault", drop=0.5, delay_s=0.1))["shoe"]["fault"] == {"drop": 0.5}
         assert {line.faults for line in bench.lines} == {Faults(drop=0.5, delay_s=0.1)}
@@ -230,7 +235,7 @@ async def test_a_port_that_cannot_be_made_again_is_told_and_the_shoe_stays(tmp_p
         (tmp_path / "shoe").write_text("something else")
         refused = await caller.does("replug")
         assert refused["kind"] == "environment"
-        assert refused["error"].startswith(f"replug: {tmp_path}/shoe exists already")
+        assert refused["error"].startswith(f"replug: {tmp_path}/shoe: there is a file of this name")
         (tmp_path / "shoe").unlink()
         assert (await caller.does("replug"))["shoe"]["plugged"]
 
@@ -256,8 +261,12 @@ async def test_a_wait_returns_when_it_is_so_and_lets_others_change_things_meanwh
         waiting.asks("wait", until="drawn", count=2)
         await caller.does("pull", cards=2)
         assert (await waiting.answer())["shoe"]["drawn"] == 2
-        late = await caller.does("wait", until="host", within_s=0)
-        assert late == {"error": "wait: no host opened the port in 0 s", "kind": "refused"}
+        for asked, why in (
+            ({"until": "host"}, "wait: no host opened the port in 0 s"),
+            ({"until": "drawn", "count": 9}, "wait: so many cards were not drawn in 0 s: 2 of 9"),
+        ):
+            late = await caller.does("wait", **asked, within_s=0)
+            assert late == {"error": why, "kind": "refused"}
 
 
 async def test_the_dealer_rests_deals_and_takes_the_time_it_is_told(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ async def test_a_stale_link_is_replaced_and_one_in_use_is_not(wire: Wire, tmp_pa
     port = PtyPort(str(stale))
     port.start(wire)
     assert str(stale.readlink()).startswith("/dev/")
-    with pytest.raises(PortFault, match="exists already"):
+    with pytest.raises(PortFault, match="or the link of another shoe"):
         PtyPort(str(stale)).start(wire)
     port.close()
     with pytest.raises(PortFault, match="cannot make the link"):

@@ -149,7 +149,8 @@ def test_the_picture_shows_each_lane_its_times_and_the_row_that_differs() -> Non
 def test_a_playing_that_never_began_has_its_line() -> None:
     text, _ = read(RunReport(name="x", title="", verdict="error", failure="x.toml: steps: missing"))
     assert "x.toml: steps: missing" in text
-    assert "Nothing was observed." in text
+    assert "It was not played." in text
+    assert "all came so" not in text
 
 
 @pytest.mark.parametrize(

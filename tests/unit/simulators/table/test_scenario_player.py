@@ -28,7 +28,7 @@ expect = ["round.opened"]
         (
             '{say = "settle"}',
             "one: steps[0]: dealer: settle: it was refused: settle cannot be taken now (the table "
-            "is idle) (needs {'state': 'resolved'})",
+            "is idle) (needs state=resolved)",
         ),
         (
             '{say = "place_your_bets", refused = "state"}',
@@ -37,7 +37,7 @@ expect = ["round.opened"]
         (
             '{say = "settle", refused = "position"}',
             "one: steps[0]: dealer: settle: it was refused for another reason: settle cannot be "
-            "taken now (the table is idle) ({'state': 'resolved'})",
+            "taken now (the table is idle) (needs state=resolved)",
         ),
         (
             '{say = "settle", refused = "other"}',
