@@ -1,4 +1,4 @@
-"""A guest with a real kernel for the tests of this folder: booted once, killed at the end.
+"""A guest with a real kernel for the tests of this folder: started once, killed at the end.
 
 Where a program or the kernel is missing the tests are skipped, and under ``CI`` they fail.
 """
@@ -37,10 +37,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def programs() -> None:
+    """The programs that a guest needs are there."""
     missing = missing_programs()
     if missing:
         _cannot(f"no guest: run sudo apt-get install {' '.join(missing)}")
+
+
+@pytest.fixture(scope="session")
+def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Machine]:
     try:
         kernel = current_kernel()
     except NoKernel as error:

@@ -16,12 +16,16 @@ import os
 import selectors
 import signal
 import socket
+import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any, Final
+
+from shoe_testing.guest.warm_start import load_and_make
 
 SHARE: Final = Path("/run/share")
 """A folder that the host sees, too."""
@@ -29,19 +33,11 @@ SHARE: Final = Path("/run/share")
 LOCK: Final = Path("/run/agent.lock")
 """Whoever writes to the line has it."""
 
-PRELOADED: Final = (
-    "shoe_ctl.cli.main", "shoe_ctl.cli.run", "shoe_ctl.daemon.daemon", "shoe_ctl.daemon.placement",
-    "shoe_ctl.cli.doctor", "shoe_ctl.cli.doctor_view", "shoe_ctl.link.doctor",
-    "firmware_proto.reference.profile", "shoe_testing.guest.actions",
-    "cryptography.hazmat.primitives.asymmetric.ed25519", "importlib.metadata",
-    "importlib.resources", "libusb_package", "serial", "usb.backend.libusb1", "usb.core",
-)  # fmt: skip
-"""Loaded once: each call would pay seconds for it under emulation."""
-
 LONGEST: Final = 16_000
 """Characters of a traceback."""
 
 _READ = 65536
+_RESEED = 0x5207  # RNDRESEEDCRNG
 
 
 class Agent:
@@ -125,21 +121,42 @@ class Agent:
 
 
 def main() -> None:
-    """Load what calls need, then serve."""
-    gc.disable()  # nothing that is loaded becomes garbage, and a search for it takes seconds
-    for name in PRELOADED:
-        import_module(name)
-    gc.freeze()
-    gc.enable()
+    """Load and make what calls need, see the host, then serve."""
+    gc.disable()  # a search for garbage among all that is loaded takes seconds
+    load_and_make()
     LOCK.touch()
     LOCK.chmod(0o666)
     (port,) = Path("/dev").glob("vport*p*")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    agent = Agent(os.open(port, os.O_RDWR | os.O_CLOEXEC))
-    uptime_s = float(Path("/proc/uptime").read_text().split()[0])
-    agent.say(call=0, value=uptime_s)
+    line = os.open(port, os.O_RDWR | os.O_CLOEXEC)
+    agent = Agent(line)
+    agent.say(call=0, value=_uptime_s())
+    meet_host(json.loads(os.read(line, _READ)))
+    gc.freeze()
+    gc.enable()
+    agent.say(call=0, value=_uptime_s())
     agent.serve()
+
+
+def meet_host(word: dict[str, Any]) -> None:
+    """Take the host's time and randomness, and see its files from now on.
+
+    Until here the guest may have been kept for days, and others may have begun as the same.
+    """
+    time.clock_settime(time.CLOCK_REALTIME, word["time"])
+    with Path("/dev/urandom").open("wb", buffering=0) as source:
+        source.write(bytes.fromhex(word["random"]))
+        fcntl.ioctl(source, _RESEED)
+    below = "/proc/1/root"
+    subprocess.run([f"{below}/bin/busybox", "chroot", below, "/attach.sh"], check=True)
+    os.chroot(f"{below}/all")
+    os.chdir("/tmp")
+    invalidate_caches()
+
+
+def _uptime_s() -> float:
+    return float(Path("/proc/uptime").read_text().split()[0])
 
 
 if __name__ == "__main__":

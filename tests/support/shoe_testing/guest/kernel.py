@@ -11,9 +11,11 @@ import lzma
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,10 +32,14 @@ MODULES = (
 """What the guest needs, without what these need in turn."""
 
 INIT = Path(__file__).with_name("init.sh")
+ATTACH = Path(__file__).with_name("attach.sh")
 BUSYBOX = Path("/bin/busybox")
 
 _DOWNLOAD_S = 120
+_ENTER = 0o111
+_GUESTS = 2
 _XZ = bytes.fromhex("FD377A585A00")
+_FOLDERS = ("all", "bin", "dev", "files", "host", "modules", "new", "proc", "rw", "sys")
 _ORDER = "order"
 
 
@@ -52,22 +58,53 @@ class Kernel:
     def image(self) -> Path:
         return self.folder / "vmlinux"
 
-    def initrd(self) -> bytes:
-        """Return the archive that it boots: busybox, the modules, ``init.sh``."""
+    def initrd(self, files: Iterable[Path], texts: Mapping[str, str]) -> bytes:
+        """Return the archive that it boots: busybox, the modules, ``init.sh``, and what is given.
+
+        ``files`` are the host's, or links there; ``texts`` are written to these paths besides. The
+        service's user may enter every folder of these files: in the guest alone.
+        """
         with tempfile.TemporaryDirectory(prefix="shoe-kernel-") as name:
-            root = Path(name)
-            for folder in ("bin", "dev", "host", "new", "proc", "rw", "sys"):
-                (root / folder).mkdir()
-            shutil.copy(BUSYBOX, root / "bin" / "busybox")
-            (root / "bin" / "sh").symlink_to("busybox")
-            shutil.copytree(self.folder / "modules", root / "modules")
-            shutil.copy(INIT, root / "init")
-            (root / "init").chmod(0o755)
-            names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
-            return subprocess.run(
-                ["cpio", "--create", "--format=newc", "--owner=0:0", "--quiet"],
-                cwd=root, input="\n".join(names).encode(), stdout=subprocess.PIPE, check=True,
-            ).stdout  # fmt: skip
+            copied, links = Path(name, "copied"), Path(name, "links")
+            for folder in _FOLDERS:
+                (copied / folder).mkdir(parents=True)
+            (links / "files").mkdir(parents=True)
+            (copied / "bin" / "busybox").symlink_to(BUSYBOX)
+            for module in (self.folder / "modules").iterdir():
+                (copied / "modules" / module.name).symlink_to(module)
+            for script, to in (INIT, "init"), (ATTACH, "attach.sh"):
+                shutil.copy(script, copied / to)
+                (copied / to).chmod(0o755)
+            for path in files:
+                root = links if path.is_symlink() else copied
+                _make_folders(root / "files", path.parent)
+                at = path.readlink() if path.is_symlink() else path
+                (root / "files" / path.relative_to("/")).symlink_to(at)
+            for to, text in texts.items():
+                at = copied / to
+                at.parent.mkdir(parents=True, exist_ok=True)
+                at.write_text(text)
+            return _archive(copied, "--dereference") + _archive(links)
+
+
+def _archive(root: Path, *options: str) -> bytes:
+    """The same files give the same archive."""
+    names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+    for name in names:
+        os.utime(root / name, (0, 0), follow_symlinks=False)
+    return subprocess.run(
+        ["cpio", "--create", "--format=newc", "--owner=0:0", "--quiet", "--reproducible", *options],
+        cwd=root, input="\n".join(names).encode(), stdout=subprocess.PIPE, check=True,
+    ).stdout  # fmt: skip
+
+
+def _make_folders(below: Path, folder: Path) -> None:
+    """Make a folder of the host and those above it, open for all to enter."""
+    made = below / folder.relative_to("/")
+    if not made.is_dir():
+        _make_folders(below, folder.parent)
+        made.mkdir()
+        made.chmod(stat.S_IMODE(folder.stat().st_mode) | _ENTER)
 
 
 def cache() -> Path:
@@ -77,6 +114,26 @@ def cache() -> Path:
         return Path(named)
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "shoe-ctl" / "kernel"
+
+
+@contextmanager
+def kept_guest(key: str) -> Iterator[Path]:
+    """The file that keeps a guest of this key, or is to keep it; nobody else is at it meanwhile."""
+    folder = cache() / "guests"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = folder / f"{key}.guest"
+        yield kept
+        kept.touch()
+        for older in sorted(folder.glob("*.guest"), key=_age)[:-_GUESTS]:
+            older.unlink()
+        for unfinished in folder.glob("*.unfinished"):
+            unfinished.unlink()
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 def current_kernel() -> Kernel:

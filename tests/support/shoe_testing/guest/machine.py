@@ -10,6 +10,7 @@ reaches servers of the host's loopback at ``HOST``.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import shlex
@@ -23,10 +24,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BufferedRWPair
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
-from shoe_testing.guest.kernel import BUSYBOX, Kernel
+from shoe_testing.guest.files import files_of_guest
+from shoe_testing.guest.kernel import BUSYBOX, Kernel, kept_guest
 from shoe_testing.paths import ROOT
 
 P = ParamSpec("P")
@@ -65,7 +68,11 @@ SUBSYSTEM=="tty", KERNEL=="{SERIAL_LINE}", ENV{{CARD_SHOE}}="{LINE_NAME}"
 """  # noqa: E501 - as a site writes them
 
 _READ = 65536
-_SOCKETS = ("agent", SERIAL_LINE, USB_ADAPTER, "monitor")
+_XHCI = "xhci"
+_NO_ARCHIVE = bytes(512)
+_FAST = 1 << 40  # bytes a second
+_SOCKETS = ("monitor", SERIAL_LINE, USB_ADAPTER, "agent")
+"""QEMU makes them in this order: once it takes the agent's line, all are there."""
 
 
 class GuestFailed(Exception):
@@ -78,6 +85,27 @@ def missing_programs() -> list[str]:
     return [package for name, package in PROGRAMS.items() if shutil.which(name, path=path) is None]
 
 
+class Monitor:
+    """QEMU's monitor, as its protocol has it."""
+
+    def __init__(self, file: BufferedRWPair) -> None:
+        self._file = file
+        file.readline()  # a greeting
+        self.execute("qmp_capabilities")
+
+    def execute(self, command: str, **arguments: Any) -> Any:
+        """Execute a command; return its answer."""
+        words = {"execute": command, "arguments": arguments}
+        self._file.write(json.dumps(words).encode() + b"\n")
+        self._file.flush()
+        while line := self._file.readline():
+            answer = json.loads(line)
+            if "event" not in answer:
+                assert "return" in answer, answer
+                return answer["return"]
+        raise GuestFailed(f"QEMU ended at {command}")
+
+
 @dataclass(slots=True)
 class Machine:
     """A running guest. ``folder`` is what it shares with the host."""
@@ -88,6 +116,7 @@ class Machine:
     started_s: float
     limit_s: float
     calls: int = 0
+    made_s: float = 0.0
     ready_s: float = 0.0
     uptime_s: float = 0.0
     unread: bytes = field(default=b"")
@@ -97,33 +126,64 @@ class Machine:
         """Seconds until it is killed."""
         return self.started_s + self.limit_s - time.monotonic()
 
+    @property
+    def taken_s(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self.started_s
+
     def costs(self) -> str:
         """What it took so far: seconds, and seconds of a core."""
-        taken_s = time.monotonic() - self.started_s
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        return f"ready after {self.ready_s:.1f} s, {taken_s:.1f} s in all, {cpu_s:.1f} s of a core"
+        made = f"booted and kept in {self.made_s:.1f} s, then " if self.made_s else ""
+        return (
+            f"{made}ready after {self.ready_s:.1f} s, {self.taken_s:.1f} s in all, "
+            f"{cpu_s:.1f} s of a core"
+        )
 
     def console(self) -> str:
         """The last lines of its console."""
         text = (self.folder / "console.log").read_text("utf-8", "replace")
         return "\n".join(text.splitlines()[-CONSOLE_LINES:])
 
-    async def send_break(self) -> None:
+    @contextmanager
+    def monitor(self) -> Iterator[Monitor]:
+        """Connect to QEMU's monitor."""
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(self.left_s)
+            line.connect(str(self.folder / "monitor"))
+            with line.makefile("rwb") as file:
+                yield Monitor(file)
+
+    def send_break(self) -> None:
         """Let the far end of the 8250 send a break."""
-        reader, writer = await asyncio.open_unix_connection(self.folder / "monitor")
+        with self.monitor() as monitor:
+            monitor.execute("chardev-send-break", id=SERIAL_LINE)
+
+    def keep(self, path: Path) -> None:
+        """Stop the guest, and keep it as it is now in a file."""
+        unfinished = path.with_suffix(".unfinished")
+        with self.monitor() as monitor:
+            monitor.execute("stop")
+            monitor.execute("migrate-set-parameters", **{"max-bandwidth": _FAST})
+            monitor.execute("migrate", uri=f"exec:cat >{shlex.quote(str(unfinished))}")
+            while (status := monitor.execute("query-migrate"))["status"] != "completed":
+                if status["status"] == "failed":
+                    raise self.failed(f"it cannot be kept: {status}")
+                time.sleep(0.02)
+        unfinished.rename(path)
+
+    def go_on(self, kept: Path) -> None:
+        """Let a guest that was kept go on, once QEMU has it."""
         try:
-            await reader.readline()  # a greeting
-            for words in (
-                {"execute": "qmp_capabilities"},
-                {"execute": "chardev-send-break", "arguments": {"id": SERIAL_LINE}},
-            ):
-                writer.write(json.dumps(words).encode() + b"\n")
-                answer = json.loads(await reader.readline())
-                assert "return" in answer, answer
-        finally:
-            writer.close()
-            await writer.wait_closed()
+            with self.monitor() as monitor:
+                while monitor.execute("query-status")["status"] == "inmigrate":
+                    time.sleep(0.01)
+                monitor.execute("cont")
+        except (GuestFailed, OSError):
+            kept.unlink(missing_ok=True)
+            said = (self.folder / "qemu.log").read_text("utf-8", "replace").strip()
+            raise self.failed(f"{kept} does not go on, and was removed: {said}") from None
 
     def failed(self, why: str) -> GuestFailed:
         """Kill it; return the failure to raise."""
@@ -138,43 +198,90 @@ class Machine:
 
 @contextmanager
 def booted(kernel: Kernel) -> Iterator[Machine]:
-    """Boot a guest, and kill it on leaving. It dies with this process in any case.
+    """Start a guest, and kill it on leaving. It dies with this process in any case.
+
+    It goes on from one that was booted and kept when nothing that it depends on was different.
 
     Raises:
         GuestFailed: it does not come up.
     """
     limit_s = float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
-    with tempfile.TemporaryDirectory(prefix="shoe-guest-") as name:
+    archive = _archive(kernel)
+    made_s = 0.0
+    with kept_guest(_key(kernel, archive)) as kept:
+        if not kept.is_file():
+            with _started(kernel, archive, limit_s) as first:
+                _hear(first)
+                first.keep(kept)
+                made_s = first.taken_s
+    with _started(kernel, archive, limit_s, kept) as machine:
+        machine.made_s = made_s
+        _meet(machine)
+        yield machine
+
+
+@contextmanager
+def _started(
+    kernel: Kernel, archive: bytes, limit_s: float, kept: Path | None = None
+) -> Iterator[Machine]:
+    """Start QEMU, and connect to the agent's line: on a guest that boots, or on the kept one."""
+    with (
+        tempfile.TemporaryDirectory(prefix="shoe-guest-") as name,
+        socket.socket(socket.AF_UNIX) as line,
+    ):
         folder = Path(name)
-        share = folder / "share"
-        share.mkdir()
-        (folder / "initrd").write_bytes(kernel.initrd())
-        (share / "60-card-shoe-site.rules").write_text(SITE_RULES)
-        environment = {
-            "CHECKOUT": str(ROOT),
-            "GUEST": str(Path(__file__).parent),
-            "PYTHON": sys.executable,
-            "PYTHONPATH": os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT))),
-        }
-        (share / "environment").write_text(
-            "".join(f"export {key}={shlex.quote(value)}\n" for key, value in environment.items())
-        )
+        (folder / "share").mkdir()
+        (folder / "initrd").write_bytes(archive if kept is None else _NO_ARCHIVE)
+        command = _command(kernel, folder)
+        if kept is not None:
+            command += ["-incoming", f"exec:cat {shlex.quote(str(kept))}"]
         with (folder / "qemu.log").open("wb") as log:
             process = subprocess.Popen(
-                _command(kernel, folder), stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT,
-            )  # fmt: skip
-        with socket.socket(socket.AF_UNIX) as line:
-            machine = Machine(process, folder, line, time.monotonic(), limit_s)
-            try:
-                _connect(machine)
-                yield machine
-            finally:
-                machine.kill()
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+            )
+        machine = Machine(process, folder, line, time.monotonic(), limit_s)
+        try:
+            _connect(machine)
+            if kept is not None:
+                machine.go_on(kept)
+            yield machine
+        finally:
+            machine.kill()
+
+
+def _key(kernel: Kernel, archive: bytes) -> str:
+    """What a guest depends on until it sees its host: another one of the same key is the same."""
+    version = subprocess.run([QEMU, "--version"], stdout=subprocess.PIPE, check=True).stdout
+    command = " ".join(_command(kernel, Path("FOLDER"))).encode()
+    return hashlib.sha256(b"\0".join((version, command, archive))).hexdigest()[:32]
+
+
+def _archive(kernel: Kernel) -> bytes:
+    """The archive that the guest boots; all that it has before it sees its host."""
+    path = os.pathsep.join((str(ROOT / "tests" / "support"), str(ROOT)))
+    here = Path(__file__).parent
+    environment = {
+        "CHECKOUT": str(ROOT),
+        "GUEST": str(here),
+        "PYTHON": sys.executable,
+        "PYTHONPATH": path,
+    }
+    users, rules = ROOT / "systemd" / "shoectl.sysusers.conf", ROOT / "udev" / "70-card-shoe.rules"
+    files = files_of_guest(sys.executable, path, here / "start.sh", users)
+    return kernel.initrd(
+        files,
+        {
+            "environment": "".join(
+                f"export {key}={shlex.quote(value)}\n" for key, value in environment.items()
+            ),
+            f"files/etc/udev/rules.d/{rules.name}": rules.read_text(),
+            "files/etc/udev/rules.d/60-card-shoe-site.rules": SITE_RULES,
+        },
+    )
 
 
 def _connect(machine: Machine) -> None:
-    """Connect to the agent's line, and wait until the agent serves."""
+    """Connect to the agent's line."""
     path = machine.folder / "agent"
     while True:
         try:
@@ -185,22 +292,37 @@ def _connect(machine: Machine) -> None:
                 said = (machine.folder / "qemu.log").read_text("utf-8", "replace").strip()
                 raise GuestFailed(f"QEMU does not start: {said}") from None
             time.sleep(0.01)
-    machine.line.settimeout(machine.left_s)
-    try:
-        ready = machine.line.recv(_READ)
-    except TimeoutError:
-        raise machine.failed(f"not ready within {machine.limit_s:g} s") from None
-    if not ready:
-        raise machine.failed("the guest ended before it was ready")
-    machine.uptime_s = json.loads(ready)["value"]
+
+
+def _meet(machine: Machine) -> None:
+    """Plug in what cannot be kept, let the guest see its host, and wait until the agent serves."""
+    with machine.monitor() as monitor:
+        monitor.execute("device_add", driver="usb-serial", chardev=USB_ADAPTER, bus=f"{_XHCI}.0")
+    word = {"time": time.time(), "random": os.urandom(64).hex()}
+    machine.line.sendall(json.dumps(word).encode() + b"\n")
+    machine.uptime_s = _hear(machine)
     machine.ready_s = time.monotonic() - machine.started_s
     machine.line.setblocking(False)
 
 
+def _hear(machine: Machine) -> float:
+    """One line of the agent: for how long its kernel has been up."""
+    machine.line.settimeout(machine.left_s)
+    try:
+        said = machine.line.recv(_READ)
+    except TimeoutError:
+        raise machine.failed(f"not ready within {machine.limit_s:g} s") from None
+    if not said:
+        raise machine.failed("the guest ended before it was ready")
+    return float(json.loads(said)["value"])
+
+
 def _command(kernel: Kernel, folder: Path) -> list[str]:
     append = (
-        "console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check apparmor=0 audit=0 "
-        "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1"
+        "console=ttyS0 quiet panic=-1 mitigations=off nokaslr norandmaps no_timer_check audit=0 "
+        "cryptomgr.notests random.trust_cpu=on rcupdate.rcu_expedited=1 lsm=capability "
+        "init_on_alloc=0 hardened_usercopy=off cgroup_disable=memory psi=0 nowatchdog tsc=reliable "
+        "usbcore.autosuspend=-1 highres=off nohz=off"
     )
     words = [
         "setpriv", "--pdeathsig", "KILL", "--",  # it ends when the tests are gone
@@ -218,7 +340,7 @@ def _command(kernel: Kernel, folder: Path) -> list[str]:
     return [
         *words,
         "-device", f"isa-serial,chardev={SERIAL_LINE}",
-        "-device", "qemu-xhci", "-device", f"usb-serial,chardev={USB_ADAPTER}",
+        "-device", f"qemu-xhci,id={_XHCI}",
         "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name=agent",
         "-mon", "chardev=monitor,mode=control",
     ]  # fmt: skip
