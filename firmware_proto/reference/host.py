@@ -22,8 +22,10 @@ from firmware_proto.commands import (
 )
 from firmware_proto.events import (
     HOST_WITHOUT_KEY,
+    Authenticated,
     AuthenticationFailed,
     ChallengeAnswered,
+    Challenged,
     Discarded,
     Gap,
     Hello,
@@ -94,6 +96,8 @@ class ReferenceHost:
         self._replay = ReplayRequests()
         self._hello_timer = Deadline()
         self._hello_timer.expire()
+        self._new_key_due = False  # the shoe has a new key: hello is asked for until it proves it
+        self._new_key_challenged = False
         self._desired_state = DesiredState()
         self._commands = CommandQueue()
         self._timers = (self._hello_timer, self._desired_state.timer, self._commands.timer)
@@ -133,13 +137,16 @@ class ReferenceHost:
                     self._desired_state.send_again()
                     self._commands.on_event(content)
                     if kind == _KEY_ROTATED and self._auth is not None:
-                        self._hello_timer.expire()  # until the new key is proved the old one counts
+                        # Until the new key is proved the old one counts.
+                        self._new_key_due, self._new_key_challenged = True, False
+                        self._hello_timer.expire()
                     if kind == _EVENTS_LOST:
                         seq = content.last
                 self._expected = seq + 1
                 number = seq
             elif kind == _STATUS and self._hello is not None and boot_id == self._boot_id:
-                self._hello_timer.stop()
+                if not self._new_key_due:
+                    self._hello_timer.stop()
                 self._handle_status(content, seq, self._hello)
             else:
                 received.extend(
@@ -193,7 +200,8 @@ class ReferenceHost:
         if self._received_t is None:
             self._received_t = t
         if self._hello is not None and self._expected > self._expected_at_hello:
-            self._hello_timer.stop()
+            if not self._new_key_due:
+                self._hello_timer.stop()
             self._expected_at_hello = self._expected
         for timer in self._timers:
             if timer.is_running:
@@ -273,6 +281,7 @@ class ReferenceHost:
     ) -> list[tuple[ShoeEvent, int | None]]:
         """Return the events, with their numbers, of a frame that is not the next event."""
         if isinstance(content, LINK_EVENTS) or not kind:
+            self._note_proof(content)
             return [(content, None)]
         refused = self._refuses(kind, content)
         if refused is not None:
@@ -284,7 +293,8 @@ class ReferenceHost:
             self._hello_timer.expire()
         if self._hello is None:
             return [(Discarded(reason="before_hello", of=content.type), None)]
-        self._hello_timer.stop()
+        if not self._new_key_due:
+            self._hello_timer.stop()
         if kind >= FIRST_NUMBERED:
             return [self._out_of_order(content, seq)]
         if isinstance(content, Status):
@@ -293,6 +303,13 @@ class ReferenceHost:
             self._desired_state.reply(content)
         self._commands.on_event(content)
         return [(content, None)]
+
+    def _note_proof(self, content: ShoeEvent) -> None:
+        """Note that the shoe proved its newest key; an answer to an earlier challenge is none."""
+        if isinstance(content, Challenged):
+            self._new_key_challenged = True
+        elif isinstance(content, Authenticated) and self._new_key_challenged:
+            self._new_key_due = False
 
     def _handle_status(self, status: Status, seq: int, hello: Hello) -> None:
         self._desired_state.status(status)

@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "shoe_ctl/api": {"msgspec"},
     "shoe_ctl/games": {"msgspec"},
     "shoe_ctl/table": {"msgspec", "transitions"},
-    "shoe_ctl/link": {"libusb_package", "serial", "usb"},
+    "shoe_ctl/link": {"libusb_package", "msgspec", "serial", "usb"},
     "shoe_ctl/journal": {"apsw", "cryptography", "msgspec"},
     "shoe_ctl/sinks": {"aiomqtt", "msgspec", "nats", "paho"},
 }

@@ -212,7 +212,7 @@ async def test_a_cable_that_a_person_pulls_stays_out(
         rig.received(b"x")
         (tmp_path / "shoe").write_text("something else")
         async with asyncio.timeout(30):
-            assert str(await failed).startswith(f"{tmp_path}/shoe exists already")
+            assert str(await failed).startswith(f"{tmp_path}/shoe: there is a file of this name")
         (tmp_path / "shoe").unlink()
     finally:
         rig.stop()

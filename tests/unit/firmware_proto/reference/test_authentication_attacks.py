@@ -25,6 +25,7 @@ from firmware_proto.events import (
     Challenged,
     Discarded,
     Hello,
+    KeyRotated,
     Repeated,
     ShoeEvent,
     Status,
@@ -40,7 +41,7 @@ from firmware_proto.reference.mac import (
     ShoeKeys,
 )
 from firmware_proto.reference.packing import VERSION_WITH_MAC
-from shoe_testing.reference_protocol import KEY, Ends, Host, Shoe, keyed, nonces
+from shoe_testing.reference_protocol import KEY, Ends, Host, Shoe, keyed, nonces, us
 
 OTHER_KEY = bytes(32)
 FORGED = CardDrawn(card=FRENCH52.cards[0], number=1, armed=True)
@@ -312,6 +313,70 @@ def test_an_older_key_is_used_where_the_shoe_has_not_the_newer_one() -> None:
     kinds = [h.event for h in ends.host.given]
     assert [e.key_id for e in kinds if isinstance(e, Challenged)] == [2, 1]
     assert [e.key_id for e in kinds if isinstance(e, Authenticated)] == [1]
+
+
+def rotated() -> Ends:
+    """Ends that agreed on key 1; the shoe has just said, and no more, that it has key 2 as well."""
+    ends = keyed()
+    assert ends.shoe.keys is not None
+    ends.host.keys = HostKeys({"SH-1": {1: KEY, 2: OTHER_KEY}}, nonces(4))
+    ends.connect()
+    ends.run(0.5)
+    ends.shoe.keys.keys[2] = OTHER_KEY
+    ends.shoe.kept[ends.shoe.next_seq] = event = KeyRotated(key_id=2)
+    ends.shoe.next_seq += 1
+    ends.shoe.session.send(event, seq=ends.shoe.next_seq - 1, t_us=us(ends.t))
+    return ends
+
+
+def proved(ends: Ends) -> list[int]:
+    return [h.event.key_id for h in ends.host.given if isinstance(h.event, Authenticated)]
+
+
+@pytest.mark.parametrize("statuses", [0, 1, 2])
+@pytest.mark.parametrize("passes_s", [None, 0.0, 0.2])
+def test_a_new_key_is_proved_whatever_comes_with_the_word_that_the_shoe_has_it(
+    statuses: int, passes_s: float | None
+) -> None:
+    ends = rotated()
+    for _ in range(statuses):
+        ends.shoe.status(ends.t)
+    ends.host.receive(ends.shoe.session.outgoing(), ends.t)
+    if passes_s is not None:
+        ends.host.session.tick(ends.t + passes_s)
+    ends.run(1.0)
+    assert proved(ends) == [1, 2]
+    assert ends.shoe.keys is not None
+    assert ends.shoe.keys.keys.keys() == {2}
+
+
+@pytest.mark.parametrize("lost", range(4))
+def test_a_new_key_is_proved_although_what_was_said_first_got_lost(lost: int) -> None:
+    ends = rotated()
+    ends.host.receive(ends.shoe.session.outgoing(), ends.t)
+    for said in range(4):
+        request = ends.host.session.outgoing()
+        ends.shoe.receive(b"" if said == lost else request, ends.t)
+        ends.shoe.status(ends.t)
+        ends.host.receive(ends.shoe.session.outgoing(), ends.t)
+    ends.run(3.0)
+    assert proved(ends) == [1, 2]
+    ends.run(5.0)
+    hellos = [said for said in ends.shoe.received if isinstance(said, HelloRequest)]
+    ends.run(20.0)
+    assert [said for said in ends.shoe.received if isinstance(said, HelloRequest)] == hellos
+
+
+def test_a_shoe_that_says_it_has_a_key_that_it_has_not_is_challenged_once() -> None:
+    ends = rotated()
+    assert ends.shoe.keys is not None
+    del ends.shoe.keys.keys[2]
+    ends.run(20.0)
+    assert [h.event.key_id for h in ends.host.given if isinstance(h.event, Challenged)] == [
+        2,
+        1,
+    ] * 2
+    assert proved(ends) == [1, 1]
 
 
 def test_a_status_in_the_open_does_not_count_as_the_shoe_s() -> None:
