@@ -341,17 +341,18 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[ReceivedEvent, ...] = ()
         fault = None
-        # The kernel takes as long to tell the processor's time as a card does to be decoded. Where
-        # there is little garbage, portions are small: the time that passed is nearly the same.
-        now = self._clock.processor_s if self._budget.is_garbled else self._clock.monotonic
-        began = now()
+        # The kernel takes as long to tell the processor's time as a card does to be decoded. A line
+        # without garbage or repeats is not asked for it: of those that come, the first portion is
+        # charged by its bytes alone.
+        began = None if self._budget.is_full else self._clock.processor_s()
         try:
             heard = tuple(step())
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
             self._faulty = True
             fault = f"{type(error).__name__}: {error}"
         self._note_discarded(heard)
-        self._spend(chunk, heard, now() - began)
+        cost_s = 0.0 if began is None else self._clock.processor_s() - began
+        self._spend(chunk, heard, cost_s)
         if chunk or heard or fault:
             calls, self._calls = tuple(self._calls), []
             await self._on_reception(

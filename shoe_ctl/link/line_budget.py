@@ -67,12 +67,7 @@ class LineBudget:
     @property
     def is_noisy(self) -> bool:
         """True if it brings so much garbage that its bytes are left to gather."""
-        return self.is_garbled or self._repeats > NOISY
-
-    @property
-    def is_garbled(self) -> bool:
-        """True if it is noisy because of what are no frames, and not of repeated ones alone."""
-        return self._noise > NOISY
+        return self._noise > NOISY or self._repeats > NOISY
 
     @property
     def is_spent(self) -> bool:

@@ -13,6 +13,7 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Discarded, Error, Standby
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.link.connection import Connection, OnReception, Reception, Sent
+from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Transport
 from shoe_testing.transports import HandClock, LineSession, ScriptedTransport, until
 
@@ -75,6 +76,24 @@ async def test_an_ordinary_line_costs_no_call_for_the_processor_s_time() -> None
     clock = Asked()
     await connection(ScriptedTransport([b"c\n"] * 50), Taker(), clock).run()
     assert clock.times == 0
+
+
+async def test_a_host_that_stalls_while_it_decodes_takes_nothing_from_the_line() -> None:
+    clock = HandClock()
+
+    class Stalled(LineSession):
+        def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
+            clock.advance(3.0)
+            return super().receive(data, t)
+
+    budget = LineBudget()
+    link = Connection(
+        name="bac-07", number=7, transport=ScriptedTransport([b"?\nc\n"] * 50),
+        session=Stalled(None, None), clock=clock, on_reception=Taker(), budget=budget,
+    )  # fmt: skip
+    assert str(await link.run()) == "script: over"
+    assert link.discarded == 50
+    assert not budget.is_spent and not budget.is_noisy
 
 
 async def test_a_reception_names_its_connection_place_and_time() -> None:

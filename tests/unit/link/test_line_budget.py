@@ -247,15 +247,6 @@ def test_a_shoe_that_repeats_what_was_read_late_is_soon_read_at_once_again() -> 
     assert pause_s == 0
 
 
-def test_a_line_of_repeated_frames_is_noisy_but_not_garbled() -> None:
-    repeating, garbled = LineBudget(), LineBudget()
-    for second in range(20):
-        repeating.spend(450, 0, 0, 0.0, second / 10, repeated=450)
-        garbled.spend(450, 0, 1, 0.0, second / 10)
-    assert (repeating.is_noisy, repeating.is_garbled) == (True, False)
-    assert (garbled.is_noisy, garbled.is_garbled) == (True, True)
-
-
 def test_frames_that_are_repeated_without_end_are_gathered_and_go_over_the_budget() -> None:
     allowance, now, portions = LineBudget(), 0.0, 0
     while not allowance.is_spent:
