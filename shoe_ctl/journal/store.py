@@ -41,8 +41,8 @@ from shoe_ctl.records import Audience
 _INSERT = "INSERT INTO record"
 _HEAD = "INSERT OR REPLACE INTO head"
 _DEVICE = "INSERT OR REPLACE INTO device"
-_ROWS_AT_ONCE = (64, 16, 4, 1)
-"""Rows that one statement inserts: few lengths, so that SQLite compiles each statement once."""
+_ROWS_AT_ONCE = 32
+"""Rows that one statement inserts at most: SQLite keeps the statements of all lengths compiled."""
 
 _TAKE_OUT = "DELETE FROM record WHERE n < ?"
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
@@ -516,17 +516,17 @@ class _Transaction:
 def _insert(
     connection: apsw.Connection, into: str, rows: Sequence[tuple[int | str | bytes, ...]]
 ) -> None:
-    """Insert rows, many with each statement: the interpreter is let go of at each."""
-    at = 0
-    for size in _ROWS_AT_ONCE:
-        while len(rows) - at >= size:
-            some = rows[at : at + size]
-            statement = _insertion(into, len(some[0]), size)
-            connection.execute(statement, tuple(chain.from_iterable(some)))
-            at += size
+    """Insert rows with as few statements as can be.
+
+    The interpreter is let go of at each, and with many tables the loop has it most of the time.
+    """
+    for at in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[at : at + _ROWS_AT_ONCE]
+        statement = _insertion(into, len(some[0]), len(some))
+        connection.execute(statement, tuple(chain.from_iterable(some)))
 
 
-@lru_cache
+@lru_cache(3 * _ROWS_AT_ONCE)
 def _insertion(into: str, columns: int, rows: int) -> str:
     values = f"({', '.join('?' * columns)})"
     return f"{into} VALUES {', '.join((values,) * rows)}"

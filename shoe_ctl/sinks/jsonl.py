@@ -54,6 +54,9 @@ _PACKED_WITHIN_S = 10.0
 
 _LOOK_S = 0.005
 
+GATHER_S = 0.02
+"""Each delivery syncs the file, and the journal waits for the same disk."""
+
 log = logging.getLogger(__name__)
 
 _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
@@ -154,6 +157,8 @@ class JsonlFile(Sink):
     Raises:
         EnvironmentFault: the file cannot be opened or has another writer, or is no file of events.
     """
+
+    gather_s = GATHER_S
 
     def __init__(self, path: Path, audience: Audience, writer: Executor) -> None:
         self._path = path

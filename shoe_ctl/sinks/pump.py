@@ -20,6 +20,10 @@ from shoe_ctl.records import EventId
 BATCH = 256
 """Events handed over at a time: after a crash no more than these come again."""
 
+MANY = BATCH // 2
+"""A sink to which so many were handed over gets the next at once, even if it gathers: it is behind.
+"""
+
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 30.0
 
@@ -85,6 +89,14 @@ class AppendingSink(Sink, Protocol):
         Raises:
             EventRefused, SinkEnded, Exception: as ``deliver``.
         """
+
+
+@runtime_checkable
+class GatheringSink(Sink, Protocol):
+    """A sink to which a delivery of many events costs hardly more than one of few."""
+
+    gather_s: float
+    """How long events are gathered after a delivery, in seconds."""
 
 
 @runtime_checkable
@@ -179,6 +191,7 @@ class Pump:
         self._feed = feed
         self._sink = sink
         self._now_us = now_us
+        self._gather_s = sink.gather_s if isinstance(sink, GatheringSink) else 0.0
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._batches = 0
@@ -297,6 +310,8 @@ class Pump:
                 went_on = await self._hand_over_singly(events)
             if not went_on:
                 return False
+            if self._gather_s and len(events) < MANY:
+                await self._pause(self._gather_s)
         return True
 
     async def _hand_over(self, events: Sequence[tuple[int, bytes]]) -> bool:

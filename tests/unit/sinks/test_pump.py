@@ -29,6 +29,12 @@ class Blocked(Taker):
         await asyncio.Event().wait()
 
 
+class Gathering(Taker):
+    """A sink that gathers events for longer than any test lasts."""
+
+    gather_s = 3600.0
+
+
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries need not be waited for."""
@@ -57,6 +63,34 @@ async def test_what_is_committed_later_goes_out_when_woken() -> None:
     pump.stop()
     await running
     assert sink.taken == numbered(5)
+
+
+async def test_a_sink_that_gathers_gets_what_comes_later_in_one_delivery() -> None:
+    feed, sink = Ledger(), Gathering()
+    feed.events = numbered(1)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    await feed.moves.get()
+    for n in range(1, 6):
+        feed.events += numbered(1, n)
+        pump.wake()
+        await asyncio.sleep(0)
+    assert sink.taken == numbered(1), "the rest is still gathered"
+    pump.stop()
+    await running
+    assert sink.taken == numbered(6)
+    assert feed.moved == [1, 6], "the rest goes out in one delivery, and at once at the end"
+
+
+async def test_a_sink_that_gathers_is_not_kept_waiting_while_it_is_behind() -> None:
+    feed, sink = Ledger(), Gathering()
+    feed.events = numbered(3 * BATCH + 1)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    moved = [await feed.moves.get() for _ in range(4)]
+    assert moved == [BATCH, 2 * BATCH, 3 * BATCH, 3 * BATCH + 1]
+    pump.stop()
+    await running
 
 
 async def test_a_stopped_pump_first_delivers_what_is_committed() -> None:
