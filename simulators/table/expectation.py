@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simulators.table.event_types import EVENT_TYPES
+
 ANY = "*"
 """As a value: the key is there, whatever it holds."""
 
@@ -69,6 +71,22 @@ def pattern(line: str) -> Pattern:
             raise ValueError(f"{key} is there twice")
         wanted.append((key, value))
     return Pattern(words[0], tuple(wanted))
+
+
+def expected_event(line: str) -> Pattern:
+    """Return the pattern of this line, whose event is one that a table emits.
+
+    Raises:
+        ValueError: says what was expected, and for an unknown type the nearest one.
+    """
+    found = pattern(line)
+    if found.type not in EVENT_TYPES:
+        from difflib import get_close_matches  # only where something is wrong
+
+        near = get_close_matches(found.type, EVENT_TYPES, n=1)
+        meant = f"is it {near[0]}?" if near else "see: shoectl schema"
+        raise ValueError(f"unknown event {found.type} ({meant})")
+    return found
 
 
 def flat(data: Mapping[str, Any]) -> dict[str, str]:

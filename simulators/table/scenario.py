@@ -15,7 +15,7 @@ from typing import Any
 
 from firmware_proto.profiles import PROFILES
 from simulators.errors import WrongUsage
-from simulators.table.expectation import Pattern, Told, difference, pattern
+from simulators.table.expectation import Pattern, Told, difference, expected_event
 from simulators.table.fields import Fields, Wrong
 from simulators.table.shoe_setup import ShoeSetup
 from simulators.table.steps import Say, Step, step
@@ -201,7 +201,7 @@ def _patterns(fields: Fields, key: str) -> tuple[Pattern, ...]:
         if not isinstance(line, str):
             raise Wrong(f"{place}: expected text, not {line!r}")
         try:
-            found.append(pattern(line))
+            found.append(expected_event(line))
         except ValueError as error:
             raise Wrong(f"{place}: {error}") from None
     return tuple(found)

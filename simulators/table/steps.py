@@ -14,7 +14,7 @@ from typing import Any, Literal
 from simulators.arguments import read_arguments
 from simulators.incidents import INCIDENTS
 from simulators.shoe.reference import FEWEST_TOGETHER, MOST_TOGETHER
-from simulators.table.expectation import Pattern, pattern
+from simulators.table.expectation import Pattern, expected_event
 from simulators.table.fields import Fields, Wrong
 from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
 
@@ -185,7 +185,7 @@ def _refusal(fields: Fields) -> str | None:
 def _event(fields: Fields, verb: str) -> Pattern:
     line = fields.text(verb)
     try:
-        return pattern(line)
+        return expected_event(line)
     except ValueError as error:
         raise Wrong(f"{fields.at(verb)}: {error}") from None
 

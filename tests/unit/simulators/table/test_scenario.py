@@ -82,6 +82,14 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
         (("{draw = 1}", '{say = "rule", args = 1}'), "steps[0].args: expected a table, not 1"),
         (("{draw = 1}", '{wager = "tie"}'), "steps[0].player: missing, expected text"),
         (("{draw = 1}", '{wait = "Round"}'), "steps[0].wait: expected an event's type first"),
+        (
+            ("{draw = 1}", '{wait = "round.outcom winner=tie"}'),
+            "steps[0].wait: unknown event round.outcom (is it round.outcome?)",
+        ),
+        (
+            ("{draw = 1}", '{play = "rounds.opened"}'),
+            "steps[0].play: unknown event rounds.opened (is it round.opened?)",
+        ),
         (("{draw = 1}", '{shoe = "kick"}'), "steps[0].shoe: expected one of unplug, replug"),
         (
             ("{draw = 1}", '{new_shoe = {cards = "1D"}}'),
@@ -93,6 +101,18 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
         ),
         (('["round.opened"]', "[1]"), "expect[0]: expected text, not 1"),
         (('["round.opened"]', '["round.opened x"]'), "expect[0]: expected key=value, not 'x'"),
+        (
+            ('["round.opened"]', '["round.opened", "zzz.qqq"]'),
+            "expect[1]: unknown event zzz.qqq (see: shoectl schema)",
+        ),
+        (
+            ("steps", 'never = ["table.halt"]\nsteps'),
+            "never[0]: unknown event table.halt (is it table.halted?)",
+        ),
+        (
+            ("steps", 'restricted = ["command.refussed"]\nsteps'),
+            "restricted[0]: unknown event command.refussed (is it command.refused?)",
+        ),
         (('["round.opened"]', "[]"), "expect: missing, expected an array"),
         (
             ("steps", 'never = ["round.void a=1"]\nsteps'),
