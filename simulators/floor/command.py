@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 _MOST_TABLES = 10_000
 _LONGEST_S = 1_000_000.0
 _HIGHEST_PORT = 65535
-_LEFT_OVER = 1
+_FAILED = 1
+_INTERRUPTED = 130
 
 
 class _Seconds(click.FloatRange):
@@ -143,8 +145,9 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
     Each table is a shoe at a TCP port and a hand that draws a card at its pace, once the daemon has
     armed the shoe. Measured is the time from a card's bytes until the daemon acknowledges that the
     card is stored. Start the daemon with the configuration that this command writes; dealing begins
-    when every shoe is armed. Ctrl-C ends it with the report of what was until then. Exit code 1: a
-    card was not acknowledged, or a table not connected, or never armed.
+    when every shoe is armed. Ctrl-C ends it at once with the report of what was until then; SIGTERM
+    ends the measuring as --for does. Exit code 1: no card was measured, or one not acknowledged, or
+    a table not connected, or never armed.
 
     \b
     Examples:
@@ -152,7 +155,7 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
       shoectl run --config floor.toml
     """  # noqa: D301 - click wants the very character
     from simulators.floor import configuration, report
-    from simulators.floor.load import FloorSettings, Interrupted, Load
+    from simulators.floor.load import FloorSettings, Load, Stopped
     from simulators.server import any_seed
 
     at = _tcp(port, options["tables"], config)
@@ -165,7 +168,7 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
         FloorSettings(**options, host=at.host, port=at.port),
         progress=lambda: shown.show(_progress(load)),
     )
-    code = 0
+    interrupted = False
     with load.opened():
         if config is not None:
             configuration.write(
@@ -179,14 +182,8 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
             load.measure()
             _stage("measured", as_json)
             load.wait_for_last()
-        except Interrupted as stopped:
-            code = stopped.exit_code
-        else:
-            left = any(
-                table.waits or table.was_never_armed or not table.connections
-                for table in load.tables
-            )
-            code = _LEFT_OVER if left else 0
+        except Stopped as stopped:
+            interrupted = stopped.number is signal.SIGINT
         finally:
             shown.show("")
         found = report.as_json(load)
@@ -194,7 +191,9 @@ def floor(as_json: bool, config: Path | None, port: str, game: str, **options: A
         _stage("ended", as_json, **found)
     else:
         click.echo("\n".join(report.in_words(found)))
-    return code
+    if interrupted:
+        return _INTERRUPTED
+    return _FAILED if load.failed else 0
 
 
 def _tcp(text: str, tables: int, config: Path | None) -> TcpAt:

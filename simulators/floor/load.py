@@ -26,6 +26,7 @@ _PROGRESS_EVERY_S = 0.5
 _LOOK_EVERY_S = 0.05
 _FILES_A_TABLE = 2
 _FILES_BESIDE = 64
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +49,12 @@ class FloorSettings:
     wait_s: float
 
 
-class Interrupted(Exception):
-    """A signal ended the run; ``exit_code`` is what the command exits with."""
+class Stopped(Exception):
+    """A signal ended the run: SIGINT, or SIGTERM before or after the time that counts."""
 
-    def __init__(self, exit_code: int) -> None:
-        super().__init__(exit_code)
-        self.exit_code = exit_code
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class Load:
         self._progress = progress
         self._progress_due = 0.0
         self._poll = Poll()
-        self._stopped: int | None = None
+        self._stopped: signal.Signals | None = None
         digits = len(str(settings.tables))
         self.tables = [
             FloorTable(
@@ -103,9 +104,9 @@ class Load:
             simulators.errors.PortFault: a port cannot be had, or not so many files be opened.
         """
         _allow_files(self.settings.tables * _FILES_A_TABLE + _FILES_BESIDE)
-        previous = {number: signal.getsignal(number) for number in _CODES}
+        previous = {number: signal.getsignal(number) for number in _SIGNALS}
         try:
-            for number in _CODES:
+            for number in _SIGNALS:
                 signal.signal(number, self._stop)
             for at, table in enumerate(self.tables):
                 port = self.settings.port + at if self.settings.port else 0
@@ -124,7 +125,7 @@ class Load:
         """Return once every shoe is armed, or some have been for so long.
 
         Raises:
-            Interrupted: a signal came.
+            Stopped: a signal came.
         """
         until = NEVER
         while not all(table.armed for table in self.tables) and perf_counter() < until:
@@ -136,7 +137,7 @@ class Load:
         """Deal the first card at each table, one after the other, and warm up.
 
         Raises:
-            Interrupted: a signal came.
+            Stopped: a signal came.
         """
         self.stage = "warming up"
         now = perf_counter()
@@ -147,15 +148,19 @@ class Load:
             table.clear_times()
 
     def measure(self) -> None:
-        """Deal for the time that counts.
+        """Deal for the time that counts; SIGTERM ends it early.
 
         Raises:
-            Interrupted: a signal came.
+            Stopped: SIGINT came.
         """
         self.stage = "dealing"
         before, spent, began = self.drawn, process_time(), perf_counter()
         try:
             self._serve(NEVER if self.settings.for_s is None else self.settings.for_s)
+        except Stopped as stopped:
+            if stopped.number is not signal.SIGTERM:
+                raise
+            self._stopped = None
         finally:
             self.measured = Measured(
                 seconds=perf_counter() - began,
@@ -169,12 +174,19 @@ class Load:
         """Wait until each card is acknowledged, but not for ever.
 
         Raises:
-            Interrupted: a signal came.
+            Stopped: a signal came.
         """
         self.stage = "waiting for the last cards"
         until = perf_counter() + LAST_WAIT_S
         while any(table.waits for table in self.tables) and perf_counter() < until:
             self._serve(_LOOK_EVERY_S)
+
+    @property
+    def failed(self) -> bool:
+        """Whether no card was measured, or one is not acknowledged, or a table was left out."""
+        return not self.measured.cards or any(
+            table.waits or table.was_never_armed or not table.connections for table in self.tables
+        )
 
     @property
     def drawn(self) -> int:
@@ -191,13 +203,10 @@ class Load:
                 self._progress_due = perf_counter() + _PROGRESS_EVERY_S
             self._poll.run(min(until, self._progress_due), lambda: self._stopped is not None)
         if self._stopped is not None:
-            raise Interrupted(self._stopped)
+            raise Stopped(self._stopped)
 
     def _stop(self, number: int, _: object) -> None:
-        self._stopped = _CODES[signal.Signals(number)]
-
-
-_CODES = {signal.SIGINT: 130, signal.SIGTERM: 0}
+        self._stopped = signal.Signals(number)
 
 
 def _allow_files(needed: int) -> None:

@@ -85,6 +85,7 @@ def in_words(report: dict[str, Any]) -> Iterator[str]:
     following = seed + tables
     yield f"seeds         {seed} to {following - 1}, then from {following} on (--seed {seed})"
     if not seconds:
+        yield "measured      nothing: it ended before the time that counts"
         return
     yield (
         f"measured      {report['measured']:,} cards in {seconds:.1f} s: "

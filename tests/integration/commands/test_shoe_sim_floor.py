@@ -117,7 +117,36 @@ def test_ctrl_c_ends_it_with_the_report_of_what_was_until_then(tmp_path: Path) -
         "tables        0 of 2 connected",
         "cards         0 drawn, 0 acknowledged",
         "seeds         5 to 6, then from 7 on (--seed 5)",
+        "measured      nothing: it ended before the time that counts",
     ]
+
+
+def test_sigterm_before_any_card_was_measured_is_no_success(tmp_path: Path) -> None:
+    with floor("--tables", "2", "--config", str(tmp_path / "floor.toml"), "--json") as process:
+        assert line(process)["stage"] == "opened"
+        process.terminate()
+        report = line(process)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out, err) == (1, "", "")
+    assert (report["stage"], report["connected"], report["measured"]) == ("ended", 0, 0)
+
+
+def test_sigterm_ends_the_measuring_and_the_last_cards_are_waited_for(tmp_path: Path) -> None:
+    config = str(tmp_path / "floor.toml")
+    with floor("--tables", "2", "--pace", "0.02", "--config", config, "--json") as process:
+        assert line(process)["stage"] == "opened"
+        with started_program("run", "--json", "--config", config) as daemon:
+            assert daemon.stdout is not None
+            assert any(b"round.card_dealt" in event for event in daemon.stdout)
+            process.terminate()
+            assert [line(process)["stage"] for _ in range(2)] == ["began", "measured"]
+            report = line(process)
+            process.communicate(timeout=PATIENCE_S)
+            daemon.terminate()
+            daemon.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert (report["waiting"], report["never_armed"]) == (0, 0)
+    assert report["drawn"] == report["acknowledged"] >= report["measured"] > 0
 
 
 @pytest.mark.parametrize(
