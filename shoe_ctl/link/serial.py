@@ -13,10 +13,11 @@ import os
 import pwd
 import stat
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,21 @@ def serial_opener(
 ) -> Opener:
     """Return what opens this port with these settings, each time it is called.
 
-    Opening can block (a driver that waits for its adapter), so it runs in ``executor``. ``node``
+    Opening can block (a driver that waits for its adapter), and so can closing (one that waits for
+    what is not sent): both run in ``executor``. A port is opened again once it is closed. ``node``
     is shared by all openers of the same port.
     """
     node = DeviceNode(port.path) if node is None else node
 
+    def give_back(device: Any) -> None:
+        try:
+            node.closing = executor.submit(_close, device)
+        except RuntimeError:  # it was shut down: this program ends, and no loop waits
+            _close(device)
+
     async def open_port() -> Transport:
+        if node.closing is not None:
+            await asyncio.wait([asyncio.wrap_future(node.closing)])
         opening = executor.submit(_open, port.path, settings, node)
         try:
             device = await asyncio.wrap_future(opening)
@@ -94,7 +104,7 @@ def serial_opener(
             # The thread cannot be stopped: it closes what it still opens.
             opening.add_done_callback(_close_unwanted)
             raise
-        return _transport(device, port.path)
+        return _transport(device, port.path, give_back)
 
     return open_port
 
@@ -123,7 +133,7 @@ def _open(path: str, settings: SerialSettings, node: DeviceNode) -> Any:
         raise port_error(path, error) from error
 
 
-def _transport(device: Any, path: str) -> Transport:
+def _transport(device: Any, path: str, give_back: Callable[[Any], None]) -> Transport:
     """Return the transport of an open port, in the running loop."""
 
     def why_lost(error: OSError | None) -> Loss:
@@ -132,7 +142,7 @@ def _transport(device: Any, path: str) -> Transport:
         return failed(path, error.strerror or str(error))
 
     return DescriptorTransport(
-        device.fileno(), path, why_lost=why_lost, give_back=lambda: _close(device)
+        device.fileno(), path, why_lost=why_lost, give_back=partial(give_back, device)
     )
 
 
@@ -142,7 +152,11 @@ def _close_unwanted(opening: Future[Any]) -> None:
 
 
 def _close(device: Any) -> None:
-    """Close at once: the kernel would wait up to 30 s for what is not sent yet."""
+    """Close without sending the rest: the kernel would wait up to 30 s for it.
+
+    It may wait all the same: usb-serial flushes nothing, and a UART sends what it has begun
+    (``tty_port_close_start`` and the drivers' ``flush_buffer`` in Linux).
+    """
     with suppress(OSError, termios.error):
         if device.out_waiting:
             device.reset_output_buffer()
@@ -172,6 +186,8 @@ class DeviceNode:
     def __init__(self, path: str) -> None:
         self._path = path
         self._opened: _PtyPath | None = None
+        self.closing: Future[None] | None = None
+        """The last closing of the port, which may take a while; None before the first."""
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -151,12 +151,13 @@ async def test_a_port_is_set_as_the_profile_says(
 
 
 async def test_an_open_port_is_locked_and_a_closed_one_is_free(
-    shoe: ShoeEnd, transport: Transport
+    shoe: ShoeEnd, transport: Transport, executor: ThreadPoolExecutor
 ) -> None:
     with shoe.link.open("rb", buffering=0) as other:
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         transport.close()
+        executor.shutdown()
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -301,3 +302,40 @@ async def test_opening_that_is_cancelled_leaves_nothing_open(
     go_on.set()
     executor.shutdown()
     assert not opened[0].is_open
+
+
+async def test_closing_that_takes_long_holds_up_only_the_next_opening_of_that_port(
+    shoe: ShoeEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver may wait for what is not sent: here until ``sent``."""
+    closing, sent = threading.Event(), threading.Event()
+    real_open, real_close = serial.Serial.open, serial.Serial.close
+    opened = 0
+
+    def open_port(port: serial.Serial) -> None:
+        nonlocal opened
+        opened += 1
+        real_open(port)
+
+    def close(port: serial.Serial) -> None:
+        assert threading.current_thread() is not threading.main_thread(), "the loop would wait"
+        closing.set()
+        assert sent.wait(10)
+        real_close(port)
+
+    monkeypatch.setattr(serial.Serial, "open", open_port)
+    monkeypatch.setattr(serial.Serial, "close", close)
+    with ThreadPoolExecutor(2) as executor:
+        opener = serial_opener(SerialAddress(str(shoe.link)), SETTINGS, executor)
+        (await opener()).close()
+        await until(closing.is_set)
+        again = asyncio.ensure_future(opener())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert (again.done(), opened) == (False, 1)
+        sent.set()
+        transport = await again
+        transport.write(b"whole")
+        assert await shoe.hear(5) == b"whole"
+        transport.close()
+    assert opened == 2
