@@ -146,6 +146,7 @@ def _run_workers(config: Config, options: _Options) -> bool:
     from shoe_ctl.daemon.host import Environment, allow_open_files, watchdog_s
     from shoe_ctl.daemon.requests import gid_of
     from shoe_ctl.daemon.workers import WorkerReports, other_senders, start_workers
+    from shoe_ctl.journal.files import FRONT, WriterLock
 
     if options.accepted is not None:
         raise UsageError(
@@ -165,11 +166,20 @@ def _run_workers(config: Config, options: _Options) -> bool:
     beat_s = watchdog_s(os.environ, os.getpid())
 
     async def work(number: int, end: WorkerEnd) -> bool:
+        lock.leave()
         environment = Environment(socket=end.serving, callers=others[number])
         own, reports = config_of_worker(config, number), WorkerReports(end, beat_s)
         return await _serve(own, options, reports, environment, ())
 
-    return asyncio.run(_watch_workers(config, start_workers(config.workers, work)))
+    # Of two daemons that start at once, one gets all journals: not each of them some.
+    journal = config.path(config.journal.path)
+    with suppress(RuntimeError):  # a link that leads to itself: a worker says so
+        journal = journal.resolve()
+    lock = WriterLock(journal, FRONT)
+    try:
+        return asyncio.run(_watch_workers(config, start_workers(config.workers, work)))
+    finally:
+        lock.release()
 
 
 async def _watch_workers(config: Config, workers: list[Worker]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -176,22 +176,31 @@ def sync_folder(path: Path) -> None:
 
 # The lock of the one writer
 
+WRITER = "-lock"
+"""Added to a journal's name: the file whose lock its writer holds."""
+
+FRONT = "-front-lock"
+"""The same for the front process of several workers, beside the journal that is configured."""
+
 
 class WriterLock:
     """The lock of a journal's one writer, held from construction until ``release``.
 
-    The lock is on the file beside the journal, which stays: its content only names the holder.
+    The lock is on the file beside the journal, which stays: its content only names the holder. With
+    another ``suffix`` it is held by whoever starts the writers of several journals.
 
     Raises:
         JournalError: another process has it, or the file cannot be made.
     """
 
-    def __init__(self, journal: Path) -> None:
-        self._fd = _open_lock_file(journal.with_name(journal.name + "-lock"), journal)
+    def __init__(self, journal: Path, suffix: str = WRITER) -> None:
+        self._fd = _open_lock_file(journal.with_name(journal.name + suffix), journal)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip()
+            # it has not written its name yet, or there was no room for it
+            holder = holder or next(_holders(os.fstat(self._fd).st_ino), "unknown")
             os.close(self._fd)
             raise JournalError(
                 f"journal {journal} is in use by process {holder} (stop that one, or give each "
@@ -213,6 +222,11 @@ class WriterLock:
             os.close(self._fd)
             self._fd = -1
 
+    def leave(self) -> None:
+        """Close the copy that a forked process has: the lock stays with the one that took it."""
+        os.close(self._fd)
+        self._fd = -1
+
 
 def _open_lock_file(path: Path, journal: Path) -> int:
     try:
@@ -226,13 +240,21 @@ def _open_lock_file(path: Path, journal: Path) -> int:
 def is_held(journal: Path) -> bool:
     """Return True if a process holds the journal's lock. This takes no lock itself."""
     try:
-        inode = journal.with_name(journal.name + "-lock").stat().st_ino
-        held = Path("/proc/locks").read_text("ascii")
+        inode = journal.with_name(journal.name + WRITER).stat().st_ino
     except OSError:
         return False
-    return any(
-        " FLOCK " in line and line.split()[-3].endswith(f":{inode}") for line in held.splitlines()
-    )
+    return any(_holders(inode))
+
+
+def _holders(inode: int) -> Iterator[str]:
+    """Yield the ids of the processes that hold a lock on this file, as far as the system shows."""
+    try:
+        held = Path("/proc/locks").read_text("ascii")
+    except OSError:
+        return
+    for line in held.splitlines():
+        if " FLOCK " in line and line.split()[-3].endswith(f":{inode}"):
+            yield line.split()[-4]
 
 
 # SQLite's shared memory

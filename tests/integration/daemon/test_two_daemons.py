@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from shoe_testing.config import write_config
+from shoe_testing.config import (
+    FACE_UP,
+    PUBLIC_SINK,
+    make_config,
+    table_section,
+    write_config,
+)
 from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.programs import PATIENCE_S, SHOECTL, rest_of, shoe_program
 from shoe_testing.rounds import lines_of, of_type, once_each
@@ -45,15 +51,35 @@ def outcomes(folder: Path) -> list[object]:
     return list(of_type(once_each(lines_of(path)), "round.outcome")) if path.exists() else []
 
 
-@pytest.mark.parametrize("shared", ["journal", "device"])
+def write_two_workers(folder: Path, ports: list[str]) -> None:
+    """A table for each of two workers, and no socket that only one daemon could have."""
+    tables = [
+        table_section(
+            f"bac-0{worker}",
+            port=port,
+            decks=8,
+            announcements="implied",
+            method_b=FACE_UP,
+            worker=worker,
+        )
+        for worker, port in enumerate(ports, 1)
+    ]
+    (folder / "table.toml").write_text(make_config(*tables, sink=[PUBLIC_SINK]))
+
+
+@pytest.mark.parametrize("shared", ["journal", "journals of workers", "device"])
 def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it_does_not(
     tmp_path: Path, shared: str
 ) -> None:
-    folders = [tmp_path / "a", tmp_path / ("a" if shared == "journal" else "b")]
+    folders = [tmp_path / "a", tmp_path / ("b" if shared == "device" else "a")]
     with shoe_program("reference") as port, ExitStack() as stack:
         for folder in set(folders):
             folder.mkdir()
-            write_config(folder, port)
+            if shared == "journals of workers":
+                other = stack.enter_context(shoe_program("reference"))
+                write_two_workers(folder, [port, other])
+            else:
+                write_config(folder, port)
         both = [started(stack, folder / "table.toml") for folder in folders]
         loser = loser_of(both)
         code, said = rest_of(loser)
@@ -62,7 +88,7 @@ def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it
         assert code == 3
         last = said.decode().splitlines()[-1]
         assert b"Traceback" not in said
-        if shared == "journal":
+        if shared != "device":
             assert last == (
                 f"shoectl: journal {at / 'journal.db'} is in use by process {first.pid} "
                 "(stop that one, or give each daemon a journal of its own)"
@@ -76,6 +102,6 @@ def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it
             time.sleep(0.02)
         first.send_signal(signal.SIGTERM)
         assert rest_of(first)[0] == 0
-    halts = of_type(once_each(lines_of(at / "public.jsonl")), "table.halted")
-    assert halts == []
     assert nothing_is_wrong_with(at / "journal.db") >= 2
+    for told in at.glob("public*.jsonl"):
+        assert of_type(once_each(lines_of(told)), "table.halted") == []

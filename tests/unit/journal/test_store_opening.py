@@ -55,7 +55,7 @@ def test_the_lock_file_stays_and_names_its_holder_while_there_is_one(path: Path)
     assert beside_it.stat().st_ino == inode
 
 
-def test_a_full_disk_that_has_no_room_for_the_holders_name_is_no_reason_not_to_hold_the_lock(
+def test_the_lock_is_held_and_its_holder_known_where_a_full_disk_has_no_room_for_the_name(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
@@ -63,7 +63,10 @@ def test_a_full_disk_that_has_no_room_for_the_holders_name_is_no_reason_not_to_h
 
     with monkeypatch.context() as disk:
         disk.setattr(os, "pwrite", full)
-        with opened(path), pytest.raises(JournalError, match="in use by process unknown"):
+        with (
+            opened(path),
+            pytest.raises(JournalError, match=rf"in use by process {os.getpid()} \("),
+        ):
             Store.open(path)
     with opened(path):
         pass
