@@ -268,6 +268,7 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "redesignated": (
         ("redesignated.anew", within(OPEN, link.restarts_hand)),
         ("redesignated.early_card", early_cards.is_relocated),
+        ("redesignated.agrees", within(OPEN, early_cards.is_placed_as_named)),
     ),
     "result": (
         ("result.forced", within(CARDS_OUT, outcome.is_result_forced)),

@@ -370,6 +370,7 @@ ALWAYS: Mapping[str, Cell] = {
     "card_outside_game.undecided": does(overdraw.hold_card_of_shoe_in_error),  # 5.7
     "redesignated.anew": halts(lose_alignment, "hand_dealt_anew"),
     "redesignated.early_card": does(early_cards.note_reported_slot),
+    "redesignated.agrees": does(),
     "result.forced": halts("result_forced"),
     "result.too_soon": halts(outcome.record_result, "result_too_early"),
     "error.known": does(halt_causes.emit_shoe_fault),

@@ -64,6 +64,15 @@ def is_relocated(turn: Turn) -> bool:
     return _relocated_card(turn) is not None
 
 
+def is_placed_as_named(turn: Turn) -> bool:
+    """True if the shoe gives the card that was dealt last the slot in which it lies."""
+    event, played = turn.event(Redesignated), turn.now.round
+    if event.card is None or played is None or not played.cards or not turn.now.link.aligned:
+        return False
+    last = played.cards[-1]
+    return (last.hand, last.index, last.card) == (event.hand, event.index, event.card)
+
+
 def has_no_opening_cards(turn: Turn) -> bool:
     """True if no card was ruled to open the round."""
     return not turn.now.opening

@@ -85,6 +85,47 @@ def test_the_place_that_the_shoe_then_gives_it_is_not_public_and_decides_nothing
     assert [d.card.code for d in table.now.round.cards] == ["4C", "7C"]
 
 
+def table_opened_with(code: str) -> TableHarness:
+    """The card to which the shoe objected was ruled to open the next round, and is dealt there."""
+    table = face_down_table(NO_THIRD_CARD, angel_eye=True)
+    object_to_card(table, code)
+    reveal_all(table)
+    table.rules("first_card")
+    table.finish()
+    table.open_round()
+    assert [(d.hand, d.index, str(d.card)) for d in table.now.round.cards] == [("player", 1, code)]
+    return table
+
+
+def test_told_to_keep_it_when_it_opens_a_round_already_the_shoe_agrees_with_the_table() -> None:
+    table = table_opened_with("4C")
+    before = len(table.events)
+    table.says(Redesignated(card=card("4C"), hand="player", index=1, meaning="next_round"))
+    assert (table.now.state, len(table.events)) == ("dealing", before)
+    table.says(CardDrawn(card=card("7C"), hand="banker", index=1))
+    assert [str(d.card) for d in table.now.round.cards] == ["4C", "7C"]
+
+
+@pytest.mark.parametrize(
+    ("said", "drawn_before"),
+    [
+        (Redesignated(card=card("4C"), hand="banker", index=1), ""),
+        (Redesignated(card=card("9C"), hand="player", index=1), ""),
+        (Redesignated(card=card("4C"), hand="player", index=1), "7C"),
+        (Redesignated(card=card("4C"), hand="player", index=1, meaning="dealt_anew"), ""),
+    ],
+    ids=["another hand", "another card", "a card was dealt behind it", "the hand begins anew"],
+)
+def test_where_the_shoe_gives_it_another_place_or_counts_otherwise_the_table_halts(
+    said: Redesignated, drawn_before: str
+) -> None:
+    table = table_opened_with("4C")
+    if drawn_before:
+        table.says(CardDrawn(card=card(drawn_before), hand="banker", index=1))
+    table.says(said)
+    assert (table.now.state, table.key) == ("suspended", "other")
+
+
 def test_set_aside_where_the_shoe_gave_it_to_a_hand_the_shoe_is_not_aligned() -> None:
     table = TableHarness(angel_eye=True, **WAYS[0]).open_shoe()
     table.draw("4C", hand="player", index=1)
