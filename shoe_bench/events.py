@@ -23,7 +23,7 @@ from shoe_bench.errors import (
     WrongEvent,
     is_told_by_its_text,
 )
-from simulators.table.expectation import Pattern, Told, flat, pattern
+from simulators.table.expectation import Pattern, Told, expected_event, flat
 
 __tracebackhide__ = is_told_by_its_text
 
@@ -264,7 +264,7 @@ def event_pattern(line: str) -> Pattern:
         WrongEvent: the line cannot be read; says what was expected.
     """
     try:
-        return pattern(line)
+        return expected_event(line)
     except ValueError as error:
         why = str(error)
         raise WrongEvent(why if repr(line) in why else f"{line!r}: {why}") from None

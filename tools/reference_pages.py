@@ -358,7 +358,11 @@ def exit_codes() -> str:
                     "`shoe-sim ctl`",
                     "the shoe cannot do that now, or its protocol has no message for it",
                 ),
-                ("`shoe-sim floor`", "a card was not acknowledged, or a table never connected"),
+                (
+                    "`shoe-sim floor`",
+                    "no card was measured, one was not acknowledged, or a table never connected or "
+                    "was never armed",
+                ),
                 ("`table`", "the table refused the command; the line says what it needs"),
                 ("`verify`", "the journal is not what was written"),
             ],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 import click
@@ -48,14 +49,12 @@ class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
 
-    def get_command(
-        self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
-        cmd_name: str,
-    ) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"shoe_ctl.cli.{cmd_name}")
+        if ctx.obj is not None:
+            ctx.obj()
         command: click.Command = getattr(module, cmd_name)
         return command
 
@@ -92,10 +91,13 @@ def shoectl() -> None:
     """  # noqa: D301 - click wants the very character
 
 
-def main() -> None:
-    """Run the command line; every error is one clear line, never a traceback."""
+def main(imported: Callable[[], object] | None = None) -> None:
+    """Run the command line; every error is one clear line, never a traceback.
+
+    ``imported`` is called once the command is, before it runs.
+    """
     try:
-        status = shoectl.main(prog_name="shoectl", standalone_mode=False)
+        status = shoectl.main(prog_name="shoectl", standalone_mode=False, obj=imported)
         _flush()
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)

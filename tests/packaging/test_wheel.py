@@ -88,8 +88,8 @@ def test_the_wheel_brings_both_commands(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (entry,) = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
         text = archive.read(entry).decode()
-    assert "shoectl = shoe_ctl.cli.main:main" in text
-    assert "shoe-sim = simulators.cli:main" in text
+    assert "shoectl = shoe_ctl.cli.entry_point:main" in text
+    assert "shoe-sim = simulators.entry_point:main" in text
 
 
 def test_the_wheel_brings_the_pytest_plugin_and_asks_for_pytest_under_an_extra_alone(

@@ -38,6 +38,39 @@ def _new_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 INTERRUPTED = 130
 
+SHOE_SIM = str(Path(SHOECTL).with_name("shoe-sim"))
+
+INTERRUPTED_AT_AN_IMPORT = """
+import runpy, signal, sys
+
+interrupted_at, where = sys.argv[1:3]
+del sys.argv[:3]
+
+
+class Swallowed:
+    def __del__(self):  # what is raised here goes no further
+        signal.raise_signal(signal.SIGINT)
+
+
+class Wrapped:
+    def __set_name__(self, owner, name):  # Python 3.11 makes a RuntimeError of it
+        signal.raise_signal(signal.SIGINT)
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == interrupted_at:
+            if where == "in a callback":
+                Swallowed()
+            else:
+                type("Imported", (), {"field": Wrapped()})
+
+
+sys.meta_path.insert(0, Finder())
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a command that is interrupted when it looks for a module."""
+
 
 def children_of(process: subprocess.Popen[bytes]) -> list[int]:
     """The processes that it has started and not seen end."""
@@ -47,6 +80,29 @@ def children_of(process: subprocess.Popen[bytes]) -> list[int]:
 
 def has_ended(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "where"),
+    [
+        ((SHOECTL, "games"), "click", "in a callback"),
+        ((SHOECTL, "games"), "shoe_ctl.cli.games", "in a callback"),
+        ((SHOECTL, "config", "check", "/dev/null"), "shoe_ctl.config.schema", "in a class"),
+        ((SHOE_SIM, "--help"), "click", "in a callback"),
+        ((SHOE_SIM, "--help"), "simulators.runs.command", "in a class"),
+    ],
+    ids=["shoectl", "shoectl games", "in a command", "shoe-sim", "shoe-sim, last"],
+)
+def test_ctrl_c_while_a_command_is_imported_ends_it_quietly(
+    words: tuple[str, ...], module: str, where: str
+) -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", INTERRUPTED_AT_AN_IMPORT, module, where, *words),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, b"", b"")
 
 
 @pytest.mark.parametrize(
