@@ -32,10 +32,10 @@ LAST = ("commands", "glossary")
 TYPED = {"en": "before each command type", "zh": "每个命令前输入"}
 """What the foot of a sheet says of ``shoectl table``, which its commands leave out."""
 
-LARGEST_PT, SMALLEST_PT = 11.5, 7.2
+LARGEST_PT, SMALLEST_PT = 11.5, 7.0
 """A short page is set in large type, no page in smaller than this, in points."""
 
-FILLS = 264_000
+FILLS = 255_000
 """Weight times type size, squared, that fills a sheet: a little less than it can hold."""
 
 MOST = round(FILLS / SMALLEST_PT**2)
