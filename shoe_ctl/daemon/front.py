@@ -41,7 +41,8 @@ class FrontHandler:
         """Return the answer to a request.
 
         Raises:
-            RequestRefused: no worker serves the table, or events were asked for.
+            RequestRefused: no worker serves the table, or its worker does not answer now; or it is
+                a request for events.
             RefusedElsewhere: a worker refused the request.
         """
         if isinstance(asked, Command):
@@ -63,8 +64,8 @@ class FrontHandler:
         """Return the requested events: of one table, or of all workers' tables.
 
         Raises:
-            RequestRefused: no worker serves the table, or its worker cannot now; or ``after`` is an
-                id without a table, and an id is a place in one journal only.
+            RequestRefused: no worker serves the table, or a worker does not answer now; or
+                ``after`` is an id without a ``table``: an id is a place in one journal only.
         """
         if asked.table is not None:
             return _merged_events([await self._served(asked.table).events(caller, asked)])
@@ -115,7 +116,7 @@ class FrontHandler:
     def _merged_status(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return one status: the tables in the order of the configuration, each sink once.
 
-        Of a sink with several workers the state is shown that is not ``at_work``, if any.
+        If several workers have a sink, one where it is not ``at_work`` is shown.
         """
         order = list(self._tables)
         tables = [table for answer in answers for table in answer["tables"]]

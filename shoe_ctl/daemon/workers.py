@@ -80,7 +80,7 @@ Work = Callable[[int, WorkerEnd], Coroutine[Any, Any, bool]]
 
 
 class Worker:
-    """A worker, as the front sees it. ``code`` is its exit code, ``error`` its last line."""
+    """A worker, as the front sees it. ``code`` is its exit code, ``error`` its error."""
 
     def __init__(self, number: int, pid: int, link: socket.socket) -> None:
         self.number = number
@@ -152,7 +152,7 @@ def start_workers(numbers: list[int], work: Work) -> list[Worker]:
             raise EnvironmentFault(f"worker {number} cannot be started: {error.strerror}") from None
         if pid == 0:
             front.close()
-            for other in started:  # a link ends with the front only if nobody else has it open
+            for other in started:  # open here, the links would not end with the front
                 other.link.close()
             _work(number, theirs, work, before)
         theirs.close()
@@ -225,7 +225,7 @@ class Front:
             raise worker.failure()
 
     def check_end(self) -> None:
-        """Check how the workers ended after they were told to.
+        """Check how the workers ended that were told to stop.
 
         Raises:
             ShoeCtlError: one of them reported an error, or had to be killed.

@@ -51,8 +51,8 @@ MOST_RECORDS = 5_000
 group may exceed it."""
 
 RECORDS_A_TABLE = 200
-"""With many tables so many for each of them take the place of ``MOST_RECORDS``: about three rounds.
-A restart reads the records of all tables in one go, and so no more for each table."""
+"""As ``MOST_RECORDS``, for each table of the journal, if that is more in all: about three rounds. A
+restart reads the records of all tables in one go: each table adds these to it, and no more."""
 
 FEW_EVENTS = 16
 RECORDS_BEFORE_EVENT = 8

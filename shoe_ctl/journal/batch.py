@@ -390,8 +390,8 @@ def _common_parts(event: _Event, epoch: str) -> _Common | None:
     """Return what both copies of an event share.
 
     That is the epoch's bytes, and of the envelope its start, the part from the source to the type,
-    the type, and the part from the time to the data. None if JSON escapes something in a name, or
-    the epoch or the time cannot be packed.
+    the type, and the part between the time and the data. None if JSON escapes something in a name,
+    or the epoch or the time cannot be packed.
     """
     table, type_ = _as_in_json(event.table), _as_in_json(event.type)
     binary = _epoch_bytes(epoch)

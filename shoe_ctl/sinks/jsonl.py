@@ -439,7 +439,7 @@ def _whole_lines(fd: int, path: Path) -> int:
 
 
 def _packing_over(fd: int, path: Path, within_s: float) -> tuple[Path, bool]:
-    """Wait until nobody compresses a rotated file; return its new name, and False after the time.
+    """Wait until nobody compresses a rotated file; return its new name, and False if they still do.
 
     gzip creates the compressed file before it reads, and removes the original at the end. While
     there is no compressed file, a gzip that starts later reads what stands in the file then.

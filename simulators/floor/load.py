@@ -62,7 +62,7 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Measured:
-    """How many cards were dealt while measuring, and this process's processor time."""
+    """How long was measured, the cards dealt in that time, and this process's processor time."""
 
     seconds: float = 0.0
     cards: int = 0
