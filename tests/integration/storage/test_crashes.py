@@ -84,7 +84,11 @@ class Evening:
         """One daemon is left alone to the end of a round."""
         self.shoe.rest_after(len(self.shoe.truth.rounds) + 1)
         await self._daemons.start(self._config)
-        await self.shoe.rests()
+        try:
+            await self.shoe.rests()
+        except AssertionError as error:
+            last = lines_of(self._folder / "restricted.jsonl")[-3:]
+            raise AssertionError(f"{error}; last told: {last}") from None
         async with asyncio.timeout(PATIENCE_S):
             while not self._all_told():  # noqa: ASYNC110 - another process writes the file
                 await asyncio.sleep(0.02)
