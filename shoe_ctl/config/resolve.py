@@ -136,7 +136,7 @@ def _resolve(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> 
 
 
 def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
-    """Refuse a table that waits for what nobody can bring it; ``way_in``: commands are taken.
+    """Refuse a table that waits for commands if nobody can send any (``way_in`` is false).
 
     Raises:
         ConfigError: one line that says which key and what to set instead.
