@@ -115,7 +115,7 @@ def children_of(pid: int) -> list[int]:
 
 def unserved(found: dict[str, Any]) -> int:
     """How many tables were never connected or never armed: no card of them could be lost."""
-    return int(found["tables"] - found["connected"] + found["never_armed"])
+    return sum(each["never_armed"] or not each["connections"] for each in found["each"])
 
 
 def check_ended(found: dict[str, Any], code: int) -> None:

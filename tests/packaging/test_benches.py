@@ -146,15 +146,18 @@ def test_a_line_on_a_disk_that_does_not_sync_is_not_measured(
     assert ended.value.code == "this disk does not sync: name another with --folder"
 
 
+SERVED = {"connections": 1, "never_armed": False}
+AWAY = {"connections": 0, "never_armed": True}
 RUN = {
-    "tables": 3, "connected": 3, "never_armed": 0, "waiting": 0, "refused": 0, "measured": 9,
-    "lost": 0, "unserved": 0, "reached": 9.0, "asked": 9.0,
+    "each": [SERVED, SERVED], "waiting": 0, "refused": 0, "measured": 9, "lost": 0, "unserved": 0,
+    "reached": 9.0, "asked": 9.0,
 }  # fmt: skip
 
 
 def test_tables_that_were_never_served_are_counted() -> None:
     assert _load.unserved(RUN) == 0
-    assert _load.unserved({**RUN, "connected": 1, "never_armed": 1}) == 3
+    never_armed = {**SERVED, "never_armed": True}
+    assert _load.unserved({**RUN, "each": [SERVED, AWAY, never_armed]}) == 2
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_one_run_of_several_that_went_wrong_breaks_its_promise(
 
 def test_a_floor_that_failed_for_no_reason_in_its_report_ends_the_bench() -> None:
     _load.check_ended(RUN, 0)
-    _load.check_ended({**RUN, "connected": 2}, 1)
+    _load.check_ended({**RUN, "each": [SERVED, AWAY]}, 1)
     _load.check_ended({**RUN, "waiting": 2}, 1)
     with pytest.raises(SystemExit, match="shoe-sim floor: exit 1"):
         _load.check_ended(RUN, 1)
