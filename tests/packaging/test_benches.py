@@ -157,7 +157,8 @@ RUN = {
 def test_tables_that_were_never_served_are_counted() -> None:
     assert _load.unserved(RUN) == 0
     never_armed = {**SERVED, "never_armed": True}
-    assert _load.unserved({**RUN, "each": [SERVED, AWAY, never_armed]}) == 2
+    never_connected = {**SERVED, "connections": 0}
+    assert _load.unserved({**RUN, "each": [SERVED, AWAY, never_armed, never_connected]}) == 3
 
 
 @pytest.mark.parametrize(
