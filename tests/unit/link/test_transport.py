@@ -225,6 +225,27 @@ async def test_closing_ends_every_thread_of_the_transport(end: TransportEnd) -> 
     await until(lambda: {t for t in threading.enumerate() if "SH-0042" in t.name} <= before)
 
 
+async def test_what_was_read_and_never_taken_is_logged_when_the_port_is_closed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    here, there = socket.socketpair()
+    here.setblocking(False)
+    transport = DescriptorTransport(
+        here.fileno(), "pair", why_lost=lambda _: unplugged("pair"), give_back=here.close
+    )
+    transport.when_readable(lambda: None)
+    transport.when_readable(None)
+    there.send(b"early")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    transport.close()
+    transport.close()
+    there.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "pair: unread bytes dropped: bytes=5"
+    ]
+
+
 async def test_what_comes_while_nobody_waits_is_read_in_order_and_before_the_loss() -> None:
     here, there = socket.socketpair()
     here.setblocking(False)
