@@ -65,8 +65,14 @@ def write_queue_full(port: str, waiting: int) -> Loss:
 
 
 def log_unread(name: str, count: int) -> None:
-    """Log that so many bytes were received and are dropped. No event of them is acknowledged."""
-    log.warning("%s: unread bytes dropped: bytes=%d", name, count)
+    """Log that so many bytes were received and are dropped. No event of them is acknowledged.
+
+    It is a warning unless this task is cancelled: a shoe may send while the program stops.
+    """
+    task = asyncio.current_task()
+    stops = task is not None and task.cancelling() > 0
+    level = logging.INFO if stops else logging.WARNING
+    log.log(level, "%s: unread bytes dropped: bytes=%d", name, count)
 
 
 class TransportLost(Exception):

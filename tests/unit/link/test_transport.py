@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import socket
 import threading
@@ -225,9 +226,11 @@ async def test_closing_ends_every_thread_of_the_transport(end: TransportEnd) -> 
     await until(lambda: {t for t in threading.enumerate() if "SH-0042" in t.name} <= before)
 
 
+@pytest.mark.parametrize(("stops", "level"), [(False, "WARNING"), (True, "INFO")])
 async def test_what_was_read_and_never_taken_is_logged_when_the_port_is_closed(
-    caplog: pytest.LogCaptureFixture,
+    caplog: pytest.LogCaptureFixture, stops: bool, level: str
 ) -> None:
+    caplog.set_level(logging.INFO)
     here, there = socket.socketpair()
     here.setblocking(False)
     transport = DescriptorTransport(
@@ -238,11 +241,22 @@ async def test_what_was_read_and_never_taken_is_logged_when_the_port_is_closed(
     there.send(b"early")
     for _ in range(3):
         await asyncio.sleep(0)
-    transport.close()
-    transport.close()
+
+    async def serve() -> None:
+        try:
+            await asyncio.sleep(3600 if stops else 0)
+        finally:
+            transport.close()
+            transport.close()
+
+    serving = asyncio.create_task(serve())
+    await asyncio.sleep(0)
+    if stops:
+        serving.cancel()
+    await asyncio.wait([serving])
     there.close()
-    assert [record.getMessage() for record in caplog.records] == [
-        "pair: unread bytes dropped: bytes=5"
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        (level, "pair: unread bytes dropped: bytes=5")
     ]
 
 
