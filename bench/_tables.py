@@ -115,11 +115,12 @@ def played(  # noqa: PLR0913 - one argument for each choice
     warm_s: float = 2.0,
     floor: bool = False,
     lines: bool = False,
+    run: tuple[str, ...] = RUN,
 ) -> dict[str, Any]:
     """What a daemon with so many tables does in this time, each shoe at this pace.
 
     ``floor``: beside it the floor takes turns with the first shoe. ``lines``: the public stream of
-    the socket is read too.
+    the socket is read too. ``run`` is what runs the daemon.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="shoe-ctl-")))
@@ -145,7 +146,7 @@ def played(  # noqa: PLR0913 - one argument for each choice
         )
         log = stack.enter_context((folder / "log").open("wb"))
         daemon = stack.enter_context(
-            child(*RUN, "run", "--config", str(config), stdout=log, stderr=log)
+            child(*run, "run", "--config", str(config), stdout=log, stderr=log)
         )
         if floor:
             least = child(

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from typing import NamedTuple
 
 import click
 
@@ -43,6 +44,13 @@ COMMANDS = {
 """Every command with its line in ``--help``; the module of the same name holds it."""
 
 
+class _Start(NamedTuple):
+    """What the command line was started with; commands find it as ``ctx.obj``."""
+
+    imported: Callable[[], object]
+    """Called once the command's module is imported, before the command runs."""
+
+
 class _Lazy(click.Group):
     """Imports a command when it is asked for: a command pays only for what it uses."""
 
@@ -53,8 +61,8 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"shoe_ctl.cli.{cmd_name}")
-        if ctx.obj is not None:
-            ctx.obj()
+        if isinstance(ctx.obj, _Start):
+            ctx.obj.imported()
         command: click.Command = getattr(module, cmd_name)
         return command
 
@@ -69,7 +77,7 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named first; of one that is not there, the nearest is suggested."""
+        """Return the command that is named first; for an unknown one, suggest the nearest."""
         name = args[0]
         if not (ctx.resilient_parsing or name.startswith("-") or name in COMMANDS):
             raise click.exceptions.NoSuchCommand(name[:64], possibilities=[*COMMANDS], ctx=ctx)
@@ -91,13 +99,13 @@ def shoectl() -> None:
     """  # noqa: D301 - click wants the very character
 
 
-def main(imported: Callable[[], object] | None = None) -> None:
+def main(imported: Callable[[], object] = lambda: None) -> None:
     """Run the command line; every error is one clear line, never a traceback.
 
-    ``imported`` is called once the command is, before it runs.
+    ``imported`` is called once the command's module is imported, before the command runs.
     """
     try:
-        status = shoectl.main(prog_name="shoectl", standalone_mode=False, obj=imported)
+        status = shoectl.main(prog_name="shoectl", standalone_mode=False, obj=_Start(imported))
         _flush()
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from shoe_ctl.table.settings import TableSettings
 
 PATIENT_PRESSES = 2
-"""Of Ctrl-C. The second lets what is delivered last be delivered another time; nothing is lost."""
+"""Presses of Ctrl-C that let the daemon end by itself. After the second it no longer waits for
+sinks: the next start delivers the rest."""
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -226,7 +227,7 @@ async def _serve(
     options: _Options,
     manager: ServiceManager,
     environment: Environment,
-    lacking: Sequence[str],
+    warned: Sequence[str],
 ) -> bool:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -253,7 +254,7 @@ async def _serve(
                 for settings in daemon.settings:
                     refuse_what_needs_people(settings, way_in=config.takes_commands)
         async with _watched(manager, clock):
-            say_ready = partial(_say_ready, manager, daemon, lacking, wait=options.wait)
+            say_ready = partial(_say_ready, manager, daemon, warned, wait=options.wait)
             serving = daemon.run(say_ready, manager.status)
             with _hangups(daemon.reopen_sinks):
                 terminated = await until_terminated(serving)
@@ -268,26 +269,30 @@ async def _serve(
 
 
 def _say_ready(
-    manager: ServiceManager, daemon: Daemon, lacking: Sequence[str], *, wait: bool
+    manager: ServiceManager, daemon: Daemon, warned: Sequence[str], *, wait: bool
 ) -> None:
-    """``lacking`` is said of what serves: what cannot start says in one line why, and no more."""
+    """Report that the daemon is ready.
+
+    ``warned``, the warnings about the configuration, are logged only once it serves: a daemon that
+    cannot start logs one line, why.
+    """
     from shoe_ctl.daemon.host import keep_objects
 
     keep_objects(len(daemon.settings))
     if daemon.doubt is not None:
-        manager.ready()  # it is there, and waits for a person
+        manager.ready()  # it runs, and waits for a person's ruling
         return
-    held = any(runner.held for runner in daemon.runners.values())  # whose port is left alone
+    held = any(runner.held for runner in daemon.runners.values())  # its port is not opened
     what = "the tables are served" if wait or held else "every shoe's port is open"
     logging.getLogger(__name__).info("ready: %s", what)
-    for line in lacking:
+    for line in warned:
         logging.getLogger(__name__).warning(line)
     manager.ready()
 
 
 @asynccontextmanager
 async def _watched(manager: ServiceManager, clock: Clock) -> AsyncIterator[None]:
-    """The service manager is told that the loop lives, what ends it, and that it ends."""
+    """Tell the service manager that the loop is alive, what ends the daemon, and that it ends."""
     beating = asyncio.create_task(manager.beat(clock), name="watchdog")
     try:
         async with _reporting(manager):
@@ -300,7 +305,7 @@ async def _watched(manager: ServiceManager, clock: Clock) -> AsyncIterator[None]
 
 @asynccontextmanager
 async def _reporting(manager: ServiceManager) -> AsyncIterator[None]:
-    """The service manager is told what ends the daemon, and that it ends."""
+    """Tell the service manager what ends the daemon, and that it ends."""
     try:
         yield
     except JournalError as error:
@@ -320,10 +325,9 @@ def host_boot() -> str:
 
 
 async def until_terminated(work: object) -> bool:
-    """Await ``work``; SIGTERM cancels it, and is then the reason to say True.
+    """Await ``work``; return True if SIGTERM cancelled it.
 
-    SIGINT cancels it too, and is handed on once it has ended: what ends is not broken off by
-    whoever presses Ctrl-C twice, but by whoever does so for the third time.
+    SIGINT cancels it, too, and is raised again once it has ended. The third Ctrl-C ends it at once.
     """
     assert asyncio.iscoroutine(work)
     task = asyncio.create_task(work)
@@ -353,7 +357,8 @@ async def until_terminated(work: object) -> bool:
 def _hangups(reopen: Callable[[], None]) -> Iterator[None]:
     """SIGHUP calls ``reopen`` on the loop.
 
-    Where it says that the terminal has gone, it ends the daemon like SIGTERM, but under nohup.
+    If the daemon's terminal was closed, SIGHUP stops the daemon as SIGTERM does, except under
+    nohup.
     """
     may_stop = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
 
@@ -372,7 +377,7 @@ def _hangups(reopen: Callable[[], None]) -> Iterator[None]:
 
 
 def _has_terminal() -> bool:
-    """This process is controlled by a terminal that is there."""
+    """Return True if this process has a controlling terminal."""
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
     except OSError:
@@ -382,7 +387,10 @@ def _has_terminal() -> bool:
 
 @contextmanager
 def _interrupts(stop: Callable[[], object]) -> Iterator[None]:
-    """Ctrl-C calls ``stop`` on the loop; who had it before is told of it in the end."""
+    """Ctrl-C calls ``stop`` on the loop, and the third raises KeyboardInterrupt.
+
+    At the end the signal is raised again, for the former handler.
+    """
     before = signal.getsignal(signal.SIGINT)
     if not callable(before):  # ignored, as in the background of a shell
         yield
@@ -407,7 +415,7 @@ def _interrupts(stop: Callable[[], object]) -> Iterator[None]:
 
 
 def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
-    """Refuse a table that waits for what nobody can bring it; ``way_in``: commands are taken.
+    """Refuse a table that waits for commands if nobody can send any (``way_in`` is false).
 
     Raises:
         ConfigError: one line that says which key and what to set instead.

@@ -1,6 +1,6 @@
-"""Requests to a daemon with several workers: each goes to its table's worker, answers are merged.
+"""Requests to a daemon with several workers: each goes to its table's worker, or to all of them.
 
-In: requests of known callers, the link to each worker. Out: answers as one daemon gives them.
+In: requests of known callers, the link to each worker. Out: answers, merged to those of one daemon.
 Must not know: processes, the journal, rules.
 """
 
@@ -30,7 +30,7 @@ _NOTHING_PARKED = "sink_nothing_parked"
 
 
 class FrontHandler:
-    """Answers at the socket for all ``workers``, which are the links by the workers' numbers."""
+    """Answers at the socket for all ``workers``: the link to each, by its number."""
 
     def __init__(self, config: Config, workers: Mapping[int, FrontEnd]) -> None:
         self._config = config
@@ -41,7 +41,9 @@ class FrontHandler:
         """Return the answer to a request.
 
         Raises:
-            RequestRefused, RefusedElsewhere: as the worker says, or no worker serves the table.
+            RequestRefused: no worker serves the table, or its worker does not answer now; or it is
+                a request for events.
+            RefusedElsewhere: a worker refused the request.
         """
         if isinstance(asked, Command):
             if asked.table not in self._tables:
@@ -59,11 +61,11 @@ class FrontHandler:
         return _merged_redelivery(answers)
 
     async def events(self, caller: Caller, asked: EventsRequest) -> EventBatches:
-        """Return the events that were asked for: of one table, or of all workers' tables.
+        """Return the requested events: of one table, or of all workers' tables.
 
         Raises:
-            RequestRefused: no worker serves the table, or does now; an id cannot be the place to
-                begin at in several journals.
+            RequestRefused: no worker serves the table, or a worker does not answer now; or
+                ``after`` is an id without a ``table``: an id is a place in one journal only.
         """
         if asked.table is not None:
             return _merged_events([await self._served(asked.table).events(caller, asked)])
@@ -88,7 +90,7 @@ class FrontHandler:
         return self._tables[table]
 
     def _holder_of(self, caller: Caller, asked: ResendRequest) -> FrontEnd:
-        """Return the worker that gives the sink this table, or else one that says why not."""
+        """Return the worker that delivers the events to the sink; if none does, any: it refuses."""
         seen = {
             sink.known_as: sink
             for sink in self._config.sink
@@ -112,7 +114,10 @@ class FrontHandler:
         return await asyncio.gather(*(one.ask(caller, asked) for one in self._workers.values()))
 
     def _merged_status(self, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return one status: the tables in the order of the configuration, each sink once."""
+        """Return one status: the tables in the order of the configuration, each sink once.
+
+        If several workers have a sink, one where it is not ``at_work`` is shown.
+        """
         order = list(self._tables)
         tables = [table for answer in answers for table in answer["tables"]]
         merged: dict[str, Any] = {
@@ -132,7 +137,7 @@ class FrontHandler:
 
 
 def _accepted(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the answer to a question.
+    """Return a worker's answer.
 
     Raises:
         RefusedElsewhere: it is a refusal.
@@ -143,7 +148,12 @@ def _accepted(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged_redelivery(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the counts of all workers, by sink; nothing parked at one of them is no refusal."""
+    """Return the counts of all workers, by sink.
+
+    Raises:
+        RefusedElsewhere: a worker refused, for another reason than that nothing is parked there; or
+            nothing is parked at any.
+    """
     none = [
         answer
         for answer in answers
@@ -161,7 +171,7 @@ def _merged_redelivery(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 async def _merged_events(streams: Sequence[EventLines]) -> EventBatches:
-    """Yield what the streams bring, each in its own order, until one of them ends."""
+    """Yield the batches of all streams as they come, until one stream ends."""
     upcoming = {asyncio.create_task(stream.more()): stream for stream in streams}
     try:
         while True:

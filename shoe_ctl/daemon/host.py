@@ -32,8 +32,8 @@ OPEN_FILES = 65_536
 
 LEAST_NEW_OBJECTS = 2_000
 NEW_OBJECTS_A_TABLE = 100
-"""Objects that were made and not freed since garbage was last looked for: some for each table, as
-a look at them takes time, and what is under way at many tables comes and goes."""
+"""New objects between two garbage collections. More with more tables: a collection takes time, and
+finds little."""
 
 LONGEST_STATUS = 400
 """Characters of a status line: it is read in the output of ``systemctl status``."""
@@ -66,10 +66,11 @@ def allow_open_files(limit: int = OPEN_FILES) -> None:
 
 
 def keep_objects(tables: int) -> None:
-    """Let garbage be looked for among newer objects only, and rarely: call it when all is open.
+    """Let garbage be collected rarely, and only among objects made from now on.
 
-    A thousand tables are 170,000 objects: a look at all of them holds every card up for 100 ms.
-    What cards bring is freed without such a look, so that it is only for what goes wrong.
+    Call it once everything is open. A thousand tables are 170,000 objects: a collection of all of
+    them holds every card up for 100 ms. What cards bring is freed without a collection; only errors
+    leave garbage.
     """
     gc.freeze()
     often = max(LEAST_NEW_OBJECTS, NEW_OBJECTS_A_TABLE * tables)

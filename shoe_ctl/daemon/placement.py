@@ -1,6 +1,6 @@
 """Which worker's journal has which table: checked at each start, before anything is opened.
 
-In: a configuration, the journals beside its own. Out: nothing, or one line that says what to do.
+In: a configuration, the journals of all workers. Out: nothing, or an error that says what to do.
 Must not know: how a worker is started, what a record means.
 """
 
@@ -16,7 +16,7 @@ from shoe_ctl.journal.reader import Reader
 def check_histories(config: Config) -> None:
     """Refuse a table whose records are in the journal of another worker.
 
-    Served from a journal that does not know it, the table would forget its round, and would number
+    Served from a journal without these records, the table would forget its round, and would number
     its events from 1 again.
 
     Raises:
@@ -27,7 +27,7 @@ def check_histories(config: Config) -> None:
     form = re.compile(re.escape(path.stem) + "-([1-9][0-9]?)" + re.escape(path.suffix))
     try:
         names = [match for file in path.parent.iterdir() if (match := form.fullmatch(file.name))]
-    except OSError:  # opening the journal says what is wrong
+    except OSError:  # opening the journal reports what is wrong
         return
     workers = {int(found[1]) for found in names if 1 < int(found[1]) <= MOST_WORKERS}
     if not workers and config.workers == [1]:
@@ -45,7 +45,7 @@ def check_histories(config: Config) -> None:
         except JournalError:
             if worker not in config.workers:
                 raise
-            unread.add(worker)  # the worker itself says what is wrong, and what to do
+            unread.add(worker)  # the worker reports what is wrong
     for configured in config.table:
         held = holders.get(configured.id, [])
         if held and configured.worker not in {*held, *unread}:

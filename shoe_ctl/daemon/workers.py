@@ -1,7 +1,7 @@
-"""Workers: processes that serve a part of the tables each, started and watched by the front.
+"""Workers: processes that each serve some of the tables, started and watched by the front process.
 
-In: a configuration with several workers. Out: one daemon to the service manager, to signals and at
-the socket; where one worker ends by itself, all end.
+In: a configuration with several workers. Out: one daemon, for the service manager, for signals and
+at the socket. If one worker ends by itself, all are stopped.
 Must not know: tables, the journal, what a request means.
 """
 
@@ -33,21 +33,22 @@ from shoe_ctl.errors import (
 )
 
 FAILED = 70
-"""How a worker ends that failed in a way that nobody foresaw."""
+"""The exit code of a worker after an unexpected error."""
 
 _AS_TOLD = (0, -signal.SIGTERM)
-"""How a worker ends that was told to; by the signal itself, if it had not begun to serve."""
+"""How a worker ends after SIGTERM: with 0, or by the signal itself if it did not serve yet."""
 
 _HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that are blocked while workers are started."""
 
 ERROR = "ERROR="
-"""Begins what a worker reports last: the line of its error."""
+"""The beginning of a worker's last report, before its error in one line."""
 
 log = logging.getLogger(__name__)
 
 
 def other_senders(config: Config, own: Config) -> tuple[Caller, ...]:
-    """Return the senders of sinks that a worker does not have: they may consent at its tables."""
+    """Return the senders that only sinks of other workers know: they may consent here, too."""
     users = {} if config.socket is None else users_of(config.socket)
     known = {user.user for user in users.values()}
     known |= {name for each in senders_of(own, users.values()).values() for name in each}
@@ -64,7 +65,7 @@ def other_senders(config: Config, own: Config) -> tuple[Caller, ...]:
 
 
 class WorkerReports(ServiceManager):
-    """Reports to the front process what a daemon reports to its service manager."""
+    """Sends the front process what a daemon reports to its service manager."""
 
     def __init__(self, end: WorkerEnd, watchdog_s: float | None) -> None:
         super().__init__(None, watchdog_s)
@@ -75,11 +76,11 @@ class WorkerReports(ServiceManager):
 
 
 Work = Callable[[int, WorkerEnd], Coroutine[Any, Any, bool]]
-"""Serves what this worker has to serve, until it is told to stop."""
+"""Serves a worker's tables until the worker is told to stop; takes its number and its link."""
 
 
 class Worker:
-    """A worker, as the front sees it. ``code`` is how it ended, ``error`` the line it gave."""
+    """A worker, as the front sees it. ``code`` is its exit code, ``error`` its error."""
 
     def __init__(self, number: int, pid: int, link: socket.socket) -> None:
         self.number = number
@@ -109,7 +110,7 @@ class Worker:
         self.is_alive = self.is_alive or "WATCHDOG" in said
 
     def failure(self) -> ShoeCtlError:
-        """Return why it ended although nobody told it to."""
+        """Return why it ended by itself."""
         assert self.code is not None
         line = self.error
         if line is None:
@@ -127,10 +128,10 @@ class Worker:
 def start_workers(numbers: list[int], work: Work) -> list[Worker]:
     """Start a process for each number. Call it before there is a loop or a thread.
 
-    Signals that end this process wait from then on until the front runs: it can stop the workers.
+    Signals that end this process are blocked until the front runs, which can stop the workers.
 
     Raises:
-        EnvironmentFault: the system has no room for another process; those started have ended.
+        EnvironmentFault: the system allows no further process; those started have ended.
     """
     started: list[Worker] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
@@ -151,7 +152,7 @@ def start_workers(numbers: list[int], work: Work) -> list[Worker]:
             raise EnvironmentFault(f"worker {number} cannot be started: {error.strerror}") from None
         if pid == 0:
             front.close()
-            for other in started:  # the end of the front must show, whoever else goes on
+            for other in started:  # open here, the links would not end with the front
                 other.link.close()
             _work(number, theirs, work, before)
         theirs.close()
@@ -162,7 +163,7 @@ def start_workers(numbers: list[int], work: Work) -> list[Worker]:
 def _work(number: int, link: socket.socket, work: Work, unblocked: set[int]) -> NoReturn:
     code = FAILED
     try:
-        # Signals of a terminal are for the front, which passes on what concerns a worker.
+        # Signals of the terminal are for the front, which passes on what concerns a worker.
         os.setpgid(0, 0)
         for ignored in (signal.SIGHUP, signal.SIGINT):
             signal.signal(ignored, signal.SIG_IGN)
@@ -178,7 +179,7 @@ def _work(number: int, link: socket.socket, work: Work, unblocked: set[int]) -> 
         except ShoeCtlError as error:
             end.report(f"{ERROR}{error}")
             code = error.exit_code
-    except BaseException:  # noqa: BLE001 - reported here, for nothing is above
+    except BaseException:  # noqa: BLE001 - there is no caller that could report it
         traceback.print_exc()
     finally:
         with suppress(OSError, ValueError):
@@ -196,7 +197,7 @@ async def _linked(end: WorkerEnd, work: Coroutine[Any, Any, bool]) -> None:
 
 
 class Front:
-    """What the front process does while the workers are at work."""
+    """The front process while the workers serve."""
 
     def __init__(self, config: Config, workers: list[Worker], manager: ServiceManager) -> None:
         self._config = config
@@ -209,7 +210,7 @@ class Front:
         self._all_ended = asyncio.Event()
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Serve until cancelled; call ``ready`` once all workers are.
+        """Serve until cancelled; call ``ready`` once all workers are ready.
 
         Raises:
             ShoeCtlError: a worker ended by itself; the others were stopped.
@@ -219,21 +220,22 @@ class Front:
             try:
                 worker = await asyncio.shield(self._one_ended)
             finally:
-                self._tell()  # now: a worker that hangs does not let a request end
+                # At once: leaving waits for requests, and one to a worker that hangs does not end.
+                self._tell()
             raise worker.failure()
 
     def check_end(self) -> None:
-        """Check how the workers ended that were told to.
+        """Check how the workers ended that were told to stop.
 
         Raises:
-            ShoeCtlError: one of them reported that something is wrong, or did not end by itself.
+            ShoeCtlError: one of them reported an error, or had to be killed.
         """
         for worker in sorted(self._workers, key=lambda worker: worker.error is None):
             if worker.error is not None or worker.code not in _AS_TOLD:
                 raise worker.failure()
 
     def reopen_sinks(self) -> None:
-        """Let each worker open its sinks' files again."""
+        """Let each worker reopen its sinks' files."""
         for worker in self._workers:
             worker.send(signal.SIGHUP)
 
@@ -273,14 +275,14 @@ class Front:
                 await self._stop()
 
     def _tell(self) -> None:
-        """Tell the workers to stop, once: told twice, they deliver no more."""
+        """Tell the workers to stop, once: told twice, they no longer wait for sinks."""
         if not self._told:
             self._told = True
             for worker in self._workers:
                 worker.send(signal.SIGTERM)
 
     async def _stop(self) -> None:
-        """Stop the workers. Being cancelled tells them again, and the second time kills them."""
+        """Stop the workers and wait. A cancellation tells them again, a second one kills them."""
         self._tell()
         again = [signal.SIGKILL, signal.SIGTERM]
         cancelled = False
@@ -297,7 +299,7 @@ class Front:
 
     def _ended(self, worker: Worker, watched: int) -> None:
         asyncio.get_running_loop().remove_reader(watched)
-        for text in worker.end.reports():  # what it said last
+        for text in worker.end.reports():  # its last ones
             worker.read(text)
         worker.code = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
         log.log(
@@ -310,7 +312,7 @@ class Front:
             self._all_ended.set()
 
     def _report(self, ready: Callable[[], None]) -> None:
-        """Report to the service manager as one daemon: alive are all, or none."""
+        """Report to the service manager as one daemon, which is alive while all workers are."""
         others = [w for w in self._workers if w.status != "serving"]
         status = "; ".join(f"worker {w.number}: {w.status}" for w in others) or "serving"
         if status != self._manager.said_last:

@@ -1,7 +1,7 @@
 """What is recorded of a table, and read again when the daemon starts.
 
-``recorder`` adds bytes, inputs and events to a journal group, ``snapshots`` how a table stands.
-``event_ids`` knows which events answered a command or told an outcome, ``shoe_sections`` which
+``recorder`` adds bytes, inputs and events to a journal group, ``snapshots`` a table's state.
+``event_ids`` knows which events answered a command or reported an outcome, ``shoe_sections`` which
 records belong to which set of cards.
 """
 

@@ -1,7 +1,7 @@
-"""Event ids that must be known again: those of each command's answer and of each round's outcome.
+"""Event ids that are needed later: those of each command's answer and of each round's outcome.
 
-In: answers and events as they are committed, or a table's records. Out: the same ids, over restarts
-too. Must not know: who asks, what an outcome is, why it is revised.
+In: answers and events as they are committed, or a table's records. Out: their ids, the same after a
+restart. Must not know: who asks, what an outcome is, why it is revised.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import StorageRestored, TableCommand, from_bytes
 
 OUTCOME_TYPES = frozenset({"round.outcome", "round.revised"})
-"""The types of events that tell a round's outcome. A revision names the event that it replaces."""
+"""The events that report a round's outcome. A revision names the event that it replaces."""
 
 REMEMBERED_OUTCOMES = 16
-"""Rounds whose outcome's event is known: more than a table lets people revise."""
+"""Rounds whose outcome's event is remembered: more than a table lets people revise."""
 
 _OUTCOME_MARKS = tuple(f'"type":"{kind}"'.encode() for kind in sorted(OUTCOME_TYPES))
 _COMMAND_MARK = b'"input":"command"'
 _EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
 
 _MOST_GATHERED = 4 * REMEMBERED_COMMANDS
-"""Commands whose events are gathered before those are dropped that the table has forgotten."""
+"""Once the events of so many commands are collected, those that the table forgot are dropped."""
 
 
 class EventHead(msgspec.Struct):
-    """An event's id, its type and what it is about."""
+    """An event's id, its type and its subject."""
 
     id: str = ""
     type: str = ""
@@ -44,7 +44,7 @@ _head = msgspec.json.Decoder(EventHead)
 
 
 def event_head(body: bytes | None) -> EventHead:
-    """The head of an event; an empty one where its bytes were spoilt."""
+    """Return the head of an event; an empty one if its bytes cannot be decoded."""
     with suppress(ValueError):
         return _head.decode(body or b"")
     return EventHead()
@@ -64,16 +64,16 @@ class RecordedAnswer(msgspec.Struct, frozen=True):
     events: tuple[EventIds, ...]
 
     def seen_by(self, sees: Audience) -> Answered:
-        """The answer with the ids of this audience."""
+        """Return the answer with the ids of this audience."""
         ids = [event.of(sees) for event in self.events]
         return Answered(self.answer, tuple(i for i in ids if i is not None))
 
 
 class EventIndex:
-    """One table's known event ids, of as many commands as its controller remembers.
+    """One table's event ids, of as many commands as its controller remembers.
 
     ``answered`` and ``outcomes`` are the ids that a snapshot holds, by command and by round, oldest
-    first. ``read`` adds what the records behind it hold.
+    first. ``read`` adds those of the records after it.
     """
 
     def __init__(
@@ -85,14 +85,14 @@ class EventIndex:
         self._outcomes: dict[str, EventIds] = dict(outcomes or {})
         self._gathered = {command: list(ids) for command, ids in (answered or {}).items()}
         self._of_command: list[EventIds] | None = None  # of the input that is being read
-        self._public: str | None = None  # the copy in front of the restricted one
+        self._public: str | None = None  # the public copy, until its restricted copy is read
 
     def answer(self, command_id: str) -> RecordedAnswer | None:
-        """The first answer to this command, or None for a new one."""
+        """Return the first answer to this command, or None for a new one."""
         return self._answers.get(command_id)
 
     def add_answer(self, answer: RecordedAnswer) -> None:
-        """Remember a command's answer; the oldest is forgotten."""
+        """Remember a command's answer, and forget the oldest."""
         self._answers[answer.answer.command_id] = answer
         while len(self._answers) > REMEMBERED_COMMANDS:
             del self._answers[next(iter(self._answers))]
@@ -103,19 +103,19 @@ class EventIndex:
 
     @property
     def outcomes(self) -> Mapping[str, EventIds]:
-        """By round, oldest first, the event that told its outcome last."""
+        """The event that last reported each round's outcome, by round, oldest first."""
         return self._outcomes
 
     def outcome(self, round_id: str) -> EventIds:
-        """The event that told this round's outcome last.
+        """Return the event that last reported this round's outcome.
 
         Raises:
-            KeyError: none did, or long ago.
+            KeyError: there is none, or it is not remembered any more.
         """
         return self._outcomes[round_id]
 
     def add_event(self, kind: str, subject: str | None, ids: EventIds) -> None:
-        """An event was committed."""
+        """Remember a committed event if it reports an outcome."""
         if kind not in OUTCOME_TYPES or subject is None:
             return
         self._outcomes.pop(subject, None)
@@ -124,10 +124,10 @@ class EventIndex:
             del self._outcomes[next(iter(self._outcomes))]
 
     def read(self, record: Record, answered: Collection[str] = ()) -> None:
-        """The table's next record; ``answered`` are the commands that the table knew before it.
+        """Read the table's next record; ``answered`` are the commands that it knew before.
 
         Raises:
-            ValueError: its body was spoilt (msgspec's errors are ValueErrors).
+            ValueError: its body cannot be decoded (msgspec's errors are ValueErrors).
         """
         if record.kind == Kind.INPUT.value:
             self._of_command = None
@@ -136,7 +136,7 @@ class EventIndex:
             self._read_event(record.body)
 
     def _read_input(self, body: bytes, answered: Collection[str]) -> None:
-        if _COMMAND_MARK not in body:  # spares decoding every card of years
+        if _COMMAND_MARK not in body:  # most inputs are cards: they need not be decoded
             return
         happened = from_bytes(body)
         # A ruling on a lost journal is answered without events: its events are every table's.
@@ -151,7 +151,7 @@ class EventIndex:
         self._of_command = None if command is ruling else events
 
     def _read_event(self, body: bytes) -> None:
-        """A public event stands in front of its restricted copy."""
+        """Read an event. A public copy comes right before its restricted copy."""
         if self._of_command is None and not any(mark in body for mark in _OUTCOME_MARKS):
             return
         head = _head.decode(body)
@@ -164,7 +164,7 @@ class EventIndex:
         self.add_event(head.type, head.subject, ids)
 
     def finish(self, answers: Mapping[str, Answer]) -> None:
-        """All records were read: the table remembers these answers, by command."""
+        """End reading: keep the ids of ``answers``, those that the table remembers, by command."""
         self._answers = {
             command_id: RecordedAnswer(answer, tuple(self._gathered[command_id]))
             for command_id, answer in answers.items()

@@ -23,7 +23,7 @@ from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
 
 DECODING = "decoding"
-"""The place of a fault that the session raised while it decoded bytes."""
+"""The ``where`` of a fault that the session raised while it decoded bytes."""
 
 SHOWN_BYTES = 8
 """How many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
@@ -33,7 +33,7 @@ _IN_RUNS = (Discarded, Repeated)
 """Types of events that may be joined."""
 
 SEVERAL = "several"
-"""The reason of a run whose pieces were discarded for different reasons."""
+"""The reason given for a run whose pieces were discarded for different reasons."""
 
 
 class LinkRecorder:
@@ -84,11 +84,11 @@ class LinkRecorder:
             )
 
     def ended(self) -> None:
-        """The connection ended. Call ``sent`` first: what was not recorded by then is forgotten."""
+        """Forget the connection, which ended. Call ``sent`` first: the rest is not recorded."""
         self._connection = None
 
     def received(self, group: Batch, reception: Reception, t_us: int) -> None:
-        """Record the bytes of a reception, and the calls that its session had before them."""
+        """Record the bytes of a reception, and the calls that its session got before them."""
         if reception.calls:
             made = tuple(_call(call) for call in reception.calls)
             calls = codec.Calls(connection=reception.connection, t_us=t_us, calls=made)
@@ -117,8 +117,9 @@ def in_runs(heard: Iterable[ReceivedEvent], data: bytes, offset: int) -> list[Re
     """Return the events of one reception, with consecutive pieces of garbage joined to one.
 
     ``data`` are the bytes received, the first of them at ``offset``: a run shows its first and last
-    bytes. What only a key can tell (``VERDICTS``) is never mixed with anything else, so that a
-    replay without the key finds each verdict again. Repeated frames are joined in the same way.
+    bytes. Frames discarded for a reason that only the key shows (``VERDICTS``) are joined with
+    their like only, so that a replay without the key finds each verdict again. Repeated frames are
+    joined in the same way.
     """
     heard = list(heard)
     for one in heard:
@@ -142,7 +143,7 @@ def _joined(heard: list[ReceivedEvent], data: bytes, offset: int) -> list[Receiv
 
 
 def of_a_run(event: ShoeEvent) -> ShoeEvent:
-    """Return the event that one piece of a run stands for."""
+    """Return an event as it would be of one piece: a run's without its count and its bytes."""
     if isinstance(event, Discarded) and event.count is not None:
         return replace(event, count=None, first_bytes=None, last_bytes=None)
     if isinstance(event, Repeated) and event.count is not None:
@@ -212,12 +213,12 @@ def record_input(
 ) -> list[int]:
     """Add an input and its events to a group, each at the input's time.
 
-    Effects that are not events leave no record: they follow from the inputs again. ``index`` knows
-    the events that earlier groups committed. Returns the events' handles, for ``CommitResult.ids``.
-    If it raises, nothing is added.
+    Effects that are not events leave no record: a replay of the inputs gives them again. ``index``
+    knows the events that earlier groups committed. Returns the events' handles, for
+    ``CommitResult.ids``. If it raises, nothing is added.
 
     Raises:
-        KeyError: an event replaces or takes back an outcome that ``index`` does not know.
+        KeyError: an event replaces or revokes an outcome that ``index`` does not know.
     """
     first = group.append_input(table, to_bytes(happened), happened.t_us)
     try:

@@ -25,8 +25,8 @@ MOST_NAMED = 12
 class ShoeSection(msgspec.Struct, frozen=True, kw_only=True):
     """The records of a table, ``first`` to ``last``, while it played from a set of cards.
 
-    ``number`` counts the table's sets from 1; 0 is the time before the first one. ``current``: the
-    section may still grow, as nothing of a later set is stored.
+    ``number`` counts the table's sets from 1; 0 is the time before the first one. ``current``: it
+    is the table's last section, and may still grow.
     """
 
     table: str
@@ -37,7 +37,7 @@ class ShoeSection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shoe_id(self) -> str:
-        """As events name the set."""
+        """The set's id in events."""
         return f"{self.table}-s{self.number}"
 
 
@@ -48,8 +48,8 @@ class _State(msgspec.Struct):
 def sections(reader: Reader, table: str) -> Iterator[ShoeSection]:
     """Yield the table's sets of cards that the journal has from their beginning, oldest first.
 
-    A set begins at the first snapshot that the table has of it. Records before the first such place
-    are in no section.
+    A section begins at the first start record whose snapshot has the set. Records before the first
+    such place are in no section.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -68,7 +68,7 @@ def sections(reader: Reader, table: str) -> Iterator[ShoeSection]:
 
 
 def _number(reader: Reader, meta: Record) -> int | None:
-    """Return which set the table had at that start; None where no snapshot says so."""
+    """Return the number of the table's set at that start; None if no snapshot shows it."""
     following = next(reader.indexed_records(meta.table, Kind.META, after=meta.n), None)
     for record in reader.indexed_records(meta.table, Kind.SNAPSHOT, after=meta.n):
         if following is None or record.n < following.n:
@@ -82,8 +82,8 @@ def _number(reader: Reader, meta: Record) -> int | None:
 def current_shoe_start(reader: Reader, table: str) -> int | None:
     """Return the record of the first event about the set that the table plays from.
 
-    None where the journal has none of the table's sets from its beginning. A section begins right
-    behind the event that the set was loaded: that event belongs to the set, too.
+    None if the journal has none of the table's sets from its beginning. A section begins right
+    after the event ``shoe.loaded`` of its set, which is returned here: it is about the set, too.
 
     Raises:
         JournalError: the journal cannot be read.

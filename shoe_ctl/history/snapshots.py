@@ -1,8 +1,10 @@
-"""Snapshots: how a table stands and what it is run under, to and from the journal.
+"""Snapshots: write a table's state and its rules to the journal, and restore the table from them.
 
 In: a controller and where its chain ends; or a reader. Out: meta and snapshot records; the
-controller again. Must not know: links, sinks, loops. The inputs count: a snapshot only saves a
-restart from running those of years, and a replay compares each one with them.
+controller again. Must not know: links, sinks, loops.
+
+A table is what its inputs make of it. A snapshot only saves a restart from running the inputs of
+years; a replay runs them, and compares each snapshot with the result.
 """
 
 from __future__ import annotations
@@ -45,18 +47,19 @@ MOST_INPUTS = 300
 """A table's inputs between two of its snapshots: about as many as fifteen rounds."""
 
 MOST_RECORDS = 5_000
-"""Records of all tables between two snapshots of a table of a few, not counting one group's."""
+"""Records of all tables between two snapshots of a table, while there are few tables. The last
+group may exceed it."""
 
 RECORDS_A_TABLE = 200
-"""As ``MOST_RECORDS``, for each table of the journal where they are many: about as many as three
-rounds. A restart reads the records of all tables at once, and no more of them for each table."""
+"""As ``MOST_RECORDS``, for each table of the journal, if that is more in all: about three rounds. A
+restart reads the records of all tables in one go: each table adds these to it, and no more."""
 
 FEW_EVENTS = 16
 RECORDS_BEFORE_EVENT = 8
-"""A table's first events of a section, and records before each, among which the shoe's first
-numbered event is looked for before all of the section is read."""
+"""How many of a table's first events after a start, and how many records before each of them, are
+searched first for a numbered event of the shoe. Only then are all of its inputs read."""
 
-# What a table is run under.
+# The rules that a table runs under.
 
 
 @cache
@@ -72,14 +75,14 @@ def software() -> str:
 
 
 def _installed_in(folder: Path) -> list[str]:
-    """Return the versions of shoe-ctl whose descriptions are in this folder, by their names."""
+    """Return the versions of shoe-ctl that are installed in this folder, by the files' names."""
     with suppress(OSError):
         return [found.name[9:-10] for found in folder.glob("shoe_ctl-*.dist-info")]
     return []
 
 
 def start_record(game: Game, settings: TableSettings, t_us: int, epoch: str = NO_EPOCH) -> Meta:
-    """Return what the journal holds of a start: enough to run the inputs again, anywhere."""
+    """Return the record of a start: all that is needed to run the inputs again, anywhere."""
     return Meta(
         game=game.source,
         settings=msgspec.to_builtins(settings),
@@ -90,9 +93,9 @@ def start_record(game: Game, settings: TableSettings, t_us: int, epoch: str = NO
 
 
 def controller_for(meta: Meta, before: TableController | None = None) -> TableController:
-    """Return a controller under these rules, with the state of the table until now, ``before``.
+    """Return a controller under these rules, with the state of ``before``, if given.
 
-    A shoe with other cards than the new rules play with is left behind.
+    A shoe is taken off the table if the new rules need other cards.
 
     Raises:
         JournalError: the settings or the game file cannot be read.
@@ -126,10 +129,10 @@ def continue_under(
 ) -> TableController:
     """Return the controller to start with: the table as it was, under the rules configured now.
 
-    ``earlier`` is what the table was last started with.
+    ``earlier`` is the record of the table's last start.
 
     Raises:
-        ConfigError: a round is open, and the rules it began under were changed.
+        ConfigError: a round is open that began under other rules.
     """
     if before is None or earlier is None:
         return controller_for(meta)
@@ -158,15 +161,15 @@ class JournalEnds(Protocol):
         """How many tables have records."""
 
     def head(self, table: str) -> Head:
-        """The end of this table's chain."""
+        """Return the end of this table's chain."""
 
 
 class SnapshotSchedule:
     """Decides when a table's records get a snapshot, and when they begin a new section.
 
-    A section begins where the table is started and with each set of cards. It begins with what the
-    table runs under and a snapshot, so that it can be run without anything before it. Within a
-    section another snapshot follows whenever enough was recorded since the last one.
+    Each start of the table and each set of cards begins a section, with the table's rules and a
+    snapshot: it can be run without anything before it. Within a section another snapshot follows
+    whenever enough was recorded since the last one.
     """
 
     def __init__(self, journal: JournalEnds, under: Meta, table: str) -> None:
@@ -189,9 +192,10 @@ class SnapshotSchedule:
         *,
         waits: bool = False,
     ) -> None:
-        """Add what is due to a new group. Everything before it must be stored.
+        """Add to a new group the section's beginning or the snapshot that is due, if any.
 
-        While a group ``waits`` to be stored, a further snapshot of the section waits, too.
+        Both need everything before the group to be stored. While a group still ``waits`` for that,
+        a snapshot is put off; no section may begin.
         """
         self.has_begun = False
         state, last_n = controller.state, self._journal.last_n
@@ -217,11 +221,11 @@ class SnapshotSchedule:
             self._n -= crc32(self._table.encode()) % (most - MOST_RECORDS + 1)
 
     def restart_section(self, under: Meta) -> None:
-        """Let the next group begin a section, under this."""
+        """Let the next group begin a section, under these rules."""
         self._under, self._shoes, self._rules = under, None, None
 
     def take_new_set(self) -> bool:
-        """Return whether a new set of cards began a section since the last call."""
+        """Return True if a new set of cards began a section since the last call."""
         new_set, self._new_set = self._new_set, False
         return new_set
 
@@ -234,9 +238,9 @@ def take_snapshot(
     *,
     rules: str | None = None,
 ) -> Snapshot:
-    """Return the table as it stands, to be stored right behind ``head``, the end of its chain.
+    """Return a snapshot of the table, to be stored right after ``head``, the end of its chain.
 
-    ``rules`` is ``under.rules``, where that is known.
+    ``rules`` is ``under.rules``, if it was computed already.
     """
     state = controller.state
     return Snapshot(
@@ -261,10 +265,10 @@ def take_snapshot(
 
 
 class RecoveredTable(msgspec.Struct, frozen=True, kw_only=True):
-    """A table as its records leave it; no controller and no ``meta`` where the journal has none.
+    """A table as its records leave it; without controller and ``meta`` if it was never started.
 
-    ``meta`` is what the table was last started with, ``index`` which event ids it knows.
-    ``shoe_sent``: a numbered event of its shoe was read behind that start.
+    ``meta`` is the record of its last start, ``index`` the event ids that it knows. ``shoe_sent``:
+    a numbered event of its shoe was read after that start.
     """
 
     controller: TableController | None
@@ -274,7 +278,7 @@ class RecoveredTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Start(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a recovery starts: behind record ``after``, whose chain hash is ``end``."""
+    """Where a recovery starts: after record ``after``, whose chain hash is ``end``."""
 
     controller: TableController | None = None
     meta: Meta | None = None
@@ -284,15 +288,15 @@ class _Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recover(reader: Reader, table: str) -> RecoveredTable:
-    """Return the table as its records leave it: its last valid snapshot and the inputs behind it.
+    """Return the table as its records leave it: its last valid snapshot and the inputs after it.
 
-    A snapshot of other software, or under other rules than the journal names, is passed over, at
-    worst to the table's first record. Where that was taken out, the first snapshot is used,
-    whatever software wrote it.
+    A snapshot by another version of the software, or under other rules than the start before it, is
+    skipped. If none is left, the recovery starts at the table's first record; if that was removed,
+    at the first snapshot that is left, whatever version wrote it.
 
     Raises:
         JournalError: the journal cannot be read, is damaged or of another format where it was
-            read, or has nothing of the table to go on from.
+            read, or holds no place at which the table's recovery can start.
     """
     return recover_tables(reader, [table])[table]
 
@@ -311,7 +315,7 @@ def recover_tables(reader: Reader, tables: Sequence[str]) -> dict[str, Recovered
 
 
 class _Recovery:
-    """A table on its way from its last valid snapshot, which stands behind ``place``."""
+    """The recovery of one table from its last valid snapshot, with the records after ``place``."""
 
     def __init__(self, reader: Reader, table: str) -> None:
         found = (_start(reader, record) for record in reader.indexed_records(table, Kind.SNAPSHOT))
@@ -324,7 +328,7 @@ class _Recovery:
         self._shoe_sent = False
 
     def read(self, record: Record) -> None:
-        """Go on with the table's next record."""
+        """Apply the table's next record."""
         now = self._now
         self._index.read(record, () if now is None else now.state.answered)
         if record.kind == Kind.META.value:
@@ -339,7 +343,7 @@ class _Recovery:
             self._shoe_sent = self._shoe_sent or _is_numbered(record)
 
     def finish(self) -> RecoveredTable:
-        """Return the table once all of its records were read."""
+        """Return the table. All of its records were read."""
         now, index = self._now, self._index
         answered = {} if now is None else now.state.answered
         index.finish({command_id: first.again() for command_id, first in answered.items()})
@@ -349,7 +353,7 @@ class _Recovery:
 
 
 def restore(under: Meta, snapshot: Snapshot) -> TableController | None:
-    """Return the controller that a snapshot holds; None where its inputs are not those it counts.
+    """Return the controller of a snapshot; None if its state counts other inputs than it says.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
@@ -364,9 +368,9 @@ def restore(under: Meta, snapshot: Snapshot) -> TableController | None:
 
 
 def agrees(controller: TableController, snapshot: Snapshot) -> bool:
-    """Return whether a table that ran all inputs until then stands as its snapshot says.
+    """Return True if a table that ran all inputs until then has the state of its snapshot.
 
-    A snapshot of other software is not compared: it may hold less, or more.
+    A snapshot by another version of the software is not compared: its state may have other fields.
     """
     if snapshot.software != software():
         return True
@@ -376,9 +380,10 @@ def agrees(controller: TableController, snapshot: Snapshot) -> bool:
 def from_first_snapshot(
     under: Meta, snapshot: Snapshot
 ) -> tuple[TableController, EventIndex] | None:
-    """Return a table as it stood where a journal begins whose earlier inputs were taken out.
+    """Return a table from the first snapshot of a journal whose earlier records were removed.
 
-    The outcomes announced until then come with it. None where its inputs are not those it counts.
+    The ids of outcomes until then come with it. None if the snapshot's state counts other inputs
+    than it says.
 
     Raises:
         JournalError: the settings or the game file of ``under`` cannot be read.
@@ -391,10 +396,12 @@ def from_first_snapshot(
 
 
 def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
-    """Return the last record before the starts since which the table's shoe sent no numbered event.
+    """Return the record after which nothing of the table was compared with its shoe.
 
-    What is stored behind it may have ids that were used before: only the shoe can show that. What
-    was stored before the last ruling is left out, as the ruling covers it.
+    That is the one before the first of the last starts after which the shoe sent no numbered event;
+    the journal's last record if it sent one after the last start. Records after it may have ids
+    that were used before a loss: only the shoe can show that. Starts before the last ruling, in
+    another epoch, are not looked at: the ruling covers them.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -417,9 +424,9 @@ def not_compared_since(reader: Reader, table: str, epoch: str) -> int:
 
 
 def _sent_soon(reader: Reader, table: str, after: int, upto: int) -> bool:
-    """Whether a numbered event of the shoe stands before one of the table's next few events.
+    """Return True if a numbered event of the shoe is right before one of the next few events.
 
-    These are found by their index, however many records of other tables stand between them.
+    The table's events are found by an index, however many records of other tables are in between.
     """
     events, _ = reader.events(Audience.RESTRICTED, after=after, limit=FEW_EVENTS, table=table)
     for n, _ in events:
@@ -431,15 +438,15 @@ def _sent_soon(reader: Reader, table: str, after: int, upto: int) -> bool:
 
 
 def _is_numbered(record: Record) -> bool:
-    """Whether this input is an event that the shoe keeps until it is acknowledged."""
-    if b'"input":"shoe"' not in record.body:  # spares decoding the others
+    """Return True if this input is an event that the shoe keeps until it is acknowledged."""
+    if b'"input":"shoe"' not in record.body:  # the others need not be decoded
         return False
     happened = from_bytes(record.body)
     return isinstance(happened, ShoeSaid) and happened.seq is not None
 
 
 def _start(reader: Reader, record: Record) -> _Start | None:
-    """Return the start at this snapshot; None where it is not valid for this software."""
+    """Return the start at this snapshot; None if this software or these rules cannot use it."""
     meta = last_start(reader, record.table, record.n)
     try:
         snapshot = read_snapshot(record, reader.path)

@@ -1,7 +1,7 @@
 """Batches: records that are collected in memory and committed in one transaction.
 
-In: raw chunks, inputs and events as they come. Out: with the tables' counters, the exact bodies of
-the records and the ids of the events. Must not know: files, threads, what a body means.
+In: raw chunks, inputs and events as they come; the tables' counters. Out: the exact bodies of the
+records, and the ids of the events. Must not know: files, threads, what a body means.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """A record without its number. ``connection`` and ``t_us`` go to the head where given."""
+    """A record without its number. ``connection`` and ``t_us``, if given, go to the head."""
 
     table: str
     kind: Kind
@@ -55,7 +55,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class _Chunk(msgspec.Struct, frozen=True):
-    """Raw bytes, and what stands before them."""
+    """Raw bytes of a connection, before they are encoded as ``codec.Wire``."""
 
     table: str
     connection: int
@@ -66,7 +66,7 @@ class _Chunk(msgspec.Struct, frozen=True):
 
 
 class _Event(msgspec.Struct, frozen=True):
-    """An event still without ids; ``restricted`` and ``public`` are its data as JSON."""
+    """An event without ids; ``restricted`` and ``public`` are its data as JSON."""
 
     table: str
     type: str
@@ -83,7 +83,7 @@ class _Device(msgspec.Struct, frozen=True):
 
 
 class _Outgoing(msgspec.Struct, frozen=True):
-    """``records.Envelope`` with its data encoded already, so that both copies share the work."""
+    """``records.Envelope`` whose data is encoded already."""
 
     id: str
     source: str
@@ -124,7 +124,8 @@ class StoredEvent(msgspec.Struct, frozen=True):
 class CommitResult(msgspec.Struct, frozen=True):
     """The first and last record number of a stored batch, the ids of its events, and the events.
 
-    An empty batch has ``last_n == first_n - 1``. ``ids`` goes by the handles of ``append_event``.
+    An empty batch has ``last_n == first_n - 1``. The keys of ``ids`` are the handles that
+    ``append_event`` returned.
     """
 
     first_n: int
@@ -144,7 +145,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
 
 class EncodedBatch(msgspec.Struct, frozen=True):
-    """A batch encoded for storing: its records, its events' ids, its devices' numbers."""
+    """A batch encoded for storing: records, the events' ids, the devices' last event numbers."""
 
     records: list[EncodedRecord]
     ids: dict[int, EventIds]
@@ -152,8 +153,9 @@ class EncodedBatch(msgspec.Struct, frozen=True):
 
 
 PackedRecord = tuple[str, str, bytes, bytes | None, int | None, int | None]
-"""A record ready to be stored: its table and kind, what the file holds of it, of an event the
-envelope's bytes, and of others the connection and the time that go to the head."""
+"""A record ready to be stored: table, kind, and the bytes for the file; then the envelope's bytes
+(None unless it is an event), and the connection and the time for the table's head (None if not
+given)."""
 
 
 class PackedBatch(msgspec.Struct, frozen=True):
@@ -167,8 +169,8 @@ class PackedBatch(msgspec.Struct, frozen=True):
 class Batch:
     """Records that are stored together or not at all, in the order they were added.
 
-    Methods that add a record return its handle, a number within this batch. ``epoch`` stands in
-    the source of its events.
+    Methods that add a record return its handle, a number within this batch. ``epoch`` becomes part
+    of its events' source.
     """
 
     def __init__(self, epoch: str = NO_EPOCH) -> None:
@@ -189,7 +191,7 @@ class Batch:
         return self._append(_Entry(table, kind, bytes(body)))
 
     def append_meta(self, table: str, meta: Meta) -> int:
-        """Append what the table is started with."""
+        """Append a start of the table: its game and settings."""
         return self._append(_Entry(table, Kind.META, meta.to_bytes()))
 
     def append_ruling(self, gone_on: LossRuling) -> int:
@@ -197,11 +199,11 @@ class Batch:
         return self._append(_Entry(JOURNAL, Kind.META, gone_on.to_bytes()))
 
     def append_snapshot(self, table: str, snapshot: Snapshot) -> int:
-        """Append how the table stood before anything else in this batch happened."""
+        """Append the table's state from before this batch."""
         return self._append(_Entry(table, Kind.SNAPSHOT, snapshot.to_bytes()))
 
     def append_connection(self, table: str, connection: Connection) -> int:
-        """Append the opening of a connection to the table's shoe; its number is remembered."""
+        """Append the opening of a connection to the table's shoe; its number goes to the head."""
         body = connection.to_bytes()
         return self._append(_Entry(table, Kind.CONNECTION, body, connection=connection.number))
 
@@ -223,7 +225,7 @@ class Batch:
         return self._append(_Entry(table, Kind.CALLS, calls.to_bytes()))
 
     def append_input(self, table: str, body: bytes, t_us: int) -> int:
-        """Append an input's bytes and its time (µs since 1970 UTC), which is remembered."""
+        """Append an input's bytes and its time (µs since 1970 UTC), which goes to the head."""
         return self._append(_Entry(table, Kind.INPUT, bytes(body), t_us=t_us))
 
     def append_event(  # noqa: PLR0913 - all of it is what an event is
@@ -239,9 +241,9 @@ class Batch:
     ) -> int:
         """Append an event; its ids are in ``CommitResult.ids`` under the handle returned here.
 
-        The restricted stream carries everything: a public event is stored once for each audience,
-        and ``data_restricted``, where given, is the whole data of its restricted copy. The data is
-        encoded here and now, so later changes to it have no effect.
+        The restricted stream carries everything: a public event is stored once for each audience.
+        ``data_restricted``, if given, is all the data of its restricted copy. The data is encoded
+        now, so later changes to it have no effect.
         """
         public = _encoder.encode(data) if audience is Audience.PUBLIC else None
         if data_restricted is not None:
@@ -261,7 +263,7 @@ class Batch:
     def encode(self, counters: Callable[[str], Counters]) -> EncodedBatch:
         """Give the events their ids and every record its exact bytes.
 
-        ``counters`` gives the counters of a table; they are counted on.
+        ``counters`` returns the counters of a table, which are then increased.
         """
         found = self.pack(counters, None)
         records = [
@@ -271,10 +273,10 @@ class Batch:
         return EncodedBatch(records, found.ids, found.devices)
 
     def pack(self, counters: Callable[[str], Counters], packer: Packer | None) -> PackedBatch:
-        """As ``encode``, with each record as the file holds it; as it is without a ``packer``.
+        """As ``encode``, with each record packed for the file; unpacked without a ``packer``.
 
-        What a card brings is packed from its parts, without its body: this is on the way of every
-        card. It gives the bytes that ``packer`` would give, which packs everything else.
+        This runs for every card. What a card brings is therefore packed from its parts, and no body
+        is made of them first. The bytes are those that ``packer`` would return; it packs the rest.
         """
         records: list[PackedRecord] = []
         ids: dict[int, EventIds] = {}
@@ -330,7 +332,7 @@ def _wire_body(chunk: _Chunk) -> bytes:
 def _add_event(
     event: _Event, common: _Common, counters: Counters, records: list[PackedRecord], *, packs: bool
 ) -> EventIds:
-    """Add both copies of an event, which share all that stands behind their ids."""
+    """Add an event's copies: one, or two which share most of what follows their ids."""
     epoch, start, source_and_type, type_, before_data = common
     table, t_us, data, secret = event.table, event.t_us, event.public, event.restricted
     behind_id = b"".join((source_and_type, type_, _time_in_json(t_us), before_data))
@@ -368,7 +370,7 @@ def _add_escaped_event(
     packer: Packer | None,
     records: list[PackedRecord],
 ) -> EventIds:
-    """Add an event with a name that JSON has in another way."""
+    """Add an event with a name in which JSON escapes something."""
     table, public = event.table, None
     source = source_of(epoch, table)
     copies = []
@@ -389,9 +391,11 @@ _Common = tuple[bytes, bytes, bytes, bytes, bytes]
 
 
 def _common_parts(event: _Event, epoch: str) -> _Common | None:
-    """Return what both copies of an event share: the bytes of the epoch, those of its envelope.
+    """Return what both copies of an event share.
 
-    None where JSON has a name in another way than it stands here.
+    That is the epoch's bytes, and of the envelope its start, the part from the source to the type,
+    the type, and the part between the time and the data. None if JSON escapes something in a name,
+    or the epoch or the time cannot be packed.
     """
     table, type_ = _as_in_json(event.table), _as_in_json(event.type)
     binary = _epoch_bytes(epoch)
@@ -410,13 +414,13 @@ def _common_parts(event: _Event, epoch: str) -> _Common | None:
 
 @lru_cache(1 << 14)
 def _as_in_json(name: str) -> bytes | None:
-    """Return a name as it stands between quotes in JSON; None where some of it is escaped."""
+    """Return a name as JSON has it between quotes; None if something in it is escaped."""
     return name.encode() if _plain(name) else None
 
 
 @lru_cache(64)
 def _time_in_json(t_us: int) -> bytes:
-    """Return the time behind an event's type: all events of an input have the same."""
+    """Return the part of an envelope with the time. All events of an input share it."""
     return f'","time":"{utc(t_us)}"'.encode()
 
 

@@ -40,13 +40,13 @@ def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> byt
 
 
 class RecordHasher:
-    """Hashes many records of one table and kind, whose ``lengths`` and ``names`` it makes once.
+    """Hashes many records of one table and kind; ``lengths`` and ``names`` are made once.
 
-    A walk over the records keeps here: ``count``, how many there are; ``kept``, their numbers, of
-    some kinds; ``observe``, a function that takes their bodies, of some kinds.
+    Whoever walks over the records can keep here ``count``, how many there were; ``kept``, their
+    numbers; and ``observe``, a function that is called with each body.
     """
 
-    __slots__ = ("count", "kept", "lengths", "names", "see")
+    __slots__ = ("count", "kept", "lengths", "names", "observe")
 
     def __init__(self, table: str, kind: str) -> None:
         table_bytes, kind_bytes = table.encode(), kind.encode()
@@ -54,7 +54,7 @@ class RecordHasher:
         self.names = table_bytes + kind_bytes
         self.count = 0
         self.kept: set[int] | None = None
-        self.see: Callable[[bytes], None] | None = None
+        self.observe: Callable[[bytes], None] | None = None
 
     def hash(self, before: bytes, n: int, body: bytes) -> bytes:
         """Return the ``chain_hash`` of a record of this table and kind."""

@@ -33,11 +33,11 @@ MOST_UNWRITTEN = 64
 """So many events at most are delivered to a sink before its cursor is written."""
 
 RECENT_BYTES = 1 << 16
-"""So many bytes of events of a few tables are kept in memory, about two hundred: a sink that is
-behind by more reads the journal."""
+"""Bytes of events that are kept in memory, about two hundred events. A sink that is further behind
+reads the journal."""
 
 FEW_TABLES = 16
-"""Of as many more tables as many more are kept."""
+"""With more tables than these, ``RECENT_BYTES`` grows in proportion."""
 
 
 class RecentEvents:

@@ -1,10 +1,11 @@
-"""Pack the bodies of records: short in the file, the same bytes again when they are read.
+"""Pack the bodies of records, and unpack them to the same bytes.
 
 In: a record's kind and body, the body before it. Out: the bytes that the file holds, and back.
 Must not know: files, chains. Hashes are made over what the file holds.
 
-The first byte of a packed body names its form. No body begins with one of them as it is: JSON
-begins with ``{``, raw bytes with the first of eight bytes of a connection's number, which is 0.
+The first byte of a packed body names its form. No unpacked body begins with such a byte: JSON
+begins with ``{``, and raw bytes with a connection's number, of whose eight bytes the first is 0.
+In the forms below, numbers are big-endian, and the digits are lengths in bytes.
 """
 
 from __future__ import annotations
@@ -20,41 +21,40 @@ from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
 from shoe_ctl.records import utc
 
 DEFLATED: Final = 1
-"""The form of JSON: raw deflate (RFC 1951) that begins with ``DICTIONARY``."""
+"""The form of JSON: raw deflate (RFC 1951) with the preset dictionary ``DICTIONARY``."""
 
 COPY: Final = 2
-"""The form of a restricted event behind its public copy: the number in its id (big-endian, without
-leading zeros). All else stands in the record before it."""
+"""The form of a restricted event that follows its public copy: the number in its id, without
+leading zeros. Everything else is in the record before it."""
 
 CHANGED_COPY: Final = 3
-"""As ``COPY``, where the data differs: how many bytes the number has (1) and the number, how many
-bytes behind the id are those of the public copy (2) and how many at its end (2), big-endian, then
-the bytes between."""
+"""As ``COPY``, if the data differs: the length of the number (1) and the number; how many bytes
+after the id are those of the public copy (2), and how many at the end (2); then the bytes between.
+"""
 
 FROM_SHOE: Final = 4
-"""The form of raw bytes ``<``: the number of bytes of the connection's number and, in the lower
-four bits, of the offset (1), both without leading zeros, ``t_us`` (7), big-endian, then the bytes.
+"""The form of raw bytes ``<``: the lengths of the connection's number (upper four bits) and of the
+offset (lower four bits) in one byte; both numbers, without leading zeros; ``t_us`` (7); the bytes.
 """
 
 TO_SHOE: Final = 5
-"""As ``FROM_SHOE``, of raw bytes ``>``."""
+"""As ``FROM_SHOE``, for raw bytes ``>``."""
 
 EVENT: Final = 6
-"""The form of an event: the epoch in its source (4), ``t_us`` (7), how many bytes the number in its
-id has (1) and the number, big-endian. Then, deflated: the rest without ``id``, ``source`` and
-``time``, from the type on (the quote behind it is left)."""
+"""The form of an event: the epoch in its source (4), ``t_us`` (7), the length of the number in its
+id (1) and the number. Then, deflated: the type, its closing quote, and what follows the time."""
 
 INPUT: Final = 7
-"""The form of an input: ``t_us`` (7), big-endian. Then, deflated: what it is, and the rest without
-``t_us`` (the quote behind what it is is left). Inputs by which a shoe says who it is, and faults,
-are not packed: whoever verifies looks for them."""
+"""The form of an input: ``t_us`` (7). Then, deflated: the value of ``input``, its closing quote,
+and what follows ``t_us``. Inputs in which a shoe identifies itself, and faults, are not packed:
+verifying searches the stored bytes for them."""
 
 HELLO: Final = b'"type":"hello"'
 FAULT_INPUT: Final = b'{"input":"fault"'
-"""Where these bytes stand an input is not packed: at any place, or at the beginning."""
+"""An input that contains ``HELLO``, or begins with ``FAULT_INPUT``, is not packed."""
 
 MOST_CHANGED: Final = 128
-"""Bytes that may stand between what a changed copy shares; with more of them it is deflated."""
+"""The most bytes that a changed copy may have of its own; with more, the event is deflated."""
 
 _WINDOW = 13
 _MEMORY = 3
@@ -154,13 +154,13 @@ _FREQUENT = (
 )
 
 DICTIONARY: Final = (_WAGERS + _RARE + _FREQUENT).encode()
-"""What deflated bodies begin with. It never changes: another one would be another form."""
+"""The preset dictionary of deflated bodies. It never changes: another one needs another form."""
 
 _deflater = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zdict=DICTIONARY)
 _new_deflater = _deflater.copy
 
 COPIES: Final = frozenset((bytes((COPY,)), bytes((CHANGED_COPY,))))
-"""How the body of a copy begins: the record before it is needed to unpack it."""
+"""The first bytes of copies: to unpack one, the record before it is needed."""
 
 _1970 = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DEFLATED = bytes((DEFLATED,))
@@ -191,7 +191,7 @@ class Packer:
         self._time = (b"", 0)
 
     def pack(self, table: str, kind: str, body: bytes) -> bytes:
-        """Return what the file holds of the next record."""
+        """Return the bytes that the file holds for the next record."""
         public, self._public = self._public, None
         if kind == _WIRE:
             return _pack_wire(body)
@@ -231,10 +231,7 @@ class Packer:
 
 
 def pack_event(epoch: bytes, t_us: int, number: int, rest: bytes) -> bytes:
-    """Return an event packed: the four bytes of its epoch, its time, the number in its id.
-
-    ``rest`` is what is deflated.
-    """
+    """Pack an event: see ``EVENT``. ``number`` is the one in its id, ``rest`` what is deflated."""
     digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
     deflater = _new_deflater()
     deflated = deflater.compress(rest)
@@ -247,12 +244,12 @@ def pack_event(epoch: bytes, t_us: int, number: int, rest: bytes) -> bytes:
 
 
 def pack_same_copy(number: int) -> bytes:
-    """Return the packed copy of the public event in front of it, with another number in its id."""
+    """Pack the restricted copy of the public event before it, if only the id differs."""
     return _COPY + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def _time_us(time: bytes) -> int | None:
-    """Return a time in microseconds since 1970; None where it is not written as events have it."""
+    """Return a time in µs since 1970 UTC; None if it is not in the format of events."""
     try:
         text = time.decode("ascii")
         since = datetime.fromisoformat(text) - _1970
@@ -268,9 +265,9 @@ def is_landmark(input_: bytes) -> bool:
 
 
 def pack_shoe_input(body: bytes, t_us: int) -> bytes | None:
-    """Return an input packed that a shoe brought at this time; None where it is another one.
+    """Pack an input from a shoe, of this time; None if it is another input, or is never packed.
 
-    As ``Packer.pack``, of bytes that need not be searched for their time.
+    It returns what ``Packer.pack`` does, without a search for the time.
     """
     if not 0 <= t_us < _END_US or HELLO in body:
         return None
@@ -296,7 +293,7 @@ def _deflate(body: bytes) -> bytes:
 
 
 def pack_copy(body: bytes, public: bytes) -> bytes | None:
-    """Return the copy of a public event by what differs; None where that is too much."""
+    """Pack the restricted copy of a public event as what differs; None if too much does."""
     at, at_public = body.find(b'"', 7), public.find(b'"', 7)
     start = public.rfind(b"/p", 7, at_public) + 2
     number = body[start:at]
@@ -318,7 +315,7 @@ def pack_copy(body: bytes, public: bytes) -> bytes | None:
 
 
 def _shared(one: bytes, other: bytes) -> tuple[int, int]:
-    """Return how many bytes both have in common at the beginning, and behind that at the end."""
+    """Return how many bytes both share at the beginning, and how many of the rest at the end."""
     most = min(len(one), len(other))
     low, high = 0, most
     while low < high:
@@ -344,7 +341,7 @@ def _plain_bytes(number: int) -> bytes:
 def pack_wire(
     connection: int, direction: bytes, offset: int, t_us: int, data: bytes
 ) -> bytes | None:
-    """Return raw bytes packed, with what stands before them; None where they cannot be."""
+    """Pack raw bytes with their head; None if the form has no room for a value of it."""
     form = _DIRECTIONS.get(direction)
     if form is None or not 0 <= t_us < 1 << 56:
         return None
@@ -363,9 +360,9 @@ def _pack_wire(body: bytes) -> bytes:
 
 
 def unpack(table: str, kind: str, stored: bytes) -> bytes:
-    """Return a record's body as it was, from what the file holds; but for copies.
+    """Return a record's body from what the file holds. A copy needs ``unpack_copy``.
 
-    What cannot be unpacked is returned as it is: its hash shows that it was altered.
+    Bytes that cannot be unpacked are returned as they are: their hash shows that they were altered.
     """
     form = stored[0] if stored else None
     if form == _BRACE or kind == _CHECKPOINT:
@@ -387,7 +384,7 @@ def unpack(table: str, kind: str, stored: bytes) -> bytes:
 
 
 def _inflate(deflated: bytes) -> bytes | None:
-    """Return what was deflated; None where it is damaged."""
+    """Return what was deflated; None if it is damaged."""
     inflater = zlib.decompressobj(_MOST_BITS, DICTIONARY)
     try:
         body = inflater.decompress(deflated, LONGEST_UNPACKED_BYTES)
@@ -438,7 +435,7 @@ def _unpack_wire(stored: bytes) -> bytes:
 
 
 def unpack_copy(stored: bytes, public: bytes) -> bytes:
-    """Return the restricted copy of this public event as it was; as it is stored if it is none."""
+    """Return the body of a restricted copy of this public event; the stored bytes if it is none."""
     at = public.find(b'"', 7)
     start = public.rfind(b"/p", 7, at) + 1
     if start < 1 or at < 0:

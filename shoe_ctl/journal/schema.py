@@ -70,6 +70,10 @@ BEYOND = 2**63 - 1
 BUSY_TIMEOUT_MS = 5000
 """How long to wait for another program that has the file locked, say ``sqlite3``."""
 
+STATEMENT_CACHE = 512
+"""A connection that writes drops a compiled statement after so many executions of others, counting
+repeats; apsw allows no more. The store has a hundred statements, and uses six or more a commit."""
+
 CACHE_KIB = 256
 """Pages a connection keeps in memory: appending touches few, and the system has the rest."""
 
@@ -282,7 +286,12 @@ def open_writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Conne
     close(found.connection)
     if found.is_export:
         raise JournalError(f"journal {path} is an export: it can be read, not written on")
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    connection = apsw.Connection(
+        str(path),
+        flags=apsw.SQLITE_OPEN_READWRITE,
+        vfs=vfs,
+        statementcachesize=STATEMENT_CACHE,
+    )
     try:
         if connection.readonly("main"):
             raise JournalError(f"journal {path} is not writable")

@@ -42,7 +42,8 @@ _INSERT = "INSERT INTO record"
 _HEAD = "INSERT OR REPLACE INTO head"
 _DEVICE = "INSERT OR REPLACE INTO device"
 _ROWS_AT_ONCE = 32
-"""Rows that one statement inserts at most: SQLite keeps the statements of all lengths compiled."""
+"""Rows that one statement inserts at most. Each number of rows needs its own statement, for each of
+three tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""
 
 _TAKE_OUT = "DELETE FROM record WHERE n < ?"
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
@@ -57,18 +58,18 @@ _AUDIENCES = {
 _Row = tuple[int, str, str, bytes, bytes]
 
 Cursor = tuple[str, str, int]
-"""A sink, a table (empty: every one), and the last record that was delivered."""
+"""A sink, a table (empty for all of them), and the last record that was delivered."""
 
 _hasher = lru_cache(1 << 14)(RecordHasher)
-"""The names of tables and kinds as they are hashed, made once: a floor has a thousand tables."""
+"""Keeps the hasher of each table and kind, for more than a thousand tables."""
 
 
 class Store:
-    """The open journal. Calls block on the disk; one at a time, from any thread.
+    """The open journal. Calls block on the disk. Make one at a time, from any thread.
 
-    After any failed write it stores nothing more until it is opened anew: SQLite and the system
-    may have dropped pages that a second sync would then claim to have written. A batch whose
-    commit failed may or may not be there after reopening; it was never acknowledged.
+    After a failed write it stores nothing more until it is reopened: SQLite and the system may
+    have dropped pages that a second sync would then claim to have written. A batch whose commit
+    failed may or may not be there after reopening; it was never acknowledged.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Store:
             raise
 
     def _note_heads(self, path: Path, vfs: str | None) -> None:
-        """Write the head file, or begin it anew: all that it names is on the disk."""
+        """Open or create the head file, and write all chains' ends: they are on the disk."""
         with schema.translate_errors(path):
             self._noted = HeadFile(path, vfs)
             try:
@@ -123,7 +124,7 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Store the ruling, before anything else."""
+        """Store the ruling before anything else, and move cursors back to the journal's end."""
         batch = Batch()
         batch.append_ruling(accepted.ruling)
         transaction = _Transaction(self._last_n, self._heads, packs=self._packs)
@@ -147,12 +148,13 @@ class Store:
         accepted: AcceptedLoss | None = None,
         head_needed: bool = False,
     ) -> Store:
-        """Open the journal, or create it where there is none (readable by its owner only).
+        """Open the journal, or create it if there is none (readable by its owner only).
 
-        ``vfs`` names a registered SQLite file layer other than the system's. With ``new`` false
-        there must be one. ``given`` says which events sinks were given last, ``accepted`` that a
-        person rules that a journal with these doubts goes on: what showed them is put aside.
-        ``head_needed``: a journal with records whose head file is missing is doubtful, too.
+        ``vfs`` names a registered SQLite file layer other than the system's. If ``new`` is false,
+        the journal must exist. ``given`` returns the events that sinks were given last.
+        ``accepted`` is a person's ruling that the journal goes on despite evidence of a loss; the
+        files that show the loss are copied first. ``head_needed``: a missing head file is such
+        evidence, too, if the journal has records.
 
         Raises:
             PossibleLoss: it may have lost its newest part; nothing was written to it.
@@ -198,8 +200,8 @@ class Store:
     def prepare(self, batches: Sequence[Batch]) -> Prepared:
         """Encode and pack batches for ``commit_prepared``, while no other call stores records.
 
-        It does not touch the file. A thread that packs lets go of the interpreter at each record:
-        where another thread is busy, it is better done there.
+        It does not touch the file. Compressing releases the GIL at each record, and then waits for
+        a busy thread to give it back: call this in the busy thread itself.
         """
         after = self._last_n
         transaction = _Transaction(after, self._heads, packs=self._packs)
@@ -245,13 +247,14 @@ class Store:
         moved = {table: (head.n, head.hash) for table, head in transaction.heads.items()}
         self._write(self._log, write, moved)
         self._heads.update(transaction.heads)
-        self._last_n = transaction.last_n  # last: what is prepared meanwhile is known by it
+        self._last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
         return prepared.results
 
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
-        """Sign where every chain ends; return the checkpoint's record, None if it adds nothing.
+        """Sign where every chain ends; return the checkpoint's record number.
 
-        ``t_us`` is the time, in µs since 1970 UTC.
+        None if the last one, with the same key, covers everything. ``t_us`` is the time, in µs
+        since 1970 UTC.
 
         Raises:
             JournalError: as ``commit``.
@@ -263,8 +266,8 @@ class Store:
     def truncate_before(self, begins: AnchorRecord, signer: Signer, t_us: int) -> int:
         """Remove the records before ``begins.n``, a checkpoint, and sign that they were removed.
 
-        Both in one transaction, so that there is no moment at which either is not so. Returns the
-        new checkpoint's record number.
+        Both are one transaction: a crash leaves both or neither. Returns the new checkpoint's
+        record number.
 
         Raises:
             JournalError: as ``commit``; or there is no such checkpoint.
@@ -321,7 +324,7 @@ class Store:
         self._write(self._cursors, lambda connection: connection.executemany(_CURSOR, cursors), {})
 
     def sync_head_file(self) -> None:
-        """Sync the head file, at a moment when nobody waits.
+        """Sync the head file. Call it while no batch waits to be stored.
 
         Raises:
             JournalError: as ``commit``.
@@ -363,13 +366,13 @@ class Store:
         return self._failure
 
     def close(self) -> None:
-        """Close the journal and release the lock. Closing twice is no harm. Never raises."""
+        """Close the journal and release the lock. Never raises, not even the second time."""
         for connection in (self._cursors, self._log):
             schema.close(connection)
         self._index.close()
         if self._failure is None:
-            with suppress(apsw.Error, OSError):  # the log was written back: the file is another
-                self._noted.write_ends({})
+            with suppress(apsw.Error, OSError):
+                self._noted.write_ends({})  # the journal's new size: the log was written back
                 self._noted.sync()
         self._noted.close()
         self._lock.release()
@@ -384,7 +387,7 @@ class Store:
         work: Callable[[apsw.Connection], object],
         ends: Mapping[str, tuple[int, bytes]],
     ) -> None:
-        """Write in a transaction; ``ends`` are the chains that it moves, for the head file."""
+        """Call ``work`` in a transaction; ``ends`` are the new chain ends, for the head file."""
         done = False
         try:
             with schema.translate_errors(self.path):
@@ -408,7 +411,7 @@ class Store:
 
 
 class AcceptedLoss(msgspec.Struct, frozen=True):
-    """A person rules that a journal with these doubts goes on."""
+    """A person's ruling that a journal goes on despite this evidence of a loss."""
 
     evidence: tuple[Evidence, ...]
     ruling: LossRuling
@@ -418,7 +421,7 @@ def _find_evidence(
     path: Path, vfs: str | None, given: Callable[[], Iterable[DeliveredEvent]], *, head_needed: bool
 ) -> list[Evidence]:
     in_use = files.log_path(path).exists()
-    _trusted_heads(path, vfs, in_use=in_use)  # of one that is corrupt there is nothing to rule on
+    _trusted_heads(path, vfs, in_use=in_use)  # raises: no ruling makes a corrupt journal good
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
         if (found_schema := reader.schema_difference()) is not None:
             what = f"{found_schema.fault}: {found_schema.what}"
@@ -428,9 +431,10 @@ def _find_evidence(
 
 
 def _truncate_log(path: Path, vfs: str | None, accepted: AcceptedLoss | None) -> None:
-    """Truncate the log to what readers read: no later search may find the rest after new frames.
+    """Remove the frames behind the end of the log that SQLite reads.
 
-    What was never committed, that is; with ``accepted`` whatever it is, of which there is a copy.
+    Behind new frames they would be found again, and taken for lost ones. Committed frames are only
+    removed with ``accepted``: then the log was copied.
     """
     if not files.log_path(path).exists():
         return
@@ -442,7 +446,7 @@ def _truncate_log(path: Path, vfs: str | None, accepted: AcceptedLoss | None) ->
 
 
 def _copy_lost_files(path: Path, epoch: str) -> None:
-    """Copy the files that show the loss: going on overwrites them."""
+    """Copy the files that show the loss: a journal that goes on overwrites them."""
     for beside in (files.log_path(path), files.head_path(path)):
         if beside.exists():
             suffix = beside.name.removeprefix(path.name)
@@ -516,9 +520,10 @@ class _Transaction:
 def _insert(
     connection: apsw.Connection, into: str, rows: Sequence[tuple[int | str | bytes, ...]]
 ) -> None:
-    """Insert rows with as few statements as can be.
+    """Insert rows with as few statements as possible.
 
-    The interpreter is let go of at each, and with many tables the loop has it most of the time.
+    apsw releases the GIL at each statement. With many tables the loop then holds it, and this
+    thread waits.
     """
     for at in range(0, len(rows), _ROWS_AT_ONCE):
         some = rows[at : at + _ROWS_AT_ONCE]
@@ -533,7 +538,7 @@ def _insertion(into: str, columns: int, rows: int) -> str:
 
 
 class Prepared(NamedTuple):
-    """Batches that are ready to be stored right behind record ``after``."""
+    """Batches that are ready to be stored right after record ``after``."""
 
     after: int
     batches: Sequence[Batch]
@@ -544,7 +549,11 @@ class Prepared(NamedTuple):
 def _trusted_heads(
     path: Path, vfs: str | None, *, in_use: bool = True
 ) -> tuple[int, dict[str, Head]]:
-    """Return the heads, checked against the last records: a truncated journal is not written on."""
+    """Return the last record's number and the heads, after a check of each head's record.
+
+    Raises:
+        JournalError: a head is not that of its table's last record: nothing is written to it.
+    """
     with Reader.open(path, in_use=in_use, vfs=vfs) as reader:
         last_n, heads = reader.heads()
         if last_n != max((head.n for head in heads.values()), default=0):
@@ -552,7 +561,7 @@ def _trusted_heads(
         begins = read_anchor(reader)
         for table, head in heads.items():
             if head.n < begins.n and begins.ends.get(table) == head.hash:
-                continue  # a table of long ago: all of it was taken out
+                continue  # a table of long ago: all of its records were removed
             rows = list(reader.rows(after=head.n - 1, upto=head.n))
             if [(row[1], row[4]) for row in rows] != [(table, head.hash)]:
                 raise corrupt_journal(path, f"record {head.n} is not the end of table {table}")
@@ -560,7 +569,7 @@ def _trusted_heads(
 
 
 def _last_checkpoint(path: Path, vfs: str | None) -> Checkpoint | None:
-    """Return the last checkpoint, whose key can be compared."""
+    """Return the last checkpoint, whose key is valid hex; None if there is none."""
     with Reader.open(path, in_use=True, vfs=vfs) as reader:
         for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
             try:

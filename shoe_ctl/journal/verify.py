@@ -346,8 +346,8 @@ class _Walk:
                     names.kept.add(n)
                     if (bad := self._is_wrong(row, records)) is not None:
                         return bad
-                elif names.see is not None:
-                    names.see(body)
+                elif names.observe is not None:
+                    names.observe(body)
                 ends[table] = digest
                 names.count += 1
                 records += 1
@@ -375,7 +375,7 @@ class _Walk:
             if notes is None:
                 notes = DeviceNotes(table, whole=table not in self._begins.ends)
                 self._notes[table] = notes
-            names.see = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
+            names.observe = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
 
     def _is_wrong(self, row: Row, records: int) -> BadRecord | None:

@@ -355,9 +355,8 @@ class Connection:
         self._received += len(chunk)
         heard: tuple[ReceivedEvent, ...] = ()
         fault = None
-        # The kernel takes as long to tell the processor's time as a card does to be decoded. A line
-        # without garbage or repeats is not asked for it: of those that come, the first portion is
-        # charged by its bytes alone.
+        # Reading the processor's time costs as much as decoding a card. It is not read on a line
+        # without garbage or repeats: the first portion with some is charged by its bytes alone.
         began = None if self._budget.is_full else self._clock.processor_s()
         try:
             heard = tuple(step())

@@ -35,11 +35,11 @@ PER_SECOND = KEPT_A_MINUTE * SHARE / 60
 """Bytes that a second of processor time counts for: either budget ends the connection."""
 
 BURST_S = 3.0
-"""So long a line that brings more than a portion at once does not rest: a shoe that sends all that
-it kept needs less."""
+"""How long a line may bring whole portions before it must pause. A shoe that sends all the events
+that it kept needs less."""
 
 BUSY_S = 5.0
-"""So long, in all, it may have one third of the time."""
+"""From then on such a line has one third of the time, and after ``BUSY_S`` in all one tenth."""
 
 
 class LineBudget:
@@ -129,7 +129,7 @@ class LineBudget:
         """Return the seconds for which a line that brought a whole portion is not to be read.
 
         ``took_s`` is how long the portion took, until it was stored. What a shoe kept while it was
-        away comes at once: the line does not rest until it was busy for ``BURST_S``. Then it has
+        away comes at once: the line does not pause until it was busy for ``BURST_S``. Then it has
         one third of the time, and one tenth from ``BUSY_S`` on.
         """
         passed_s, self._busy_at = max(0.0, now - self._busy_at), now

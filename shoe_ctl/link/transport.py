@@ -199,18 +199,18 @@ class DescriptorTransport:
             self._loop.add_reader(self._fd, self._readable)
 
     def _readable(self) -> None:
-        """Wake who waits. If nobody does, the loop need not find the bytes again and again.
+        """Keep a chunk for who waits, or will. Otherwise the loop would find it again and again.
 
-        Mostly there is one chunk, which is kept: to unwatch the port and to watch it again costs
-        more. With a second one the sender is held back.
+        If it was not taken when the next one comes, the port is not watched for a while, which
+        holds the sender back.
         """
-        if self._wake is not None:
-            self._wake()
-        elif self._early:
+        if self._early:
             self._is_watched = False
             self._loop.remove_reader(self._fd)
         else:
             self._early = self._read()
+            if self._early and self._wake is not None:
+                self._wake()
 
     def write(self, data: bytes) -> None:
         if self._lost is not None:

@@ -1,7 +1,7 @@
 """Events as JSON lines, to standard output or to a file.
 
 In: envelopes' bytes, one JSON object each. Out: lines, each whole, in order.
-Must not know: the journal, what an event means, which audience it is for (a stream a sink).
+Must not know: the journal, what an event means. Each sink has one stream, of one audience.
 """
 
 from __future__ import annotations
@@ -34,29 +34,31 @@ _EVENT_STARTS = b'{"id":"'
 """How every event's line begins."""
 
 _LENGTH = struct.Struct("<I")
-"""What a file that gzip made ends in: how long it was before, below 4 GiB."""
+"""The last four bytes of a gzip file: the length of what was compressed, up to 4 GiB."""
 
 _MOST_TURNS = 16
-"""How often a delivery begins anew because the file was taken away under its hands."""
+"""How often one delivery starts over because the file was renamed, removed or cut meanwhile."""
 
 _KEPT_NS = 10_000_000_000
 _MOST_KEPT = 4096
-"""How long, and how many, lines that were written are kept in mind: those that a copy may lack."""
+"""How long, and how many, written lines are remembered: a copy of the file may lack them."""
 
 _DOUBTED_NS = 1_000_000_000
-"""Lines written so long before a cut may have come between the copy and the cut."""
+"""Lines written within this time before a cut may have been written after the copy was made."""
 
 _LEFT_ALONE_S = 1.0
-"""So long a renamed file is left as it is for whoever is packing it: gzip complains of a change."""
+"""How long a renamed file is left unchanged for a program that compresses it: gzip reports a file
+that changes meanwhile."""
 
 _PACKED_WITHIN_S = 10.0
-"""So long after its last lines were taken back whoever had read them before is done at the latest.
-"""
+"""How long to wait, once its last lines were taken back, for a program that may have read them
+before and is still compressing."""
 
 _LOOK_S = 0.005
+"""How often these waits look for the compressed file."""
 
 GATHER_S = 0.02
-"""Each delivery syncs the file, and the journal waits for the same disk."""
+"""Each delivery syncs the file, and the journal needs the same disk: events gather between two."""
 
 log = logging.getLogger(__name__)
 
@@ -64,12 +66,12 @@ _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
 
 
 def open_jsonl(path: str, audience: Audience, writer: Executor) -> JsonlStream | JsonlFile:
-    """Return the sink for a configured path, ``-`` being standard output.
+    """Return the sink for a configured path; ``-`` is standard output.
 
-    ``writer`` is an executor of this sink's own (one thread): it may block for long.
+    ``writer`` is an executor for this sink alone, with one thread: a write may block for long.
 
     Raises:
-        EnvironmentFault: the file cannot be opened, or is no file of events.
+        EnvironmentFault: the file cannot be opened, or holds something other than events.
     """
     if path == "-":
         try:
@@ -80,7 +82,7 @@ def open_jsonl(path: str, audience: Audience, writer: Executor) -> JsonlStream |
 
 
 class JsonlStream(Sink):
-    """Lines to a pipe, a terminal or whatever else ``fd`` is; owns ``fd``."""
+    """Lines to a pipe, a terminal or whatever else ``fd`` is. Closes ``fd`` in the end."""
 
     def __init__(self, fd: int, writer: Executor) -> None:
         self._fd = fd
@@ -149,14 +151,17 @@ class _Line(NamedTuple):
 class JsonlFile(Sink):
     """Lines appended to a file, synced before they count as delivered.
 
-    A restricted file is made readable by its owner only. The file is locked, so that it has one
-    writer. Before and after each write its name must still lead to it: once it was renamed or
-    removed, the name is opened anew, and what was just written is taken back from the old file and
-    written to the new one, but for what was packed meanwhile. Once it was cut, what the copy beside
-    it lacks is written again.
+    A restricted file is created readable by its owner only. The file is locked, so that it has one
+    writer.
+
+    Before and after each write its name must still lead to it. If it was renamed or removed, the
+    name is opened again. What was just written is then removed from the old file and written to the
+    new one, except for lines that were compressed meanwhile. If the file was cut, as by logrotate's
+    ``copytruncate``, the lines that the copy lacks are written again.
 
     Raises:
-        EnvironmentFault: the file cannot be opened or has another writer, or is no file of events.
+        EnvironmentFault: the file cannot be opened, has another writer, or holds something other
+            than events.
     """
 
     gather_s = GATHER_S
@@ -170,24 +175,24 @@ class JsonlFile(Sink):
         except OSError as error:
             raise EnvironmentFault(str(error)) from None
         self._tried: list[bytes] = []
-        """Lines of a try that has failed: bytes behind ``_size`` are its own."""
+        """Lines of a failed write: bytes behind ``_size`` are theirs."""
         self._packed: set[bytes] = set()
-        """Lines of such tries that stand in a packed file: they are not written again."""
+        """Lines of failed writes that a compressed file holds: they are not written again."""
         self._recent: deque[_Line] = deque()
         self._owed: list[bytes] = []
-        """Lines that were delivered, and that a cut took from the file and from its copy."""
+        """Delivered lines that a cut removed and no copy holds: they are written again."""
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         """Deliver as ``Sink.deliver``: the lines are then on the disk, in the file of that name.
 
         Raises:
-            OSError: nothing of it stands in the file, or will be overwritten by the next try.
+            OSError: nothing counts as delivered; what stands in the file of it is removed later.
         """
         lines = [event + b"\n" for event in events]
         await asyncio.get_running_loop().run_in_executor(self._writer, self._write, lines)
 
     async def reopen(self) -> None:
-        """Look at once whether the name still leads to the file, and opens it anew if not."""
+        """Check now whether the name still leads to the file; open it again if not."""
         await asyncio.get_running_loop().run_in_executor(self._writer, self._reopen)
 
     def _reopen(self) -> None:
@@ -208,7 +213,7 @@ class JsonlFile(Sink):
             self._append(batch, data)
             own = os.fstat(self._fd)
             if _at(self._path) != (own.st_dev, own.st_ino):
-                continue  # it was taken away meanwhile: both are opened and written anew
+                continue  # renamed or removed meanwhile: the lines go to a new file
             self._tried, self._owed = [], []
             self._packed.difference_update(lines)
             if own.st_size >= self._size + len(data):
@@ -219,7 +224,7 @@ class JsonlFile(Sink):
         raise OSError(f"sink file {self._path}: it is taken away again and again")
 
     def _append(self, batch: list[bytes], data: bytes) -> None:
-        """Append lines. A failed sync proves nothing: the next try writes all of them anew."""
+        """Append lines and sync. After an error none of them counts: they are written again."""
         self._tried = batch
         view, written = memoryview(data), 0
         while written < len(view):
@@ -232,17 +237,17 @@ class JsonlFile(Sink):
         for data in batch:
             recent.append(_Line(self._size, now_ns, data))
             self._size += len(data)
-        # the last of the old ones is where a copy ends that has none of the others
+        # one old line stays: a copy that has none of the newer lines ends with it
         while len(recent) > 1 and recent[1].written_ns < now_ns - _KEPT_NS:
             recent.popleft()
         while len(recent) > _MOST_KEPT:
             recent.popleft()
 
     def _find_file(self) -> None:
-        """Make sure that the file ends with the last line that counts, and has its name.
+        """Make sure that the file has its name, and ends with the last line that counts.
 
         Raises:
-            OSError: the name cannot be opened, or leads to what is no file of events.
+            OSError: the name cannot be opened, or leads to something other than a file of events.
         """
         own = os.fstat(self._fd)
         if _at(self._path) != (own.st_dev, own.st_ino):
@@ -254,14 +259,14 @@ class JsonlFile(Sink):
         elif own.st_size < self._size:
             self._look_what_was_cut(own)
         elif own.st_size > self._size:
-            # what a failed try left, or what somebody else has written
+            # what a failed write left, or what another program has written
             end = self._size if self._tried else _whole_lines(self._fd, self._path)
             os.ftruncate(self._fd, end)
             self._size = end
         self._tried = []
 
     def _take_back(self, size: int) -> None:
-        """Remove what was tried from the old file, unless that was packed before."""
+        """Remove the lines of a failed write from the old file; note those compressed before."""
         if not self._tried:
             return
         _packing_over(self._fd, self._path, _LEFT_ALONE_S)
@@ -286,14 +291,12 @@ class JsonlFile(Sink):
     def _cut_while_written(self, batch: Sequence[bytes], size: int) -> None:
         data = b"".join(batch)
         left = os.pread(self._fd, size, 0)
-        if (
-            left == data
-        ):  # cut first, then written: it stands at the start, what was before does not
+        if left == data:  # cut before the write: only these lines stand in the file
             self._owed = self._cut_off(time.time_ns(), 0)
             self._size, self._recent = 0, deque()
             self._count(batch)
             return
-        if left and data.endswith(left):  # cut in the middle of it
+        if left and data.endswith(left):  # cut during the write
             os.ftruncate(self._fd, 0)
         self._count(batch)
 
@@ -308,8 +311,8 @@ class JsonlFile(Sink):
     def _cut_off(self, at_ns: int, size: int) -> list[bytes]:
         """Return the lines that are neither in the truncated file nor in its copy.
 
-        Whoever copies a file and then cuts it misses what is written in between. Where no copy is
-        found, the lines written shortly before the cut are taken for missed.
+        A program that copies a file and then cuts it misses what is written in between. If no copy
+        is found, these are the lines written shortly before the cut, as any of them may be missed.
         """
         gone = [line for line in self._recent if line.end > size]
         copied = _copied(self._path, gone) if gone else None
@@ -337,7 +340,7 @@ class JsonlFile(Sink):
 
 
 def _at(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of the file that the name leads to; None where there is none."""
+    """Return device and inode of the file that the name leads to; None if there is none."""
     try:
         at = os.stat(path)  # noqa: PTH116 - twice at every delivery
     except OSError:
@@ -346,10 +349,10 @@ def _at(path: Path) -> tuple[int, int] | None:
 
 
 def _opened(path: Path, mode: int) -> tuple[int, int]:
-    """Return the file of this name, made where there is none, locked; and where its last line ends.
+    """Open or create the file of this name, and lock it; return it and where its last line ends.
 
     Raises:
-        OSError: one line for people says what is wrong.
+        OSError: what is wrong, in one line for people.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
     while True:
@@ -373,11 +376,15 @@ def _opened(path: Path, mode: int) -> tuple[int, int]:
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # it was taken away between our open and our lock
+        os.close(fd)  # renamed or removed before we locked it
 
 
 def _lock(fd: int, path: Path) -> None:
-    """Raises OSError where the file has another writer."""
+    """Lock the file.
+
+    Raises:
+        OSError: it has another writer, or cannot be locked.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -394,7 +401,7 @@ def _lock(fd: int, path: Path) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Sync a new file's name. A folder that may not be read is left."""
+    """Sync a new file's name, if its folder may be read."""
     with suppress(OSError):
         fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -422,10 +429,10 @@ def _whole_lines(fd: int, path: Path) -> int:
 
 
 def _packing_over(fd: int, path: Path, within_s: float) -> tuple[Path, bool]:
-    """Return the new name of a rotated file, and True if nobody compresses it any more.
+    """Wait until nobody compresses a rotated file; return its new name, and False if they still do.
 
-    Who packs a file makes the packed one before reading, and removes the other at the end. So where
-    there is none yet, only what stands in the file from now on will be packed.
+    gzip creates the compressed file before it reads, and removes the original at the end. While
+    there is no compressed file, a gzip that starts later reads what stands in the file then.
     """
     until = time.monotonic() + within_s
     while True:
@@ -439,10 +446,10 @@ def _packing_over(fd: int, path: Path, within_s: float) -> tuple[Path, bool]:
 
 
 def _copied(path: Path, lines: Sequence[_Line]) -> int | None:
-    """Return how much of the file a copy in its folder holds, one that ends within these lines.
+    """Return how many bytes of the file the longest copy in its folder holds; None without one.
 
-    A copy is as long as what was copied, and ends with the same bytes; it may be compressed.
-    None where there is no such copy.
+    A copy is known by its end: within one of these lines, at the same place in the file, with the
+    same bytes. It may be compressed.
     """
     found = None
     with suppress(OSError), os.scandir(path.resolve().parent) as folder:
@@ -455,11 +462,11 @@ def _copied(path: Path, lines: Sequence[_Line]) -> int | None:
 
 
 def _held_by(copy: Path, lines: Sequence[_Line]) -> int | None:
-    """Return as ``_copied``, of this file.
+    """Return how many bytes this copy holds; None if it is none: see ``_copied``.
 
     Raises:
-        OSError: it cannot be read, or is not compressed as its name says.
-        EOFError: it is not compressed to its end yet.
+        OSError: it cannot be read, or its name says that it is compressed and it is not.
+        EOFError: it is still being compressed.
     """
     with copy.open("rb") as plain:
         size = os.fstat(plain.fileno()).st_size

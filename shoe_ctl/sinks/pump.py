@@ -18,17 +18,18 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from shoe_ctl.records import EventId
 
 BATCH = 256
-"""Events handed over at a time: after a crash no more than these come again."""
+"""Events delivered at a time. After a crash these come again, with those before them whose cursor
+was not stored yet."""
 
 MANY = BATCH // 2
-"""A sink to which so many were handed over gets the next at once, even if it gathers: it is behind.
-"""
+"""After a delivery of this many events the next one follows at once, even to a sink that gathers:
+it is behind."""
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 30.0
 
 MOST_PARKED = 10
-"""A sink that refuses so many events in a row is itself at fault: no more are passed over."""
+"""A sink that refuses so many events in a row is itself at fault: no further ones are parked."""
 
 LONGEST_WHY = 200
 """Characters of a sink's reason that are kept."""
@@ -67,24 +68,24 @@ class Feed(Protocol):
 
 
 class Sink(Protocol):
-    """Somewhere events go."""
+    """Where events are delivered to."""
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         """Deliver them all, durably; after an error they are all delivered again.
 
         Raises:
             EventRefused: one of these events cannot be taken, now or ever.
-            SinkEnded: nobody is there any more to take events; do not come again.
-            Exception: any other: the sink is away; come again.
+            SinkEnded: nobody takes events any more; do not retry.
+            Exception: any other: the sink is away; retry.
         """
 
 
 @runtime_checkable
 class AppendingSink(Sink, Protocol):
-    """A sink that knows what it has, and passes over what comes twice."""
+    """A sink that knows which events it has, and skips them when they come again."""
 
     async def deliver_again(self, events: Sequence[bytes]) -> None:
-        """Deliver events that came before, or that were refused, whatever the sink has.
+        """Deliver events that were delivered or refused before; the sink skips none of them.
 
         Raises:
             EventRefused, SinkEnded, Exception: as ``deliver``.
@@ -93,7 +94,7 @@ class AppendingSink(Sink, Protocol):
 
 @runtime_checkable
 class GatheringSink(Sink, Protocol):
-    """A sink to which a delivery of many events costs hardly more than one of few."""
+    """A sink that takes many events at hardly more cost than a few."""
 
     gather_s: float
     """How long events are gathered after a delivery, in seconds."""
@@ -101,16 +102,16 @@ class GatheringSink(Sink, Protocol):
 
 @runtime_checkable
 class SinkWithState(Sink, Protocol):
-    """A sink that also shows how each table stands, and the last event that it published."""
+    """A sink that also shows each table's status, and the last event that it published."""
 
     def set_last_events(self, last: Mapping[str, EventId]) -> None:
-        """Show these, by table, until others are published: what it had published before."""
+        """Show these, by table, until it publishes others: it published them before the start."""
 
 
 class EventRefused(Exception):
     """The sink refuses an event, or one of several. Its text is the reason, for people.
 
-    Only this parks an event. Whatever else goes wrong, the sink is away and gets it later.
+    Only this parks an event. After any other error the sink is away, and gets the event later.
     """
 
 
@@ -119,9 +120,9 @@ class SinkEnded(Exception):
 
 
 class SinkAway(Exception):
-    """The sink is away. It has reported that itself; its text is the reason, for people.
+    """The sink is away, and has logged that itself. Its text is the reason, for people.
 
-    ``back`` is set once the sink may be asked again; without it the pump asks now and then.
+    ``back`` is set once the sink is back; without it the pump retries after some time.
     """
 
     def __init__(self, why: str, back: asyncio.Event | None = None) -> None:
@@ -132,7 +133,7 @@ class SinkAway(Exception):
 class SinkTrouble(NamedTuple):
     """Why a sink takes nothing, and since when (µs since 1970 UTC).
 
-    ``ended``: it is not tried again before the next start.
+    ``ended``: there is no retry before the next start.
     """
 
     since_us: int
@@ -141,10 +142,10 @@ class SinkTrouble(NamedTuple):
 
 
 class Resend:
-    """A range of one table's events that a sink is offered again, and how that goes.
+    """A range of one table's events that a sink is offered again, and its progress.
 
-    ``after`` and ``upto`` are record numbers, ``events`` is how many lie between. ``done`` has a
-    result when all of them were offered: None, or why the sink is offered no more.
+    ``after`` and ``upto`` are record numbers, ``events`` is how many lie between. The result of
+    ``done`` is None once all of them were offered, or why no more of them will be.
     """
 
     def __init__(self, table: str, *, after: int, upto: int, events: int) -> None:
@@ -173,12 +174,13 @@ def wall_us() -> int:
 class Pump:
     """One sink's pump. ``run`` it as a task, ``wake`` it after commits, ``stop`` it in the end.
 
-    A sink that fails is tried again after 0.1 s, then twice as long each time up to 30 s; its
-    first failure is logged as a warning, further ones of the same outage as debug. One that reports
-    itself that it is away, and is back, is asked at once when it is. An event that
-    it refuses both with others and alone is parked, and those behind it go out. Parked ones go out
-    once more where that is asked for, behind what was committed by then; so do ranges of events
-    that it had before. ``now_us`` is the wall clock, in µs since 1970 UTC.
+    After a failure it retries after 0.1 s, then after twice as long each time, up to 30 s. The
+    first failure of an outage is logged as a warning, further ones as debug. A sink that reports
+    its own return (``SinkAway``) gets the retry as soon as it is back.
+
+    An event that the sink refuses both with others and alone is parked, and the next ones are
+    delivered. On request, parked events and ranges of earlier events are delivered again, after
+    what was committed by then. ``now_us`` is the wall clock, in µs since 1970 UTC.
     """
 
     def __init__(
@@ -205,10 +207,10 @@ class Pump:
         self._news.set()
 
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
-        """Redeliver parked event ``n``; asked for twice it is redelivered once.
+        """Redeliver parked event ``n``: once, even if this is called twice before that.
 
-        The result is None when the sink has taken it, else why not. There is none for as long as
-        the sink is away, and none any more once the pump was stopped.
+        The result is None once the sink has taken it, else why not. It stays pending while the sink
+        is away, and for good if the pump is stopped before.
         """
         if n not in self._again:
             self._again[n] = asyncio.get_running_loop().create_future()
@@ -219,10 +221,11 @@ class Pump:
         return offer
 
     def resend(self, asked: Resend) -> Resend:
-        """Offer a range again, behind what was committed by then; return how that goes.
+        """Offer a range again, after what was committed by now; return its progress.
 
-        A range that waits already and begins at the same record is that one: it is offered once,
-        up to the end of the longer one. One that has begun is not: whoever asks may have missed it.
+        If a range that begins at the same record is still waiting, it is extended to the later end
+        and returned: both are offered as one. One that has begun is left alone: the caller may have
+        missed its first events.
         """
         for waiting in self._resends:
             if not waiting.has_begun and (waiting.table, waiting.after) == (
@@ -249,8 +252,8 @@ class Pump:
     def stop(self) -> None:
         """Let ``run`` return once what is committed now has been delivered.
 
-        A sink that fails then is not tried again, and one that takes nothing for ``STALLED_S`` is
-        left: what it did not get stays behind its cursor.
+        From now on nothing is retried. A sink that takes nothing for ``STALLED_S`` is abandoned:
+        the next start delivers the rest.
         """
         self._stopping.set()
         self._news.set()
@@ -285,7 +288,7 @@ class Pump:
 
     async def _work(self) -> None:
         while True:
-            last_pass = self._stopping.is_set()  # before looking: what came since is looked for
+            last_pass = self._stopping.is_set()  # read first: this pass then has all until ``stop``
             self._news.clear()
             try:
                 if not (
@@ -338,7 +341,7 @@ class Pump:
         return True
 
     async def _offer_parked(self) -> bool:
-        """Redeliver what was asked for, in the stream's order; return False if it was stopped."""
+        """Redeliver the requested parked events, in order; return False if it was stopped."""
         while self._again:
             n = min(self._again)
             body = await self._feed.event(n)
@@ -360,9 +363,9 @@ class Pump:
         return True
 
     async def _offer_again(self) -> bool:
-        """Offer each range that was asked for again; return False if it was stopped.
+        """Offer the requested ranges again; return False if it was stopped.
 
-        What was committed meanwhile goes out before each further batch.
+        Between two batches, what was committed meanwhile is delivered.
         """
         while self._resends:
             asked = self._resends[0]
@@ -379,7 +382,7 @@ class Pump:
         return True
 
     async def _offer_batch(self, asked: Resend, events: Sequence[tuple[int, bytes]]) -> bool:
-        """Offer these, and each of them alone if the sink refuses one."""
+        """Offer these; if the sink refuses one, each alone. Return False if it was stopped."""
         try:
             if not await self._deliver([body for _, body in events], again=True):
                 return False
@@ -446,7 +449,7 @@ class Pump:
                 await self._stopping.wait()
 
     async def _wait_for(self, back: asyncio.Event, seconds: float) -> None:
-        """Wait until the sink is back, for so long at most, or until ``stop``."""
+        """Wait until the sink is back or ``stop`` is called, at most for these seconds."""
         waits = [asyncio.create_task(event.wait()) for event in (back, self._stopping)]
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -456,7 +459,7 @@ class Pump:
 
 
 def _reason(error: Exception) -> str:
-    """Return an error in one line; the name of its type where its text needs it."""
+    """Return an error in one line, with its type's name unless its text is made for people."""
     text, known = str(error), isinstance(error, EventRefused | SinkAway | SinkEnded | OSError)
     said = text if known and text else f"{type(error).__name__}: {text}" if text else ""
     return textwrap.shorten(said or type(error).__name__, LONGEST_WHY, placeholder=" ...")

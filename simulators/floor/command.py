@@ -1,4 +1,4 @@
-"""``shoe-sim floor``: a load on a daemon, from as many simulated tables as wanted.
+"""``shoe-sim floor``: put load on a daemon, with many simulated tables.
 
 In: a command line. Out: the daemon's configuration, a report in words or JSON, an exit code.
 Must not know: how a shoe is simulated.
@@ -200,7 +200,8 @@ def _tcp(text: str, tables: int, config: Path | None) -> TcpAt:
     """Return the address of the first table.
 
     Raises:
-        WrongUsage: it is none, ports end before the last table, or no daemon could know of it.
+        WrongUsage: it is no TCP address, there are too few ports behind it, or the ports are free
+            ones and no configuration would name them.
     """
     try:
         at = parse(text)
@@ -221,7 +222,7 @@ def _tcp(text: str, tables: int, config: Path | None) -> TcpAt:
 
 
 def _stage(name: str, as_json: bool, **what: Any) -> None:
-    """Tell programs how far it is; a person is told what to do."""
+    """Print the stage for programs; for people, only what to do once the ports are open."""
     if as_json:
         click.echo(json.dumps({"stage": name, **what}))
     elif name == "opened":

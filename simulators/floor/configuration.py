@@ -1,7 +1,7 @@
-"""The configuration of a daemon whose shoes are those of a floor.
+"""The configuration of a daemon for the shoes of a floor.
 
-In: the tables and where the file lies. Out: the file, which ``shoectl run`` takes as it is.
-Must not know: what the daemon makes of it.
+In: the tables, the file's path. Out: the file, for ``shoectl run``.
+Must not know: how the daemon reads it.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ shoe = {{profile = "reference", port = "{port}"}}
 
 
 def check_writable(path: Path) -> None:
-    """Check that nobody else's file lies there.
+    """Check that the file is new, or was written by this command.
 
     Raises:
-        WrongUsage: some other file does.
-        PortFault: what lies there cannot be read.
+        WrongUsage: it is another file.
+        PortFault: it cannot be read.
     """
     try:
         str(path).encode()
@@ -95,5 +95,5 @@ def write(path: Path, tables: Sequence[FloorTable], *, game: str, decks: int, ru
 
 
 def _text(value: str) -> str:
-    """Return a text as TOML has it, which is as JSON has it."""
+    """Return a text as a TOML string, which is written as in JSON."""
     return json.dumps(value)

@@ -1,6 +1,8 @@
-"""Deal at all tables of a floor for a time: open, wait for the daemon, deal, wait for the rest.
+"""Deal at all tables of a floor for some time.
 
-In: what to deal. Out: the tables with what was measured at each; how it goes on, as it goes on.
+Open the ports, wait for the daemon, deal, measure, wait for the last acknowledgements.
+
+In: what to deal. Out: the tables with the times measured at each; the progress.
 Must not know: the command line, words for people.
 """
 
@@ -33,8 +35,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class FloorSettings:
     """What to deal.
 
-    ``port`` 0 takes free ports, else the tables have this one and those behind it. ``for_s`` None:
-    until it is stopped. ``wait_s``: from the first host's connection to the first card at most.
+    ``port`` is that of the first table, the next ones follow; 0 takes free ports. ``for_s`` is how
+    long to measure, None until it is stopped. ``wait_s`` is how long to wait at most, from the
+    first connection, until every shoe is armed.
     """
 
     tables: int
@@ -50,7 +53,7 @@ class FloorSettings:
 
 
 class Stopped(Exception):
-    """A signal ended the run: SIGINT, or SIGTERM before or after the time that counts."""
+    """A signal ended the run: SIGINT, or SIGTERM before or after measuring."""
 
     def __init__(self, number: signal.Signals) -> None:
         super().__init__(number)
@@ -59,7 +62,7 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Measured:
-    """How much was dealt in the time that counts, and what that cost here."""
+    """How long was measured, the cards dealt in that time, and this process's processor time."""
 
     seconds: float = 0.0
     cards: int = 0
@@ -72,7 +75,7 @@ class Load:
     def __init__(self, settings: FloorSettings, *, progress: Callable[[], None]) -> None:
         self.settings = settings
         self.run = f"{random.SystemRandom().getrandbits(24):06x}"
-        """Names this run: its shoes are new ones for any daemon."""
+        """Part of each shoe's id, so that a daemon does not know the shoes from another run."""
 
         self.measured = Measured()
         self.seconds_left: float | None = None
@@ -101,7 +104,7 @@ class Load:
         """Open all ports; on leaving they are closed.
 
         Raises:
-            simulators.errors.PortFault: a port cannot be had, or not so many files be opened.
+            simulators.errors.PortFault: a port cannot be opened, or too few files may be open.
         """
         _allow_files(self.settings.tables * _FILES_A_TABLE + _FILES_BESIDE)
         previous = {number: signal.getsignal(number) for number in _SIGNALS}
@@ -111,7 +114,7 @@ class Load:
             for at, table in enumerate(self.tables):
                 port = self.settings.port + at if self.settings.port else 0
                 table.listen(self.settings.host, port, perf_counter())
-            gc.freeze()  # a look through a thousand shoes would stop the loop for long
+            gc.freeze()  # collecting garbage among a thousand shoes would stop the loop for long
             yield
         finally:
             for table in self.tables:
@@ -122,7 +125,7 @@ class Load:
                 signal.signal(number, handler)
 
     def wait_for_host(self) -> None:
-        """Return once every shoe is armed, or some have been for so long.
+        """Wait until every shoe is armed, at most ``wait_s`` from the first connection.
 
         Raises:
             Stopped: a signal came.
@@ -134,7 +137,7 @@ class Load:
                 until = perf_counter() + self.settings.wait_s
 
     def deal(self) -> None:
-        """Deal the first card at each table, one after the other, and warm up.
+        """Begin to deal at each table, one after the other, and warm up.
 
         Raises:
             Stopped: a signal came.
@@ -148,7 +151,7 @@ class Load:
             table.clear_times()
 
     def measure(self) -> None:
-        """Deal for the time that counts; SIGTERM ends it early.
+        """Deal and measure for ``for_s``; SIGTERM ends it early.
 
         Raises:
             Stopped: SIGINT came.
@@ -171,7 +174,7 @@ class Load:
                 table.stop_drawing(perf_counter())
 
     def wait_for_last(self) -> None:
-        """Wait until each card is acknowledged, but not for ever.
+        """Wait until each card is acknowledged, at most ``LAST_WAIT_S``.
 
         Raises:
             Stopped: a signal came.
@@ -183,18 +186,22 @@ class Load:
 
     @property
     def failed(self) -> bool:
-        """Whether no card was measured, or one is not acknowledged, or a table was left out."""
+        """True if no card was measured, a card is not acknowledged, or a table did not play."""
         return not self.measured.cards or any(
             table.waits or table.was_never_armed or not table.connections for table in self.tables
         )
 
     @property
     def drawn(self) -> int:
-        """Cards that were drawn so far, at all tables."""
+        """How many cards were drawn so far, at all tables."""
         return sum(table.drawn for table in self.tables)
 
     def _serve(self, seconds: float) -> None:
-        """Serve all tables for so long."""
+        """Serve all tables for this time.
+
+        Raises:
+            Stopped: a signal came.
+        """
         until = perf_counter() + seconds
         while self._stopped is None and (now := perf_counter()) < until:
             if now >= self._progress_due:
@@ -210,7 +217,7 @@ class Load:
 
 
 def _allow_files(needed: int) -> None:
-    """Let this process open so many files.
+    """Let this process open as many files as needed.
 
     Raises:
         PortFault: the system does not let it.

@@ -1,7 +1,7 @@
-"""What many tables wait for, in one place: descriptors, and times.
+"""An event loop for many tables: it waits for their descriptors and their times.
 
-Not the event loop of asyncio: it makes an object for each wait, and the processor is wanted by the
-daemon that is measured.
+asyncio's makes an object for each wait. This one costs less, and leaves the processor to the daemon
+that is measured.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from time import perf_counter
 from typing import Protocol
 
 LONGEST_S = 0.25
-"""How long a wait takes at most: a signal is seen after it."""
+"""How long one wait takes at most: it does not end at a signal, which is looked for after it."""
 
 
 class Turning(Protocol):
-    """Who has a turn at a time."""
+    """What the poll gives turns to."""
 
     wakes_at: float
-    """The time at which its next turn is due, which only the poll changes; inf for none."""
+    """When its next turn is due; inf for none. Only the poll changes it."""
 
     def turn(self, now: float) -> None:
-        """Do what is due."""
+        """Do what is due at ``now``."""
 
 
 class Poll:
-    """Serves all in one thread."""
+    """Calls readers, writers and turns in one thread, when they are due."""
 
     def __init__(self) -> None:
         self._poll = select.epoll()
@@ -37,7 +37,7 @@ class Poll:
         self._count = 0
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Close the poll; the descriptors stay open."""
         self._poll.close()
 
     def add(self, fd: int, reader: Callable[[], None]) -> None:
@@ -46,7 +46,7 @@ class Poll:
         self._poll.register(fd, select.EPOLLIN)
 
     def add_writer(self, fd: int, writer: Callable[[], None] | None) -> None:
-        """Call ``writer`` once there is room to write; None takes it back."""
+        """Call ``writer`` whenever there is room to write; None ends that."""
         if writer is None:
             self._writers.pop(fd, None)
         else:
@@ -54,20 +54,20 @@ class Poll:
         self._poll.modify(fd, select.EPOLLIN | (select.EPOLLOUT if writer else 0))
 
     def remove(self, fd: int) -> None:
-        """Leave this descriptor alone."""
+        """Stop watching this descriptor."""
         del self._readers[fd]
         self._writers.pop(fd, None)
         self._poll.unregister(fd)
 
     def wake(self, one: Turning, when: float) -> None:
-        """Give it a turn then, or before: a turn that is due earlier stays."""
+        """Give it a turn at this time. A turn that is due earlier stays instead."""
         if when < one.wakes_at:
             one.wakes_at = when
             self._count += 1
             heapq.heappush(self._times, (when, self._count, one))
 
     def run(self, until: float, stopped: Callable[[], bool]) -> None:
-        """Serve all until then, or until it is stopped."""
+        """Serve all until this time, or until ``stopped`` returns True."""
         times, readers = self._times, self._readers
         while (now := perf_counter()) < until and not stopped():
             while times and times[0][0] <= now:

@@ -1,4 +1,4 @@
-"""What a load on a floor of tables showed, for programs and in words.
+"""The report of a load test on a floor of tables, for programs and in words.
 
 In: the tables and what was measured. Out: a mapping for JSON, lines of text.
 Must not know: how cards are dealt.
@@ -13,7 +13,7 @@ from simulators.floor.load import Load
 from simulators.floor.times import Times
 
 WORST = 5
-"""How many tables the text names: those with the highest 99th percentile, and those at fault."""
+"""How many tables the text names: of the highest 99th percentiles, and of each kind of failure."""
 
 _SHARES = ("p50_ms", 0.5), ("p99_ms", 0.99)
 
@@ -60,7 +60,7 @@ def _times(times: Times) -> dict[str, Any]:
 
 
 def _worst(each: list[dict[str, Any]]) -> list[int]:
-    """Return where the tables are that were served worst, the worst one first."""
+    """Return the places in ``each`` of the tables with the longest times, the worst first."""
     order = sorted(range(len(each)), key=lambda at: -each[at]["p99_ms"])
     return [at for at in order if each[at]["measured"]][:WORST]
 
@@ -106,13 +106,13 @@ def in_words(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _at_fault(each: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the tables for which the exit code is 1, a line for each reason."""
+    """Yield the tables that make the exit code 1, a line for each reason."""
     for why, found in (
         ("not connected", [one for one in each if not one["connections"]]),
         ("never armed", [one for one in each if one["never_armed"]]),
         ("no answer", [one for one in each if one["waiting"]]),
     ):
-        if 0 < len(found) < len(each):  # where it is all of them, the sums say so
+        if 0 < len(found) < len(each):  # if it is all of them, the sums show it
             named = ", ".join(f"{one['table']} ({one['port']})" for one in found[:WORST])
             more = f" and {len(found) - WORST:,} more" if len(found) > WORST else ""
             yield f"{why:14}{named}{more}"

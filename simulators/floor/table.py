@@ -1,4 +1,4 @@
-"""One table of the floor: a shoe at a TCP port, and the hand that draws at a pace.
+"""One table of the floor: a shoe at a TCP port, and a hand that draws cards at a pace.
 
 In: the bytes of a daemon, the time. Out: cards, and how long each took until it was acknowledged.
 Must not know: the other tables, what is printed.
@@ -21,7 +21,7 @@ from simulators.shoe.judge import Judge
 from simulators.shoe.model import CardOut, CardSet, CuttingCardOut
 
 CHANGE_AFTER_S = 1.0
-"""A shoe that stays locked so long after its last round is changed."""
+"""How long a shoe must stay locked after its last round before its cards are changed."""
 
 MEMORY = 64
 """Events that a shoe keeps. A card is drawn only once the one before it is acknowledged."""
@@ -32,7 +32,7 @@ _MOST_UNSENT = 65536
 
 
 class _OpenRound(GroundTruth):
-    """Knows whether a round is open, and keeps nothing: cards are drawn here by the million."""
+    """Knows whether a round is open, and keeps no cards: millions are drawn here."""
 
     def loaded(self, cards: CardSet) -> None:  # noqa: ARG002
         self._judge = Judge()
@@ -77,19 +77,19 @@ class FloorTable:
         self.refused = 0
         self.acknowledged = 0
         self.was_never_armed = False
-        """Whether the hand waited for its first card to the end."""
+        """True if the shoe was never armed while the hand waited for its first card."""
 
         self.sets: list[int] = [0]
         """How many cards of each set were drawn."""
 
         self.stored = Times()
-        """From a card's bytes until the shoe was told that the card is stored."""
+        """From a card's bytes until the daemon acknowledged that the card is stored."""
 
         self.held = Times()
         """How long the hand had to wait for the shoe to be armed."""
 
         self.own = Times()
-        """How late the simulator itself let the hand draw."""
+        """How late the simulator itself was when the hand drew."""
 
         self._log = EventLog(MEMORY)
         self._device = simulated_shoe(
@@ -115,24 +115,24 @@ class FloorTable:
 
     @property
     def drawn(self) -> int:
-        """Cards drawn, of all sets."""
+        """How many cards were drawn, of all sets."""
         return sum(self.sets)
 
     @property
     def waits(self) -> bool:
-        """Whether a card is not acknowledged yet."""
+        """True while a card is not acknowledged."""
         return self._card_seq is not None
 
     @property
     def armed(self) -> bool:
-        """Whether a card may be drawn."""
+        """True while a card may be drawn."""
         return self._device.lamp is not None
 
     def listen(self, host: str, port: int, now: float) -> None:
         """Switch the shoe on and open its port; 0 takes a free one.
 
         Raises:
-            simulators.errors.PortFault: the port cannot be had.
+            simulators.errors.PortFault: the port cannot be opened.
         """
         shown = f"[{host}]" if ":" in host else host
         name = f"tcp://{shown}:{port} for {self.name}"
@@ -142,7 +142,7 @@ class FloorTable:
         self._device.boot(now)
 
     def close(self) -> None:
-        """Hang up and close the port."""
+        """Close the connection and the port."""
         self._hang_up()
         if self._listener is not None:
             self._poll.remove(self._listener.fileno())
@@ -150,25 +150,25 @@ class FloorTable:
             self._listener = None
 
     def draw_from(self, when: float) -> None:
-        """Draw the first card then."""
+        """Draw the first card at this time."""
         self._due = when
         self._had_to_wait, self._over_since = False, None
         self._poll.wake(self, when)
 
     def stop_drawing(self, now: float) -> None:
-        """Draw no more; a hand that waits now has waited until now."""
+        """Draw no more. If the hand had to wait, count its wait until now."""
         if self._had_to_wait:
             self.held.add(now - self._due)
             self.was_never_armed = not self.drawn
         self.draw_from(NEVER)
 
     def clear_times(self) -> None:
-        """Measure from now on; a card under way is measured too."""
+        """Forget all times. A card that is not acknowledged yet will be measured."""
         for times in (self.stored, self.held, self.own):
             times.clear()
 
     def turn(self, now: float) -> None:
-        """Draw if it is time, send what is to be sent, and name the time of the next turn."""
+        """Draw if it is time, send what the shoe has to send, and ask for the next turn."""
         device = self._device
         drawn = now >= self._due and self._handle(now)
         deadline = device.next_deadline
@@ -189,7 +189,7 @@ class FloorTable:
             self._poll.wake(self, wakes_at)
 
     def _handle(self, now: float) -> bool:
-        """Let the hand do what is due; return whether it drew a card."""
+        """Let the hand draw, or wait, or change the set; return True if it drew a card."""
         device = self._device
         if self._card_seq is not None or device.lamp is None:
             self._had_to_wait = True
@@ -213,7 +213,7 @@ class FloorTable:
         return True
 
     def _change_set(self, now: float) -> None:
-        """Push in the next set once the shoe's last round is over for a while."""
+        """Load the next set once the shoe's last round has been over for ``CHANGE_AFTER_S``."""
         device = self._device
         over = device.shoe.cutting_card_out or not device.shoe.remaining
         if not over or device.truth.round_open or self._log.unacknowledged:
@@ -232,7 +232,7 @@ class FloorTable:
         try:
             peer, _ = self._listener.accept()
         except OSError:
-            return  # it went away again before it was let in
+            return  # the host closed the connection before it was accepted
         if self._peer is not None:
             peer.close()  # a shoe has one host at a time
             return
@@ -275,7 +275,7 @@ class FloorTable:
             self._device.host_closed()
 
     def _send(self, data: bytes) -> None:
-        """Send what there is room for; a host that reads nothing for long loses the rest."""
+        """Send what there is room for. The rest waits, up to a limit; what exceeds it is lost."""
         if self._peer is None:
             return
         if self._unsent:
@@ -287,7 +287,7 @@ class FloorTable:
         except BlockingIOError:
             sent = 0
         except OSError:
-            return  # the reader sees that the host has gone
+            return  # reading shows that the host has gone
         if sent < len(data):
             self._unsent = data[sent:]
             self._poll.add_writer(self._peer.fileno(), self._writable)
@@ -299,7 +299,7 @@ class FloorTable:
         self._send(data)
 
     def as_json(self) -> dict[str, Any]:
-        """Return what was found, for programs."""
+        """Return the table's part of the report, for programs."""
         return {
             "table": self.name,
             "port": self.address,

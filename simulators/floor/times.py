@@ -1,4 +1,4 @@
-"""Times by the million in little memory: how many lie in which range.
+"""Counts millions of times in little memory, by ranges.
 
 In: times in seconds. Out: how many, percentiles to one percent, the longest exactly.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from math import exp, log
 
 _STEPS = 50
-"""Ranges for each factor of e: the middle of one is within 1 % of all times in it."""
+"""Ranges from a time to e times that time. The middle of a range is within 1 % of all in it."""
 
 _RANGES = 1052
 """From a microsecond to over twenty minutes; longer ones are in the last range."""
@@ -38,7 +38,7 @@ class Times:
         self.__init__()  # type: ignore[misc]
 
     def percentile(self, share: float) -> float:
-        """Return the time in seconds that this share of them does not exceed; 0.0 of none."""
+        """Return the time in seconds that this share of them does not exceed; 0.0 without any."""
         left = share * self.count
         for at, count in enumerate(self._ranges):
             left -= count
@@ -48,7 +48,7 @@ class Times:
 
     @classmethod
     def together(cls, parts: Iterable[Times]) -> Times:
-        """Return the times of all parts."""
+        """Return the times of all parts in one."""
         whole = cls()
         for part in parts:
             whole.count += part.count

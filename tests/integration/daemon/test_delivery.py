@@ -39,6 +39,7 @@ class Dead(ToldEvents):
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         self.tried += 1
+        self._news.set()
         if not self.is_back:
             raise ConnectionRefusedError("nobody is there")
         await super().deliver(events)
@@ -86,7 +87,8 @@ async def test_a_dead_and_a_slow_sink_delay_nobody_and_get_all_of_it_in_order_af
         async with serving(config(tmp_path), quick, sinks=sinks):
             await shoe.rests()
             await quick.times(ROUNDS, "round.outcome")
-            assert dead.events == [] and dead.tried > 1
+            await dead.until(lambda: dead.tried > 1)
+            assert dead.events == []
             assert len(slow.events) < len(quick.events)
             dead.is_back = True
             slow.free.set()

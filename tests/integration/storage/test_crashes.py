@@ -27,7 +27,10 @@ from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
 pytestmark = pytest.mark.slow
 
 ENOUGH_CARDS = 150
-"""Drawn from one shoe of 416; then the next evening begins: a quick daemon deals 100 more."""
+"""Drawn from one shoe of 416; then the next evening begins."""
+
+ENOUGH_ROUNDS = 20
+"""For one daemon: 120 cards at most, however quick it is. An empty shoe would end no round."""
 
 ENOUGH_CRASHES = 100
 """In one evening: after each its whole journal is verified."""
@@ -64,17 +67,24 @@ class Evening:
 
     async def dies(self, death: Death) -> None:
         """A daemon is started and dies there."""
+        self._deal_on(ENOUGH_ROUNDS)
         await self._daemons.start(self._config, death)
         assert await self._daemons.ended() == KILLED
         self._left_whole()
 
     async def is_killed(self, after_s: float) -> None:
         """A daemon is started and killed so much later."""
+        self._deal_on(ENOUGH_ROUNDS)
         await self._daemons.start(self._config)
         await asyncio.sleep(after_s)
         self._daemons.send(signal.SIGKILL)
         assert await self._daemons.ended() == KILLED
         self._left_whole()
+
+    def _deal_on(self, rounds: int) -> None:
+        """The hand deals to the end of so many rounds, then it rests."""
+        self.shoe.rest_after(len(self.shoe.truth.rounds) + rounds)
+        self.shoe.go_on()
 
     def _left_whole(self) -> None:
         if (self._folder / "journal.db").exists():
@@ -82,9 +92,13 @@ class Evening:
 
     async def ends(self) -> None:
         """One daemon is left alone to the end of a round."""
-        self.shoe.rest_after(len(self.shoe.truth.rounds) + 1)
+        self._deal_on(1)
         await self._daemons.start(self._config)
-        await self.shoe.rests()
+        try:
+            await self.shoe.rests()
+        except AssertionError as error:
+            last = lines_of(self._folder / "restricted.jsonl")[-3:]
+            raise AssertionError(f"{error}; last told: {last}") from None
         async with asyncio.timeout(PATIENCE_S):
             while not self._all_told():  # noqa: ASYNC110 - another process writes the file
                 await asyncio.sleep(0.02)

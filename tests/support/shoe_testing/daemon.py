@@ -214,9 +214,19 @@ class ShoeAtTable:
         self._rest_when = lambda line: line.get("round") == round_number
 
     async def rests(self) -> None:
-        """Waits until the hand rests."""
-        async with asyncio.timeout(PATIENCE_S):
-            await self._resting.wait()
+        """Waits until the hand rests. If it does not, the error says how the shoe stands."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                await self._resting.wait()
+        except TimeoutError:
+            device, shoe = self.rig.device, self.rig.device.shoe
+            stands = (
+                f"connected: {device.connected}, line open: {device.line_open}, drawn: "
+                f"{shoe.drawn}, armed for: {shoe.armed}, jammed: {shoe.jammed}"
+            )
+            raise AssertionError(
+                f"the hand does not rest; {stands}; {self.truth.lines[-3:]}"
+            ) from None
 
     async def armed_for(self, number: int | None) -> None:
         """Wait until the shoe is armed for this draw, or for none; only its host knows when."""

@@ -144,6 +144,22 @@ def test_many_records_are_stored_with_few_statements(path: Path) -> None:
     assert [r.n for r in records(path)] == [*range(1, 205)]
 
 
+def test_commits_of_every_size_compile_no_statement_twice(path: Path) -> None:
+    def commit_every_size() -> None:
+        for tables in range(1, 33):
+            group = Batch()
+            for n in range(tables):
+                group.append_input(f"t{n}", b"{}", T_US)
+                group.set_device_seq(f"t{n}", "SH-1", tables)
+            store.commit([group], [("sink", "", store.last_n)])
+
+    with opened(path) as store:
+        commit_every_size()
+        compiled = store._log.cache_stats()["misses"]
+        commit_every_size()
+        assert store._log.cache_stats()["misses"] == compiled
+
+
 @given(
     plan=st.lists(
         st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(Audience)), max_size=5),
