@@ -75,7 +75,7 @@ check: $(OURS) $(TEST)  ## format, lint, types, imports and words; before each c
 	@echo "check: passed"
 
 docs: $(OURS) $(TEST)  ## write the reference pages, the recording, guides' examples
-	@$(BIN)/python tools/reference_pages.py
+	@$(BIN)/python -m tools.reference_pages
 	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 	@$(BIN)/python tools/recordings.py
 	@$(BIN)/python tools/guide_examples.py

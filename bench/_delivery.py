@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench._promises import Promise
+from bench._promises import Promise, parts
 from shoe_ctl.daemon.delivery import NamedSink, delivering
 from shoe_ctl.daemon.host import SYSTEM
 from shoe_ctl.journal.batch import Batch
@@ -47,7 +47,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Times of one pace, in µs, and how they compare."""
+    """Times of one pace, in µs, and how they compare: over the run, and in each of its parts."""
 
     pace_ms: int
     sink_p50: float
@@ -55,6 +55,8 @@ class Figures:
     raw_p50: float
     raw_p99: float
     commit_p50: float
+    p50_ratios: tuple[float, ...]
+    p99_ratios: tuple[float, ...]
 
     @property
     def p50_ratio(self) -> float:
@@ -66,9 +68,15 @@ class Figures:
 
     @property
     def promises(self) -> list[Promise]:
+        name = f"{self.pace_ms} ms: {{}}, times a raw publish"
+        p50s, p99s = self.p50_ratios, self.p99_ratios
         return [
-            Promise(f"{self.pace_ms} ms: p50, times a raw publish", self.p50_ratio, most=P50_LIMIT),
-            Promise(f"{self.pace_ms} ms: p99, times a raw publish", self.p99_ratio, most=P99_LIMIT),
+            Promise(
+                name.format("p50"), self.p50_ratio, most=P50_LIMIT, spread=(min(p50s), max(p50s))
+            ),
+            Promise(
+                name.format("p99"), self.p99_ratio, most=P99_LIMIT, spread=(min(p99s), max(p99s))
+            ),
         ]
 
     @property
@@ -135,10 +143,18 @@ async def take_turns(path: Path, pace_ms: int, events: int, ends: Ends) -> Figur
         raw_p50=of(by_raw, 0.5),
         raw_p99=of(by_raw, 0.99),
         commit_p50=of(took[WARMED_BY:], 0.5),
+        p50_ratios=ratios(by_sink, by_raw, 0.5),
+        p99_ratios=ratios(by_sink, by_raw, 0.99),
     )
 
 
-def of(times_ns: list[int], share: float) -> float:
+def ratios(by_sink: list[int], by_raw: list[int], share: float) -> tuple[float, ...]:
+    """How this quantile compares in each part of the run."""
+    pairs = zip(parts(by_sink), parts(by_raw), strict=True)
+    return tuple(of(mine, share) / of(raw, share) for mine, raw in pairs)
+
+
+def of(times_ns: Sequence[int], share: float) -> float:
     """The quantile, in µs."""
     times = sorted(times_ns)
     return times[min(len(times) - 1, int(share * len(times)))] / 1000

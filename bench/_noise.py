@@ -38,13 +38,20 @@ FLOOD = 1 << 30
 PIECE = 4096
 """Bytes that are sent at once."""
 
-NOBODY = -1
+NOBODY, ALL = -1, -2
+"""Instead of a line's number."""
+
+MINUTE_S = 60.0
+FLOODED_S = 8.0
+"""How long a flood without a pause is stored: the line is suspended within, and stays so as long as
+it is not quiet, so that the rest of a minute adds nothing."""
 
 
 class Case(NamedTuple):
     """A flood of a line: what a host is told first, then pieces of some 4 kB, without end.
 
-    ``makes_sense``: they are new events of a shoe, all of which are kept.
+    ``makes_sense``: they are new events of a shoe, all of which are kept. ``burst_s`` and
+    ``quiet_s``: where it is stored alone, it comes in bursts.
     """
 
     profile: str
@@ -52,6 +59,20 @@ class Case(NamedTuple):
     pieces: Callable[[], Iterator[bytes]]
     first: bytes = b""
     makes_sense: bool = False
+    burst_s: float = 0.0
+    quiet_s: float = 0.0
+
+    @property
+    def stored_s(self) -> float:
+        """How long it is stored: a line that does not use up its budget at once, for a minute."""
+        return MINUTE_S if self.rate != FLOOD or self.quiet_s else FLOODED_S
+
+    @property
+    def suspended(self) -> int:
+        """How often the line is suspended in that time, at least."""
+        if self.makes_sense:
+            return 0
+        return 2 if self.quiet_s else 1
 
 
 def _always(data: bytes) -> Callable[[], Iterator[bytes]]:
@@ -103,6 +124,7 @@ CASES = {
     "angel_eye: cards, flood": Case("angel_eye", FLOOD, _angel_eye_cards, _AE_SAID, True),
     "bee_tek: lines without end, flood": Case("bee_tek", FLOOD, _always(b"[Game]<Card:4S> ")),
     "bee_tek: random, 12 kB/s": Case("bee_tek", LINE_RATE, _random),
+    "bee_tek: random, 2 s of 8 s": Case("bee_tek", FLOOD, _random, burst_s=2.0, quiet_s=6.0),
     "bee_tek: cards, flood": Case(
         "bee_tek", FLOOD, _always(b" [Game]<Card:4S> \r\n"), makes_sense=True
     ),
@@ -117,7 +139,7 @@ CASES = {
 
 
 class Floods:
-    """Device servers in a process of their own; ``on(n)`` floods the host at the nth one."""
+    """Device servers in a process of their own; each floods its host while ``at_work``."""
 
     def __init__(self, case: Case, lines: int) -> None:
         servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(lines)]
@@ -125,6 +147,7 @@ class Floods:
         fork = multiprocessing.get_context("fork")
         self._on = fork.Value("i", NOBODY)
         self._sent = fork.Value("q", 0)
+        self._hosts = fork.Value("i", 0)
         self._process = fork.Process(target=self._run, args=(case, servers), daemon=True)
         self._process.start()
         for server in servers:
@@ -132,7 +155,7 @@ class Floods:
 
     @contextmanager
     def at_work(self, line: int) -> Iterator[None]:
-        """This line is flooded while this is entered."""
+        """This line, or all of them, are flooded while this is entered."""
         self._on.value = line
         try:
             yield
@@ -143,6 +166,11 @@ class Floods:
     def sent(self) -> int:
         """Bytes that the kernel took so far."""
         return int(self._sent.value)
+
+    @property
+    def hosts(self) -> int:
+        """How many connections there were so far."""
+        return int(self._hosts.value)
 
     def end(self) -> None:
         """Nobody is served any more."""
@@ -157,6 +185,8 @@ class Floods:
     def _serve(self, case: Case, line: int, server: socket.socket) -> None:
         while True:
             connection, _ = server.accept()
+            with self._hosts.get_lock():
+                self._hosts.value += 1
             with connection, suppress(OSError):
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * PIECE)
                 connection.sendall(case.first)
@@ -168,7 +198,7 @@ class Floods:
         connection.setblocking(False)
         waiting, due = b"", time.monotonic()
         while True:
-            is_on = self._on.value == line
+            is_on = self._on.value in (line, ALL)
             late = is_on and time.monotonic() >= due
             readable, writable, _ = select.select([connection], [connection] * late, [], 0.005)
             if readable and not connection.recv(PIECE):
@@ -179,7 +209,8 @@ class Floods:
                 waiting = waiting or next(pieces)
                 sent = connection.send(waiting)
                 waiting = waiting[sent:]
-                self._sent.value += sent
+                with self._sent.get_lock():
+                    self._sent.value += sent
                 due += 0 if case.rate == FLOOD else sent / case.rate
 
 

@@ -10,7 +10,9 @@ import platform
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,26 @@ def median_of(name: str, measured: Sequence[float], **promised: Any) -> Promise:
     """The median of several measurements, with their range."""
     spread = (min(measured), max(measured))
     return Promise(name, statistics.median(measured), spread=spread, **promised)
+
+
+def most_of(name: str, measured: Sequence[float], **promised: Any) -> Promise:
+    """The highest of several measurements, with their range: where none may be higher."""
+    return Promise(name, max(measured), spread=(min(measured), max(measured)), **promised)
+
+
+def least_of(name: str, measured: Sequence[float], **promised: Any) -> Promise:
+    """The lowest of several measurements, with their range: where none may be lower."""
+    return Promise(name, min(measured), spread=(min(measured), max(measured)), **promised)
+
+
+PARTS = 5
+"""A run that is one measurement is divided into so many parts, whose figures give the spread."""
+
+
+def parts(values: Sequence[T]) -> list[Sequence[T]]:
+    """The values in ``PARTS`` parts of one size, in their order; fewer where there are fewer."""
+    size = max(1, len(values) // PARTS)
+    return [values[at : at + size] for at in range(0, size * PARTS, size) if values[at:]]
 
 
 def percentile(values: Iterable[float], share: float) -> float:

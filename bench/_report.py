@@ -1,12 +1,14 @@
 """All benches, one after the other, and one table of what they promise.
 
-In: names of benches; none: all of them. Out: a row for each promise: what is promised, what was
-measured, its spread. While a bench runs, a terminal shows which one, and for how long. Exits 1
-where a promise is missed or a bench fails.
+In: names of benches; none: all of them; --folder, where they make their files. Out: a row for each
+promise: what is promised, what was measured, its spread; and what a bench could not measure here.
+While a bench runs, a terminal shows which one, and for how long. Exits 1 where a promise is missed,
+a bench fails, or one that promises something printed no promise.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -57,26 +59,32 @@ def show(line: str) -> None:
 
 def promises(printed: Any) -> Sequence[Promise]:
     """The figures of a bench of which something is promised."""
-    if isinstance(printed, Mapping) and "promises" in printed:
-        found = [read(each) for each in printed["promises"]]
-        return [one for one in found if one.most is not None or one.least is not None]
-    if isinstance(printed, Mapping) and "figures" in printed:
-        return [figure(each) for each in printed["figures"] if each["promised"] is not None]
-    return []
+    if not isinstance(printed, Mapping):
+        return []
+    found = [read(each) for each in printed.get("promises", ())]
+    return [one for one in found if one.most is not None or one.least is not None]
 
 
-def figure(each: Mapping[str, Any]) -> Promise:
-    """A row without the way in which its promise goes: that shows in whether it is held."""
-    value, promised = each["value"], each["promised"]
-    if (value <= promised) == each["held"]:
-        return Promise(each["name"], value, each["unit"], most=promised)
-    return Promise(each["name"], value, each["unit"], least=promised)
+def failure(code: int, printed: Any, found: Sequence[Promise]) -> str | None:
+    """Why what a bench printed is no success, if so; one without ``promises`` promises nothing."""
+    if code and all(one.held for one in found):
+        return f"failed: exit {code}"
+    if code == 0 and not all(one.held for one in found):
+        return "failed: exit 0, although a promise is missed"
+    if printed is None or ("promises" in printed and not found):
+        return f"failed: no promise in its output, exit {code}"
+    return None
 
 
 def main() -> int:
     """Exits 1 where a promise is missed, or a bench fails."""
-    asked = sys.argv[1:]
-    names = asked or sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="BENCH", help="only this; again")
+    parser.add_argument("--folder", type=Path, help="make temporary files here, on another disk")
+    options = parser.parse_args()
+    if options.folder is not None:
+        tempfile.tempdir = os.environ["TMPDIR"] = str(options.folder)
+    names = options.names or sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
     failed = []
     print(HEADER, flush=True)
     for number, name in enumerate(names, 1):
@@ -85,11 +93,16 @@ def main() -> int:
         print(name)
         for one in found:
             print(indent(row(one), "  "))
-        if not found:
-            print(f"  {'no promise in its output' if code == 0 else 'failed'}: exit {code}")
-            print(errors, end="\n" if errors else "")
+        why = failure(code, printed, found)
+        if why is not None:
+            print(f"  {why}")
+            print(indent(errors, "  "), end="\n" if errors else "")
+        elif not found:
+            print("  promises nothing")
+        for what in () if printed is None else printed.get("left_out", ()):
+            print(f"  left out: {what}")
         sys.stdout.flush()
-        if code:
+        if code or why is not None:
             failed.append(name)
     if failed:
         print(f"not held: {', '.join(failed)}")

@@ -19,10 +19,10 @@ PATIENCE_S = 60
 
 
 @contextmanager
-def simulated_shoe(profile: str, pace_ms: int, shoes: int = 1) -> Iterator[str]:
+def simulated_shoe(profile: str, pace_ms: int, shoes: int = 1, *, seed: int = 1) -> Iterator[str]:
     """A shoe that deals ``shoes`` sets, a card each ``pace_ms`` at least; gives its port."""
-    options = [*("--profile", profile, "--port", "pty", "--seed", "1", "--pace-ms", str(pace_ms))]
-    options += ["--shoes", str(shoes)]
+    options = [*("--profile", profile, "--port", "pty", "--pace-ms", str(pace_ms))]
+    options += ["--seed", str(seed), "--shoes", str(shoes)]
     with subprocess.Popen(
         (sys.executable, "-m", "simulators", *options),
         stdin=subprocess.PIPE,

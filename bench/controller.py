@@ -214,12 +214,14 @@ def pairs(before: Path, count: int, what: str) -> list[tuple[Any, Any]]:
     return found
 
 
-def compared(measured: list[tuple[float, float]]) -> dict[str, float]:
-    """Medians of both, and of each pair's ratio of before to now."""
+def compared(measured: list[tuple[float, float]]) -> dict[str, Any]:
+    """Medians of both, and of each pair's ratio of before to now, with the range of the ratios."""
+    ratios = [before / now for before, now in measured]
     return {
         "before": statistics.median(before for before, _ in measured),
         "now": statistics.median(now for _, now in measured),
-        "ratio": statistics.median(before / now for before, now in measured),
+        "ratio": statistics.median(ratios),
+        "ratios": (min(ratios), max(ratios)),
     }
 
 
@@ -268,7 +270,7 @@ def promises(found: Mapping[str, Mapping[str, Any]]) -> list[Promise]:
             rows.append(Promise(name, each["now"], most=each["most"], spread=each["spread"]))
         if "promised" in each:
             name = f"{TEXTS[key].strip()}: times as fast"
-            rows.append(Promise(name, each["ratio"], least=each["promised"]))
+            rows.append(Promise(name, each["ratio"], least=each["promised"], spread=each["ratios"]))
     return rows
 
 

@@ -3,17 +3,16 @@
 In: --rounds and more. Out: a table, or JSON: each figure beside its promise. The journal is made in
 bulk. A restart is timed from opening it to the shoe's port being open and stored, nothing of the
 file in memory. Commits to it, to one of 10,000 rounds, and bare syncs of as many bytes take turns;
-ratios are medians of each turn's own. Exits 1 where a promise is broken.
+ratios are medians of each turn's own, and their spread is that of the run's parts. Exits 1 where a
+promise is broken.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import multiprocessing
 import os
-import platform
 import resource
 import shutil
 import sys
@@ -21,10 +20,11 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
+from bench._promises import Promise, median_of, most_of, parts, report
 from bench._shoe import NEVER_MS, simulated_shoe
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import of_plain
@@ -49,6 +49,9 @@ ADDED_MB = 1.0
 WARM_ROUNDS = 20_000
 """Of these a journal's process grows by some 3 MB, and of 60,000 more by 0.2 MB."""
 
+REMEMBERED = 2
+"""Tables whose memory is watched."""
+
 RESTARTS = 7
 TURNS = 600
 WARMED_BY = 300
@@ -58,27 +61,11 @@ LOG_BYTES = 1000 * 4096
 """How long SQLite's log gets before it begins again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """What was measured, and what is promised of it; ``at_most`` or else at least."""
-
-    name: str
-    value: float
-    unit: str
-    promised: float | None = None
-    at_most: bool = True
-
-    @property
-    def held(self) -> bool:
-        if self.promised is None:
-            return True
-        return self.value <= self.promised if self.at_most else self.value >= self.promised
-
-
-def verifying(made: bulk_journal.Made, passes: int) -> list[Figure]:
-    """The best of a few passes: a shared machine only ever makes one slower."""
+def verifying(made: bulk_journal.Made, passes: int) -> list[Promise]:
+    """A few passes over the whole journal."""
     trusted = frozenset({made.signer.public_key})
-    rates, worked = [], []
+    rates: list[float] = []
+    worked: list[float] = []
     for _ in range(passes):
         with Reader.open(made.path) as reader:
             began, began_work = time.perf_counter(), time.process_time()
@@ -88,10 +75,8 @@ def verifying(made: bulk_journal.Made, passes: int) -> list[Figure]:
         if not found.ok or found.records != made.records:
             raise SystemExit(f"the journal does not verify: {found.first_bad}")
     return [
-        Figure("verified", max(rates), "records/s", VERIFIED_A_S, at_most=False),
-        Figure(
-            "verified, processor's time", max(worked), "records/s", VERIFIED_A_CPU_S, at_most=False
-        ),
+        median_of("verified", rates, unit="records/s", least=VERIFIED_A_S),
+        median_of("verified, processor's time", worked, unit="records/s", least=VERIFIED_A_CPU_S),
     ]
 
 
@@ -139,17 +124,14 @@ async def restarted(path: Path, port: str) -> float:
     return took_ms
 
 
-def restarting(path: Path) -> list[Figure]:
+def restarting(path: Path) -> Promise:
     """A few restarts, the first of which imports what is imported late."""
     took = []
     with simulated_shoe(bulk_journal.PROFILE, NEVER_MS) as port:
         for _ in range(RESTARTS):
             forget(path)
             took.append(asyncio.run(restarted(path, port)))
-    return [
-        Figure("restart, median", median(took), "ms", RESTART_MS),
-        Figure("restart, slowest", max(took), "ms"),
-    ]
+    return median_of("restart", took, unit="ms", most=RESTART_MS)
 
 
 def a_card(number: int) -> Batch:
@@ -199,7 +181,7 @@ def logged_bytes(store: Store) -> int:
     return round(median(added))
 
 
-def committing(long: Path, short: Path) -> list[Figure]:
+def committing(long: Path, short: Path) -> list[Promise]:
     """Commits to both journals and bare syncs, in turn."""
     with ExitStack() as stack:
         stores = [stack.enter_context(closing(Store.open(path))) for path in (long, short)]
@@ -221,15 +203,21 @@ def committing(long: Path, short: Path) -> list[Figure]:
             if number >= WARMED_BY:
                 turns.append((took[0], took[1], took[2]))
     return [
-        Figure("bytes a commit", size, "bytes"),
-        Figure("commit, long journal", median(t[0] for t in turns), "ms"),
-        Figure("commit, short journal", median(t[1] for t in turns), "ms"),
-        Figure("bare sync", median(t[2] for t in turns), "ms"),
-        Figure("commit to bare sync", median(t[0] / t[2] for t in turns), "times", TO_A_SYNC),
-        Figure(
-            "commit, long to short", median(t[0] / t[1] for t in turns), "times", TO_A_SHORT_ONE
+        Promise("bytes a commit", size, "bytes"),
+        of_turns("commit, long journal", [t[0] for t in turns], unit="ms"),
+        of_turns("commit, short journal", [t[1] for t in turns], unit="ms"),
+        of_turns("bare sync", [t[2] for t in turns], unit="ms"),
+        of_turns("commit to bare sync", [t[0] / t[2] for t in turns], unit="times", most=TO_A_SYNC),
+        of_turns(
+            "commit, long to short", [t[0] / t[1] for t in turns], unit="times", most=TO_A_SHORT_ONE
         ),
     ]
+
+
+def of_turns(name: str, values: list[float], **promised: Any) -> Promise:
+    """The median of all turns; the spread is that of the medians of the run's parts."""
+    medians = [median(part) for part in parts(values)]
+    return Promise(name, median(values), spread=(min(medians), max(medians)), **promised)
 
 
 def resident_mb() -> float:
@@ -238,13 +226,13 @@ def resident_mb() -> float:
     return (int(fields[1]) - int(fields[2])) * resource.getpagesize() / 1e6
 
 
-def deal_on(folder: str, rounds: int) -> float:
+def deal_on(file: str, rounds: int) -> float:
     """Deal so many rounds at a table with a journal; return the megabytes of memory they added.
 
     ``WARM_ROUNDS`` come before: modules that load late, tables and SQLite's cache of pages fill up
     to their bounds, and the allocator takes memory from the system by the megabyte.
     """
-    path = Path(folder, "dealt.db")
+    path = Path(file)
     key, warm = open_signer(path, None), None
     with bulk_journal.opened(path) as table:
         for _ in bulk_journal.heard_by(table, key):
@@ -256,27 +244,29 @@ def deal_on(folder: str, rounds: int) -> float:
     raise AssertionError("sets come without end")
 
 
-def remembering(folder: Path, rounds: int) -> list[Figure]:
-    """In a process of its own, that holds nothing else."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        added = pool.apply(deal_on, (str(folder), rounds))
-    return [Figure(f"memory added, {rounds:,} rounds", added, "MB", ADDED_MB)]
+def remembering(folder: Path, rounds: int) -> Promise:
+    """The most of a few tables, each in a process of its own that holds nothing else."""
+    asked = [(str(folder / f"dealt-{number}.db"), rounds) for number in range(REMEMBERED)]
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
+        added = pool.starmap(deal_on, asked, chunksize=1)
+    return most_of(f"memory added, {rounds:,} rounds", added, unit="MB", most=ADDED_MB)
 
 
 def measure(
     folder: Path, rounds: int, dealt: int, passes: int
-) -> tuple[bulk_journal.Made, list[Figure]]:
+) -> tuple[bulk_journal.Made, list[Promise]]:
     """Everything, on journals made in this folder."""
     began = time.perf_counter()
     long = bulk_journal.make(folder / "long.db", rounds)
     took_s = time.perf_counter() - began
     short = bulk_journal.make(folder / "short.db", SHORT_ROUNDS)
-    figures = [Figure("made", long.records / took_s, "records/s")]
-    figures += verifying(long, passes)
-    figures += restarting(long.path)
-    figures += committing(long.path, short.path)
-    figures += remembering(folder, dealt)
-    return long, figures
+    return long, [
+        Promise("made", long.records / took_s, "records/s"),
+        *verifying(long, passes),
+        restarting(long.path),
+        *committing(long.path, short.path),
+        remembering(folder, dealt),
+    ]
 
 
 def main() -> int:
@@ -289,7 +279,7 @@ def main() -> int:
         default=10_000,
         help=f"to watch memory over, after {WARM_ROUNDS} that warm up (10000)",
     )
-    parser.add_argument("--passes", type=int, default=3, help="of verifying; the best counts (3)")
+    parser.add_argument("--passes", type=int, default=3, help="of verifying (3)")
     parser.add_argument("--folder", type=Path, help="where to make it; 5 kB a round are needed")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     options = parser.parse_args()
@@ -297,36 +287,12 @@ def main() -> int:
         parser.error("--rounds, --dealt: a thousand at least; --passes: one")
     folder = Path(tempfile.mkdtemp(prefix="journal-", dir=options.folder))
     try:
-        made, figures = measure(folder, options.rounds, options.dealt, options.passes)
+        made, found = measure(folder, options.rounds, options.dealt, options.passes)
     finally:
         shutil.rmtree(folder)
-    report(made, figures, as_json=options.json)
-    return 0 if all(figure.held for figure in figures) else 1
-
-
-def report(made: bulk_journal.Made, figures: list[Figure], *, as_json: bool) -> None:
-    """One JSON object, or a table."""
-    if as_json:
-        rows = [
-            {
-                "name": figure.name,
-                "value": round(figure.value, 3),
-                "unit": figure.unit,
-                "promised": figure.promised,
-                "held": figure.held,
-            }
-            for figure in figures
-        ]
-        told = {"python": platform.python_version(), "rounds": made.rounds}
-        print(json.dumps({**told, "records": made.records, "figures": rows}))
-        return
-    print(f"Python {platform.python_version()}; {made.rounds:,} rounds, {made.records:,} records")
-    for figure in figures:
-        bound = "at most" if figure.at_most else "at least"
-        promise = "" if figure.promised is None else f"  {bound} {figure.promised:,}"
-        broken = "" if figure.held else "  NOT HELD"
-        value = f"{figure.value:14,.0f}" if figure.value >= 1000 else f"{figure.value:14,.2f}"
-        print(f"{figure.name:32}{value} {figure.unit:10}{promise}{broken}")
+    if not options.json:
+        print(f"{made.rounds:,} rounds, {made.records:,} records")
+    return report(found, as_json=options.json, rounds=made.rounds, records=made.records)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ promised and held. A shoe at a pty is dealt at 3, 30 and 300 ms; a daemon serves
 acknowledgement that the shoe gets after the commit, the line is the event at the command socket.
 The floor, in another process, reads as many bytes from a pty, commits once to SQLite (write-ahead
 log, full sync), answers and writes one line. Both take turns in one run. Exits 1 where a promise
-is missed; on a disk that does not sync nothing is promised.
+is missed, or the disk does not sync: there the figures would say nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench._promises import Promise, percentile, report
-from bench._tables import played
+from bench._line import played
+from bench._promises import Promise, parts, percentile, report
 
 PACES_MS = (3, 30, 300)
 PROMISED_AT_MS = 30
 P50_MOST, P99_MOST = 2.0, 2.5
-PARTS = 5
-"""The run is divided into so many parts, whose ratios give the spread."""
-
 SYNC_LEAST_S = 20e-6
 """A disk that syncs takes longer."""
 
+NO_SYNC = "this disk does not sync: name another with --folder"
 
-def sync_s() -> float:
-    """How long a sync of a page that was written takes here."""
-    with tempfile.NamedTemporaryFile(dir=Path(tempfile.gettempdir())) as file:
+
+def sync_s(folder: Path) -> float:
+    """How long a sync of a page that was written takes there."""
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
         times = []
         for _ in range(20):
             file.write(bytes(4096))
@@ -41,12 +40,6 @@ def sync_s() -> float:
             os.fdatasync(file.fileno())
             times.append(time.perf_counter() - began)
     return percentile(times, 0.5)
-
-
-def parts(values: list[float]) -> list[list[float]]:
-    """The values in as many parts, in their order."""
-    size = max(1, len(values) // PARTS)
-    return [values[at : at + size] for at in range(0, size * PARTS, size) if values[at:]]
 
 
 def compared(name: str, mine: list[float], floor: list[float], *, promised: bool) -> list[Promise]:
@@ -78,22 +71,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=20, help="at 30 ms (default 20)")
     parser.add_argument("--pace", type=int, action="append", choices=PACES_MS, help="only this one")
+    parser.add_argument(
+        "--folder", type=Path, default=Path(tempfile.gettempdir()), help="on a disk that syncs"
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     options = parser.parse_args()
-    syncs = sync_s() > SYNC_LEAST_S
+    if not options.folder.is_dir():
+        parser.error(f"--folder {options.folder}: no such folder")
+    if sync_s(options.folder) <= SYNC_LEAST_S:
+        raise SystemExit(NO_SYNC)
     found = []
     for pace_ms in options.pace or PACES_MS:
         times = {3: 0.2, 30: 1.0, 300: 1.5}[pace_ms]
-        ran = played(1, pace_ms / 1000, options.seconds * times, floor=True, lines=True)
-        if ran["stored"] != ran["dealt"]:
+        for_s = options.seconds * times
+        ran = played(pace_ms / 1000, for_s, floor=True, folder=options.folder)
+        if not ran["dealt"] or ran["journal"] != ran["dealt"]:
             raise SystemExit(f"{pace_ms} ms: the journal does not hold the cards that were dealt")
-        promised = syncs and pace_ms == PROMISED_AT_MS
+        promised = pace_ms == PROMISED_AT_MS
         for what, name in (("stored", "card to stored"), ("line", "bytes to line")):
             mine, floor = ran[f"{what}_s"], ran[f"floor_{what}_s"]
             found += compared(f"{pace_ms} ms: {name}", mine, floor, promised=promised)
         cost_us = ran["processor_s"] / max(1, ran["cards"]) * 1e6
         found.append(Promise(f"{pace_ms} ms: processor time of a card", cost_us, "µs"))
-    return report(found, as_json=options.json, syncs=syncs)
+    return report(found, as_json=options.json)
 
 
 if __name__ == "__main__":

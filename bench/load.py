@@ -4,8 +4,8 @@ In: rounds of both; the pace of each table, how long each load lasts, what count
 what is promised of a thousand tables at a real pace; then a table with a picture in text, or JSON;
 with --svg also a drawing. The tables are those of ``shoe-sim floor``, in another process, over TCP.
 A daemon is broken where the 99th percentile of the time to *stored* is above the limit, a twentieth
-of the cards asked for is missing, or a card is lost or out of order. Exits 1 where a promise is
-missed, or the fewest tables break it.
+of the cards asked for is missing, a table is not served, or a card is lost or out of order. Exits 1
+where a promise is missed, or the fewest tables break it.
 """
 
 from __future__ import annotations
@@ -17,22 +17,24 @@ from dataclasses import asdict, dataclass
 from math import log10, sqrt
 from pathlib import Path
 
-from bench._load import loaded
+from bench._load import LEAST_REACHED, SETTLED_S, loaded, pooled_ms, served
 from bench._promises import Promise, median_of, report
 
 FLOOR_TABLES, FLOOR_PACE_S = 1000, 2.0
-SINGLE_PACE_S = 0.3
+SINGLE_PACE_S = 0.1
+"""The single table rests between its cards, too, and three rounds of it have a thousand cards: one
+in a hundred is then more than a few."""
+
 SLOWER = 2.0
-FLOOR_S, SINGLE_S = 15.0, 30.0
-SETTLED_S = 8.0
-"""A floor's shoes are all loaded in the same second only here: what that costs is not measured."""
+FLOOR_S, SINGLE_S = 15.0, 34.0
+LEAST_POOLED = 1000
+"""Cards of the single table that the promise rests on, all rounds together."""
 
 FIRST_TABLES = 25
 MOST_TABLES = 5000
 CLOSE_ENOUGH = 1.1
 """Between the most tables that it served and the fewest at which it broke."""
 
-LEAST_REACHED = 0.95
 BAR = 40
 
 
@@ -65,7 +67,7 @@ def point(tables: int, pace_s: float, seconds: float) -> Point:
         tables=tables,
         asked=found["asked"],
         reached=found["reached"],
-        acknowledged=not found["lost"] and found["connected"] == tables,
+        acknowledged=not (found["lost"] or found["unserved"]),
         p50_ms=stored["p50_ms"],
         p99_ms=stored["p99_ms"],
         max_ms=stored["max_ms"],
@@ -76,24 +78,29 @@ def point(tables: int, pace_s: float, seconds: float) -> Point:
 
 
 def at_a_real_pace(rounds: int) -> list[Promise]:
-    """A floor of tables at the pace of a dealer, beside a single one, in turn."""
-    ratios, single, many = [], [], []
-    lost = 0.0
+    """A floor of tables at the pace of a dealer, beside a single one, in turn.
+
+    Each round's floor is compared with the single table's cards of all rounds.
+    """
+    single, many = [], []
     for number in range(1, rounds + 1):
         show(f"{FLOOR_TABLES} tables beside one, round {number} of {rounds}")
-        one = loaded(1, SINGLE_PACE_S, SINGLE_S)
-        floor = loaded(FLOOR_TABLES, FLOOR_PACE_S, FLOOR_S, warm_s=SETTLED_S)
-        single.append(one["stored"]["p99_ms"])
-        many.append(floor["stored"]["p99_ms"])
-        ratios.append(many[-1] / single[-1])
-        lost += one["lost"] + floor["lost"]
+        single.append(loaded(1, SINGLE_PACE_S, SINGLE_S))
+        many.append(loaded(FLOOR_TABLES, FLOOR_PACE_S, FLOOR_S, warm_s=SETTLED_S))
     show("")
+    one = f"one table, a card every {SINGLE_PACE_S:g} s"
     name = f"{FLOOR_TABLES} tables, a card every {FLOOR_PACE_S:g} s each"
+    p99_ms = [run["stored"]["p99_ms"] for run in many]
+    alone_ms = pooled_ms(single, 0.99)
+    spread = [run["stored"]["p99_ms"] for run in single]
+    cards = sum(run["stored"]["count"] for run in single)
     return [
-        median_of("one table: to stored, p99", single, unit="ms"),
-        median_of(f"{name}: to stored, p99", many, unit="ms"),
-        median_of(f"{name}: p99, times one table's", ratios, most=SLOWER),
-        Promise(f"{name}: cards lost or out of order", lost, most=0),
+        Promise(f"{one}: cards measured", cards, least=LEAST_POOLED),
+        Promise(f"{one}: to stored, p99", alone_ms, "ms", spread=(min(spread), max(spread))),
+        median_of(f"{name}: to stored, p99", p99_ms, unit="ms"),
+        median_of(f"{name}: p99, times one table's", [ms / alone_ms for ms in p99_ms], most=SLOWER),
+        *served(one, single, in_time=True),
+        *served(name, many, in_time=True),
     ]
 
 

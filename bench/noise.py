@@ -5,9 +5,12 @@ serves a shoe that deals a card each 30 ms, and lines that are flooded one after
 and flooded stretches take turns, each flood at a line that was not flooded before; what counts is
 the time from a card's bytes to its acknowledgement, which follows its storing, and of that the
 median ratio of a flooded stretch to the quiet one before it, so that a busy machine disturbs both.
-A daemon of its own then stores one flood alone: the processor's time that it leaves to others,
-which no other program's load can lower, and what the journal grew by. Exits 1 where a promise is
-missed.
+Then a few daemons store one flood alone, each its own: the processor's time that it leaves to
+others, which no other program's load can lower, and what the journal grew by. A flood without a
+pause takes 8 s: its line is suspended within, and a suspended line that is not quiet adds nothing.
+A slower one is stored for a minute; and so is one that rests, so that its line is opened again:
+what it may keep in a minute is used up, comes back, and is used up again. Exits 1 where a promise
+is missed.
 """
 
 from __future__ import annotations
@@ -25,10 +28,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
-from bench._noise import CASES, Case, Floods, Tap
+from bench._noise import ALL, CASES, Case, Floods, Tap
 from bench._promises import Promise
 from bench._shoe import simulated_shoe
+from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.table.inputs import LineSuspended, from_bytes
 
 SLOWER = 1.5
 """A neighbor's card may take so many times as long as in quiet, at the median."""
@@ -36,8 +43,8 @@ SLOWER = 1.5
 GROWS_A_MINUTE = 512 * 1024
 """Bytes by which noise on a line may make the journal grow. New events of a shoe are all kept."""
 
-STORED_S = 8.0
-"""How long a flood is stored alone. A line keeps what it may keep in a minute within less."""
+STORES = 3
+"""Daemons that store the same flood at the same time."""
 
 SETS = 10_000
 """More than the neighbour deals while anything is measured."""
@@ -46,6 +53,9 @@ PACE_MS = 30
 
 WARMED_BY = 60
 """Cards that are not counted: the first ones load code."""
+
+SETTLED_S = 0.5
+"""A daemon that opened its lines, or whose flood has ended, rests by then."""
 
 CALMED_AFTER_S = 0.3
 """What came of a flood before it ended is stored by then."""
@@ -60,7 +70,8 @@ class Found:
 
     ``ratio`` is the median of the stretches' own, ``low`` and ``high`` their quartiles. ``p99``
     is the ratio of the 99th percentiles over all stretches. ``left`` is the part of a processor's
-    time that the flood does not take.
+    time that the flood does not take. ``grew`` is the most of several journals in ``stored_s``,
+    ``grew_least`` the least; ``suspended`` how often a line was suspended in that time, at least.
     """
 
     case: str
@@ -73,16 +84,21 @@ class Found:
     p99: float
     left: float
     sent: int
+    stored_s: float
     grew: int
+    grew_least: int
+    suspended: int
 
     @property
     def promises(self) -> list[Promise]:
         """What is promised of it; new events of a shoe are all kept, and no promise."""
         slower = f"{self.case}: a neighbor's card, times its quiet time"
-        grows = f"{self.case}: the journal grows a minute by"
+        grows = f"{self.case}: the journal grows in {self.stored_s:g} s by"
         found = [Promise(slower, self.ratio, most=SLOWER, spread=(self.low, self.high))]
         if not self.makes_sense:
-            found.append(Promise(grows, self.grew / 1024, "KiB", most=GROWS_A_MINUTE / 1024))
+            spread = (self.grew_least / 1024, self.grew / 1024)
+            most = GROWS_A_MINUTE / 1024
+            found.append(Promise(grows, self.grew / 1024, "KiB", most=most, spread=spread))
         return found
 
     @property
@@ -161,21 +177,64 @@ def processor_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def stored(case: Case, seconds: float) -> tuple[int, int, float]:
-    """Bytes that were sent, those of the journal's file at its end, and processor seconds."""
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        floods = Floods(case, 1)
+class Stored(NamedTuple):
+    """One journal: bytes that were sent, those of the file at its end, the daemon's processor time.
+
+    ``suspended``: how often the line was, anew each time: it was open again in between.
+    """
+
+    sent: int
+    size: int
+    took_s: float
+    suspended: int
+
+
+def stored(case: Case, seconds: float) -> list[Stored]:
+    """What several daemons store of a flood, each at a line of its own, at the same time."""
+    with ExitStack() as stack:
+        floods = Floods(case, STORES)
         stack.callback(floods.end)
-        with daemon(Path(name), table("flooded", case.profile, floods.ports[0])) as pid:
-            time.sleep(1.5)
-            before = processor_s(pid)
-            if seconds:
-                with floods.at_work(0):
-                    time.sleep(seconds)
-            took_s = processor_s(pid) - before
-            time.sleep(0.5)
-        files = Path(name).glob("journal.db*")
-        return floods.sent, sum(file.stat().st_size for file in files), took_s
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(STORES)]
+        with ExitStack() as serving:
+            pids = [
+                serving.enter_context(daemon(folder, table("flooded", case.profile, port)))
+                for folder, port in zip(folders, floods.ports, strict=True)
+            ]
+            due = time.monotonic() + PATIENCE_S
+            while floods.hosts < STORES:
+                assert time.monotonic() < due, "a line is not opened"
+                time.sleep(0.02)
+            time.sleep(SETTLED_S)
+            before = [*map(processor_s, pids)]
+            flood(floods, case, seconds)
+            took_s = [processor_s(pid) - spent for pid, spent in zip(pids, before, strict=True)]
+            time.sleep(SETTLED_S)
+        return [
+            Stored(
+                floods.sent // STORES,
+                sum(file.stat().st_size for file in folder.glob("journal.db*")),
+                spent_s,
+                suspensions(folder / "journal.db"),
+            )
+            for folder, spent_s in zip(folders, took_s, strict=True)
+        ]
+
+
+def flood(floods: Floods, case: Case, seconds: float) -> None:
+    """Flood all lines for so long, in bursts if the case has some."""
+    end = time.monotonic() + seconds
+    while (left_s := end - time.monotonic()) > 0:
+        with floods.at_work(ALL):
+            time.sleep(min(left_s, case.burst_s or left_s))
+        time.sleep(max(0.0, min(case.quiet_s, end - time.monotonic())))
+
+
+def suspensions(journal: Path) -> int:
+    """How often a line that was open was suspended, as the journal has it."""
+    with Reader.open(journal) as reader:
+        records = reader.records(after=0, upto=reader.heads()[0], kinds=(Kind.INPUT,))
+        inputs = [from_bytes(record.body) for record in records]
+    return sum(isinstance(each, LineSuspended) and not each.again for each in inputs)
 
 
 def measured(name: str, case: Case, cards: int, pairs: int, empty: dict[str, int]) -> Found:
@@ -185,8 +244,15 @@ def measured(name: str, case: Case, cards: int, pairs: int, empty: dict[str, int
     quiet = [took for each, _ in found for took in each]
     flooded = [took for _, each in found for took in each]
     if case.profile not in empty:
-        empty[case.profile] = stored(case, 0.0)[1]
-    sent, size, took_s = stored(case, STORED_S)
+        empty[case.profile] = max(each.size for each in stored(case, 0.0))
+    journals = stored(case, case.stored_s)
+    grew = [max(0, each.size - empty[case.profile]) for each in journals]
+    suspended = min(each.suspended for each in journals)
+    if suspended < case.suspended:
+        raise SystemExit(
+            f"{name}: a line was suspended {suspended} times in {case.stored_s:g} s, and "
+            f"{case.suspended} are needed to know what it keeps in a minute"
+        )
     return Found(
         case=name,
         makes_sense=case.makes_sense,
@@ -196,9 +262,12 @@ def measured(name: str, case: Case, cards: int, pairs: int, empty: dict[str, int
         low=quantile(ratios, 0.25),
         high=quantile(ratios, 0.75),
         p99=quantile(flooded, 0.99) / quantile(quiet, 0.99),
-        left=1 - took_s / STORED_S,
-        sent=sent,
-        grew=max(0, size - empty[case.profile]),
+        left=1 - median(each.took_s for each in journals) / case.stored_s,
+        sent=journals[0].sent,
+        stored_s=case.stored_s,
+        grew=max(grew),
+        grew_least=min(grew),
+        suspended=suspended,
     )
 
 
@@ -216,7 +285,8 @@ def main() -> int:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
         print(
             f"promised: a neighbor's card is stored within {SLOWER:g} times its quiet time; "
-            f"the journal grows by at most {GROWS_A_MINUTE // 1024} KiB a minute for noise"
+            f"the journal grows by at most {GROWS_A_MINUTE // 1024} KiB a minute for noise "
+            f"(GREW: the most of {STORES})"
         )
         print(
             f"{'FLOOD':<36}{'QUIET':>8}{'FLOODED':>9}{'RATIO':>7}{'SPREAD':>12}"

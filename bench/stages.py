@@ -17,8 +17,8 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
+from bench._line import played
 from bench._stages import STAGES
-from bench._tables import played
 
 PACES_MS = (3, 30, 300)
 LEAST_CARDS = 20
@@ -34,7 +34,7 @@ def stages_us(pace_ms: int, seconds: float) -> tuple[list[float], int]:
     with tempfile.TemporaryDirectory(prefix="shoe-ctl-") as folder:
         noted = Path(folder) / "stages.json"
         run = (sys.executable, "-m", "bench._stages", str(noted))
-        played(1, pace_ms / 1000, seconds, run=run)
+        played(pace_ms / 1000, seconds, run=run)
         cards = [[0, *times] for times in json.loads(noted.read_text())]
     if len(cards) < LEAST_CARDS:
         raise SystemExit(f"{pace_ms} ms: {len(cards)} cards noted, {LEAST_CARDS} are needed")

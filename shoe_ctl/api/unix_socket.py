@@ -13,7 +13,6 @@ import fcntl
 import logging
 import os
 import socket
-import stat
 import struct
 from collections import Counter
 from collections.abc import (
@@ -33,14 +32,12 @@ import msgspec
 
 from shoe_ctl.api.answers import failure, refusal
 from shoe_ctl.api.requests import Caller, Command, EventsRequest, Request, read_request
+from shoe_ctl.api.socket_path import check_directory, check_kind, check_length
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
 from shoe_ctl.texts.message import Message, message
 
 MODE = 0o660
 """Its owner and its group may connect; who of them may act is checked by credentials."""
-
-LONGEST_PATH = 107
-"""What the kernel takes for a socket's path, in bytes (sun_path less its end)."""
 
 BACKLOG = 64
 
@@ -58,7 +55,7 @@ def bound_socket(
             file that is no socket, a daemon that is alive, no permission.
     """
     path = path.absolute()
-    _check_length(path)
+    check_length(path)
     with ExitStack() as cleanup:
         listener = cleanup.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
@@ -81,43 +78,6 @@ def check_socket(path: Path, *, gid: int | None = None) -> None:
         pass
 
 
-def check_socket_path(path: Path) -> None:
-    """Check what can be known of a socket's path without opening it: a daemon may be serving there.
-
-    A directory that is missing passes: the service manager may make it.
-
-    Raises:
-        EnvironmentFault: a path too long, a directory that everyone may write to, a file that is no
-            socket, no permission.
-    """
-    path = path.absolute()
-    _check_length(path)
-    try:
-        _check_directory(path.parent, path.parent.stat())
-        _check_kind(path, path.lstat())
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise EnvironmentFault(f"socket {path}: {error.strerror}") from None
-
-
-def _check_length(path: Path) -> None:
-    if len(os.fsencode(path)) > LONGEST_PATH:
-        raise EnvironmentFault(f"socket {path}: the path is longer than {LONGEST_PATH} bytes")
-
-
-def _check_directory(folder: Path, found: os.stat_result) -> None:
-    if stat.S_IMODE(found.st_mode) & stat.S_IWOTH:
-        raise EnvironmentFault(
-            f"socket directory {folder} is world-writable: choose one with mode 0755 or stricter"
-        )
-
-
-def _check_kind(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISSOCK(found.st_mode):
-        raise EnvironmentFault(f"socket {path}: there is a file of another kind; remove it")
-
-
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """Lock the folder, so that two daemons that start at once do not both find it free."""
@@ -126,7 +86,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise EnvironmentFault(f"socket directory {folder}: {error.strerror}") from None
     try:
-        _check_directory(folder, os.fstat(fd))
+        check_directory(folder, os.fstat(fd))
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -144,7 +104,7 @@ def _clear(path: Path) -> None:
         found = path.lstat()
     except FileNotFoundError:
         return
-    _check_kind(path, found)
+    check_kind(path, found)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         answer = probe.connect_ex(os.fsencode(path))

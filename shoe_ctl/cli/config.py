@@ -209,8 +209,7 @@ def examine(file: str) -> Findings:
 def _check_tables(config: Config, found: Findings) -> None:
     import msgspec
 
-    from shoe_ctl.cli.run import refuse_what_needs_people
-    from shoe_ctl.config.resolve import resolve
+    from shoe_ctl.config.resolve import refuse_what_needs_people, resolve
     from shoe_ctl.link.address import SerialAddress, parse_address
 
     ports: dict[str, str] = {}
@@ -234,14 +233,15 @@ def _check_tables(config: Config, found: Findings) -> None:
 
 
 def _check_socket(config: Config, found: Findings) -> None:
-    from shoe_ctl.api.unix_socket import check_socket_path
-    from shoe_ctl.daemon.requests import gid_of, senders_of, users_of
+    from shoe_ctl.daemon.callers import gid_of, senders_of, users_of
 
     with found.noting():
         users = {} if config.socket is None else users_of(config.socket)
         senders_of(config, users.values())
     if config.socket is None or config.socket_path is None:
         return
+    from shoe_ctl.api.socket_path import check_socket_path
+
     with found.noting():
         gid_of(config.socket)
     with found.noting():

@@ -110,11 +110,13 @@ def _daemon_trouble(config_file: str | None) -> list[str]:
 
     Nothing where no daemon is there, or where it does not answer this user.
     """
+    if config_file is None:
+        return []
     from shoe_ctl.cli.table import Wire
     from shoe_ctl.config.schema import load
     from shoe_ctl.journal.evidence import WHAT_TO_DO
 
-    path = None if config_file is None else load(config_file).socket_path
+    path = load(config_file).socket_path
     if path is None:
         return []
     try:
@@ -140,14 +142,14 @@ def _asked(tried: TriedPort, config_file: str | None, proc: Path) -> TriedPort:
 
     Without a socket, or where the daemon does not answer, the line says so.
     """
+    found = tried.diagnosis
+    if found.cause != "held_by_daemon":
+        return tried
     from shoe_ctl.cli.table import Wire
     from shoe_ctl.config.schema import load
     from shoe_ctl.errors import ShoeCtlError
     from shoe_ctl.link.doctor import diagnose_from_status
 
-    found = tried.diagnosis
-    if found.cause != "held_by_daemon":
-        return tried
     try:
         file = config_file or _config_of(found.holder, proc)
         if file is None:
@@ -252,10 +254,12 @@ def _targets(
 
 def _notes(config_file: str | None) -> list[str]:
     """What is served, and will be missed one day."""
+    if config_file is None:
+        return []
     from shoe_ctl.config.resolve import warnings
     from shoe_ctl.config.schema import load
 
-    return [] if config_file is None else warnings(load(config_file))
+    return warnings(load(config_file))
 
 
 def _named(name: str, port: str) -> ProbeTarget:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError, UsageError
+from shoe_ctl.errors import JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
     from shoe_ctl.api.worker_link import WorkerEnd
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from shoe_ctl.daemon.host import Environment, ServiceManager
     from shoe_ctl.daemon.workers import Worker
     from shoe_ctl.journal.codec import Ruling
-    from shoe_ctl.table.settings import TableSettings
 
 PATIENT_PRESSES = 2
 """Presses of Ctrl-C that let the daemon end by itself. After the second it no longer waits for
@@ -142,10 +141,10 @@ class _Options(NamedTuple):
 def _run_workers(config: Config, options: _Options) -> bool:
     """Run a daemon of several processes; as ``serve``."""
     from shoe_ctl.api.unix_socket import check_socket
-    from shoe_ctl.config.resolve import naming_file, resolve
+    from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people, resolve
     from shoe_ctl.config.schema import config_of_worker
+    from shoe_ctl.daemon.callers import gid_of
     from shoe_ctl.daemon.host import Environment, allow_open_files, watchdog_s
-    from shoe_ctl.daemon.requests import gid_of
     from shoe_ctl.daemon.workers import WorkerReports, other_senders, start_workers
     from shoe_ctl.journal.files import FRONT, WriterLock
 
@@ -232,7 +231,7 @@ async def _serve(
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.clock import SystemClock
-    from shoe_ctl.config.resolve import naming_file
+    from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.host import SYSTEM, allow_open_files
 
@@ -412,30 +411,3 @@ def _interrupts(stop: Callable[[], object]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
         if presses:
             signal.raise_signal(signal.SIGINT)
-
-
-def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
-    """Refuse a table that waits for commands if nobody can send any (``way_in`` is false).
-
-    Raises:
-        ConfigError: one line that says which key and what to set instead.
-    """
-    from shoe_ctl.table.turn import HANDED
-
-    where = f"table {settings.table}"
-    needs = "and there is no way in for them: add a [socket], or"
-    if not (settings.implied or way_in):
-        raise ConfigError(
-            f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs} '
-            'set "implied"'
-        )
-    if settings.implied and settings.method in HANDED:
-        raise ConfigError(
-            f'{where}: method = "{settings.method}" deals face down, and announcements = "implied" '
-            'follows cards that are dealt face up: set "explicit", or method = "B"'
-        )
-    if settings.faces == "turned_by_dealer" and settings.implied:
-        raise ConfigError(
-            f'{where}: announcements = "implied" follows cards that are dealt face up: '
-            'set method_b.faces = "face_up"'
-        )

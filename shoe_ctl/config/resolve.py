@@ -26,6 +26,7 @@ from shoe_ctl.link.address import SerialAddress, parse_address
 from shoe_ctl.link.keyring import KeyRing
 from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.turn import HANDED
 
 NONCE_BYTES = 16
 """Length of the nonce with which a shoe proves itself; see ``with_keys``."""
@@ -132,6 +133,31 @@ def _resolve(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> 
         )
     settings = table.settings(game)
     return TableSetup(config=table, game=game, settings=settings, profile=chosen, keys=ring)
+
+
+def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
+    """Refuse a table that waits for commands if nobody can send any (``way_in`` is false).
+
+    Raises:
+        ConfigError: one line that says which key and what to set instead.
+    """
+    where = f"table {settings.table}"
+    needs = "and there is no way in for them: add a [socket], or"
+    if not (settings.implied or way_in):
+        raise ConfigError(
+            f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs} '
+            'set "implied"'
+        )
+    if settings.implied and settings.method in HANDED:
+        raise ConfigError(
+            f'{where}: method = "{settings.method}" deals face down, and announcements = "implied" '
+            'follows cards that are dealt face up: set "explicit", or method = "B"'
+        )
+    if settings.faces == "turned_by_dealer" and settings.implied:
+        raise ConfigError(
+            f'{where}: announcements = "implied" follows cards that are dealt face up: '
+            'set method_b.faces = "face_up"'
+        )
 
 
 def warnings(config: Config) -> list[str]:

@@ -22,6 +22,7 @@ from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
 from shoe_ctl.daemon import loss
+from shoe_ctl.daemon.callers import gid_of, senders_of, users_of
 from shoe_ctl.daemon.delivery import (
     NamedSink,
     UndeliveredAlarm,
@@ -45,11 +46,8 @@ from shoe_ctl.daemon.outage import (
 from shoe_ctl.daemon.requests import (
     People,
     RequestHandler,
-    gid_of,
     may_not_act,
-    senders_of,
     status_in_outage,
-    users_of,
 )
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.daemon.table_runner import Comparison, TableRunner

@@ -10,7 +10,6 @@ import re
 
 from shoe_ctl.config.schema import MOST_WORKERS, Config, numbered
 from shoe_ctl.errors import ConfigError, JournalError
-from shoe_ctl.journal.reader import Reader
 
 
 def check_histories(config: Config) -> None:
@@ -32,6 +31,8 @@ def check_histories(config: Config) -> None:
     workers = {int(found[1]) for found in names if 1 < int(found[1]) <= MOST_WORKERS}
     if not workers and config.workers == [1]:
         return
+    from shoe_ctl.journal.reader import Reader  # most configurations need none
+
     holders: dict[str, list[int]] = {}
     unread = set()
     for worker in sorted(workers | {1}):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -222,10 +223,13 @@ def _without_links(text: str) -> str:
     return _LINK.sub(r"\1", text)
 
 
-def _meanings(of: type[msgspec.Struct]) -> Iterator[tuple[str, str]]:
+@cache
+def _meanings(of: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
     texts = field_docstrings(of)
-    for field in msgspec.structs.fields(of):
-        yield field.encode_name, _without_links(plain(texts[field.name]))
+    return tuple(
+        (field.encode_name, _without_links(plain(texts[field.name])))
+        for field in msgspec.structs.fields(of)
+    )
 
 
 Kind = tuple[str, EventType, Audience]
@@ -294,7 +298,8 @@ def _described(schema: dict[str, Any], name: str, meanings: Mapping[str, str]) -
     return {**rest, **about, "title": name, "properties": properties}
 
 
-def _nested(data: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct]]:
+@cache
+def _nested(data: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct]]:
     """Return every struct that values of this one hold, by name."""
     found: dict[str, type[msgspec.Struct]] = {}
     for field in msgspec.structs.fields(data):

@@ -21,7 +21,7 @@ _SHARES = ("p50_ms", 0.5), ("p99_ms", 0.99)
 def as_json(load: Load) -> dict[str, Any]:
     """Return the whole report. Times are in ms, ``asked`` and ``reached`` in cards a second."""
     settings, measured, tables = load.settings, load.measured, load.tables
-    seconds = measured.seconds
+    seconds, stored = measured.seconds, Times.together(table.stored for table in tables)
     reached = measured.cards / seconds if seconds else 0.0
     each = [table.as_json() for table in tables]
     return {
@@ -41,7 +41,8 @@ def as_json(load: Load) -> dict[str, Any]:
         "measured": measured.cards,
         "asked": settings.tables / settings.pace_s,
         "reached": reached,
-        "stored": _times(Times.together(table.stored for table in tables)),
+        "stored": _times(stored)
+        | {"ranges_ms": [[middle_s * 1e3, count] for middle_s, count in stored.ranges]},
         "held": _times(Times.together(table.held for table in tables)),
         "simulator": _times(Times.together(table.own for table in tables))
         | {

@@ -46,6 +46,18 @@ class Times:
                 return min(exp((at + 0.5) / _STEPS) / 1e6, self.longest_s)
         return self.longest_s
 
+    @property
+    def ranges(self) -> list[tuple[float, int]]:
+        """The seconds in the middle of each range that holds a time, and how many it holds.
+
+        Those of several runs put together give the percentiles of all their times.
+        """
+        return [
+            (exp((at + 0.5) / _STEPS) / 1e6, count)
+            for at, count in enumerate(self._ranges)
+            if count
+        ]
+
     @classmethod
     def together(cls, parts: Iterable[Times]) -> Times:
         """Return the times of all parts in one."""

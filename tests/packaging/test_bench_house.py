@@ -160,7 +160,7 @@ def test_the_shoe_that_is_measured_is_dealt_without_a_halt(way: str) -> None:
 
 def test_a_ratio_is_held_from_what_is_promised_on_and_always_where_nothing_is() -> None:
     measured = controller.compared([(9.0, 3.0), (8.0, 2.0), (6.0, 3.0)])
-    assert measured == {"before": 8.0, "now": 3.0, "ratio": 3.0}
+    assert measured == {"before": 8.0, "now": 3.0, "ratio": 3.0, "ratios": (2.0, 4.0)}
     assert controller.is_held(measured)
     assert controller.is_held({**measured, "promised": 3.0})
     assert not controller.is_held({**measured, "promised": 3.1})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.cli.run import refuse_what_needs_people
+from shoe_ctl.config.resolve import refuse_what_needs_people
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.table.settings import TableSettings

@@ -9,16 +9,16 @@ import msgspec
 import pytest
 
 from shoe_ctl.api.requests import Command
-from shoe_ctl.api.unix_socket import LONGEST_PATH, MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
-from shoe_ctl.cli.run import refuse_what_needs_people
+from shoe_ctl.api.socket_path import LONGEST_PATH
+from shoe_ctl.api.unix_socket import MOST_BYTES, MOST_CONNECTIONS, PATIENCE_S
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.config import schema as module
 from shoe_ctl.config import sinks
-from shoe_ctl.config.resolve import resolve
+from shoe_ctl.config.resolve import refuse_what_needs_people, resolve
 from shoe_ctl.config.schema import Config, load
+from shoe_ctl.daemon.callers import gid_of, users_of
 from shoe_ctl.daemon.refusal_budget import RECORDED as RECORDED_REFUSALS
 from shoe_ctl.daemon.refusal_budget import STRETCH_US
-from shoe_ctl.daemon.requests import gid_of, users_of
 from shoe_ctl.table.answers import MOST_REFUSED, MOST_REFUSED_OF_A_USER, REMEMBERED_COMMANDS
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.status import status

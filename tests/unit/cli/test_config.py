@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +205,26 @@ def test_each_worker_is_shown_with_its_journal_and_a_table_is_not_moved(folder: 
     result = check(folder, *both, socket=socket())
     assert result.exit_code == 2
     assert "table bac-08: worker: its records are in" in result.stderr
+
+
+IMPORTED = """
+import sys
+from shoe_ctl.cli.main import main
+try:
+    main()
+except SystemExit as ended:
+    heavy = {"apsw", "asyncio", "rich", "serial", "shoe_ctl.cli.run", "shoe_ctl.daemon.requests"}
+    print(ended.code, sorted(heavy & sys.modules.keys()), file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_the_check_imports_nothing_of_a_daemon_that_serves(folder: Path) -> None:
+    path = folder / "table.toml"
+    path.write_text(make_config(table(folder), sink=[PUBLIC_SINK], socket=socket()))
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, "config", "check", str(path)],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stderr == "0 []\n"
+    assert "valid" in done.stdout

@@ -390,3 +390,23 @@ def test_the_page_says_what_every_cause_means() -> None:
 def test_help_says_what_a_shoe_is_sent() -> None:
     assert command.doctor.help is not None
     assert "hello_request, challenge" in command.doctor.help
+
+
+IMPORTED = """
+import sys
+from shoe_ctl.cli.main import main
+try:
+    main()
+except SystemExit as ended:
+    heavy = {"apsw", "rich", "shoe_ctl.cli.table", "shoe_ctl.config.resolve", "transitions"}
+    print(ended.code, sorted(heavy & sys.modules.keys()), file=sys.stderr)
+"""
+
+
+def test_without_a_configuration_nothing_is_imported_that_reads_one() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED, "doctor"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stderr == "0 []\n"
+    assert done.stdout

@@ -9,6 +9,16 @@ import pytest
 
 from simulators.errors import WrongUsage
 from simulators.floor.configuration import check_writable, write
+from simulators.floor.poll import Poll
+from simulators.floor.table import FloorTable
+
+
+def tables(count: int) -> list[FloorTable]:
+    settings = {"deck": "french52", "decks": 8, "seed": 1, "seed_step": 1, "pace_s": 1.0}
+    return [
+        FloorTable(Poll(), name=f"t{n}", device_id=f"F{n}", **settings)  # type: ignore[arg-type]
+        for n in range(count)
+    ]
 
 
 @pytest.mark.parametrize("name", ["floor.toml", "a\nb = 1.toml"])
@@ -18,6 +28,16 @@ def test_the_file_is_toml_whatever_its_name(tmp_path: Path, name: str) -> None:
     write(path, [], game="tiger", decks=8, run="abc")
     assert set(tomllib.loads(path.read_text())) == {"journal", "socket"}
     check_writable(path)
+
+
+@pytest.mark.parametrize(("workers", "given"), [(1, [None] * 5), (2, [1, 2, 1, 2, 1])])
+def test_tables_are_given_to_the_workers_in_turn_and_one_worker_is_not_named(
+    tmp_path: Path, workers: int, given: list[int | None]
+) -> None:
+    path = tmp_path / "floor.toml"
+    write(path, tables(5), game="tiger", decks=8, run="abc", workers=workers)
+    written = tomllib.loads(path.read_text())["table"]
+    assert [table.get("worker") for table in written] == given
 
 
 def test_a_name_that_toml_cannot_hold_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""Simulated shoes by the hundred, in a process of its own, on a pty each.
+"""A simulated shoe on a pty, in a process of its own, that takes turns with the floor.
 
-In: as JSON on stdin, where the shoes lie, at what pace each draws, for how long, who listens. Out:
-a line when all are dealt their first card, and as JSON which cards they dealt and how long each
-took until it was *stored*: acknowledged to the shoe after the commit; and until its line was there.
+In: as JSON on stdin, where the shoe lies, at what pace it draws, for how long, who listens. Out:
+a line when it begins, and as JSON which cards it dealt and how long each took until it was
+*stored*: acknowledged to the shoe after the commit; and until its line was there.
 
 A shoe draws a card every ``pace_s`` at the earliest, and only a card that it is armed for.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import socket
 import sys
 import termios
@@ -28,7 +27,6 @@ from simulators.shoe.build import simulated_shoe
 from simulators.shoe.device import Device
 from simulators.shoe.model import CardOut
 
-FILES = 8192
 FIRST_WAIT_S = 120.0
 LAST_WAIT_S = 10.0
 MOST_UNTOLD = 10_000
@@ -36,6 +34,8 @@ MOST_UNTOLD = 10_000
 
 CHANGE_AFTER_S = 0.3
 """A shoe that stays locked so long behind its cutting card is changed."""
+
+SEED = 1
 
 
 def open_pty(link: Path) -> int:
@@ -50,14 +50,14 @@ def open_pty(link: Path) -> int:
 class PacedShoe:
     """A shoe and the hand that draws from it."""
 
-    def __init__(self, port: Path, seed: int, pace_s: float, poll: Poll) -> None:
+    def __init__(self, port: Path, pace_s: float, poll: Poll) -> None:
         self.fd = open_pty(port)
         self.cards: list[str] = []
         self.stored_s: list[float] = []
         self.due = self.wakes_at = float("inf")
         self.pace_s = pace_s
-        self.device: Device = simulated_shoe("reference", seed=seed, device_id=f"SIM-{seed:04}")
-        self._sets = seed * 100
+        self.device: Device = simulated_shoe("reference", seed=SEED, device_id="SIM-0001")
+        self._sets = SEED
         self._written: float | None = None
         self.drawn_at: deque[float] = deque(maxlen=MOST_UNTOLD)
         self._poll = poll
@@ -157,15 +157,12 @@ def subscribe(path: str, asked: bytes, poll: Poll, line: Callable[[bytes], None]
 
 
 class Session:
-    """The shoes, and what listens beside them."""
+    """The shoe, the floor if it is asked for, and what listens beside them."""
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self.poll = Poll()
         pace_s = asked["pace_s"]
-        self.shoes = [
-            PacedShoe(Path(port), seed, pace_s, self.poll)
-            for seed, port in enumerate(asked["ports"], 1)
-        ]
+        self.shoe = PacedShoe(Path(asked["port"]), pace_s, self.poll)
         floor_port = asked.get("floor_port")
         self.floor = None if floor_port is None else Floor(Path(floor_port), pace_s, self.poll)
         self.lines_s: list[float] = []
@@ -184,16 +181,15 @@ class Session:
 
     def _event(self, line: bytes) -> None:
         if b'"type":"round.card_dealt"' in line:
-            self.lines_s.append(perf_counter() - self.shoes[0].drawn_at.popleft())
+            self.lines_s.append(perf_counter() - self.shoe.drawn_at.popleft())
 
     def warm_up(self, for_s: float) -> None:
-        """Deal so long; the shoes begin one after the other."""
+        """Deal so long; the floor begins half a pace later."""
         end = perf_counter() + FIRST_WAIT_S
-        self.poll.run(end, lambda: all(shoe.device.lamp is not None for shoe in self.shoes))
+        self.poll.run(end, lambda: self.shoe.device.lamp is not None)
         now = perf_counter()
-        for number, shoe in enumerate(self.shoes):
-            shoe.due = now + number / len(self.shoes) * self._pace_s
-            self.poll.wake(shoe, shoe.due)
+        self.shoe.due = now
+        self.poll.wake(self.shoe, now)
         if self.floor is not None:
             self.floor.due = now + self._pace_s / 2
             self.poll.wake(self.floor, self.floor.due)
@@ -201,31 +197,26 @@ class Session:
 
     def measure(self, for_s: float) -> dict[str, Any]:
         """Deal so long; what was found in that time."""
-        for shoe in self.shoes:
-            shoe.stored_s.clear()
+        self.shoe.stored_s.clear()
         self.lines_s.clear()
         if self.floor is not None:
             self.floor.stored_s.clear()
             self.floor.line_s.clear()
-        before = sum(len(shoe.cards) for shoe in self.shoes)
-        began = perf_counter()
+        before, began = len(self.shoe.cards), perf_counter()
         self.poll.run(began + for_s, lambda: False)
-        cards = sum(len(shoe.cards) for shoe in self.shoes) - before
-        return {"cards": cards, "seconds": perf_counter() - began}
+        return {"cards": len(self.shoe.cards) - before, "seconds": perf_counter() - began}
 
     def end(self) -> dict[str, Any]:
         """Wait for what is under way; all cards that were dealt, and all times."""
-        for shoe in self.shoes:
-            shoe.due = float("inf")
+        self.shoe.due = float("inf")
         if self.floor is not None:
             self.floor.due = float("inf")
         end = perf_counter() + LAST_WAIT_S
-        self.poll.run(end, lambda: not any(shoe.is_waiting for shoe in self.shoes))
+        self.poll.run(end, lambda: not self.shoe.is_waiting)
         found: dict[str, Any] = {
-            "stored_s": [each for shoe in self.shoes for each in shoe.stored_s],
+            "stored_s": self.shoe.stored_s,
             "line_s": self.lines_s,
-            "dealt": [shoe.cards for shoe in self.shoes],
-            "unstored": sum(shoe.is_waiting for shoe in self.shoes),
+            "dealt": self.shoe.cards,
         }
         if self.floor is not None:
             found["floor_stored_s"] = self.floor.stored_s
@@ -235,8 +226,6 @@ class Session:
 
 def main() -> None:
     """Serve until the time is over; talk with whoever started this over stdin and stdout."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, most), most))
     session = Session(json.loads(sys.stdin.readline()))
     print("ready", flush=True)
     begin = json.loads(sys.stdin.readline())
