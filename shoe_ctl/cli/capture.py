@@ -163,6 +163,7 @@ async def _capture(
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.link.openers import opener
     from shoe_ctl.link.recorder import record
+    from shoe_ctl.link.serial import ports_closed
     from shoe_ctl.link.usb_discovery import libusb
 
     clock = SystemClock()
@@ -186,7 +187,10 @@ async def _capture(
 
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="port") as executor:
         opens = opener(port, profile_named(profile).SERIAL, executor, libusb)
-        return await _until_stopped(lambda: record(opens, clock, hears), seconds)
+        try:
+            return await _until_stopped(lambda: record(opens, clock, hears), seconds)
+        finally:
+            await ports_closed()
 
 
 def _header(profile: str, port: str, t_us: int) -> str:

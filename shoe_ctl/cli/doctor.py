@@ -219,10 +219,14 @@ async def _try_all(
     from shoe_ctl.cli.doctor_view import TriedPort
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.link.doctor import Doctor
+    from shoe_ctl.link.serial import ports_closed
 
     with ThreadPoolExecutor(max_workers=max(1, len(targets)), thread_name_prefix="port") as pool:
         here = Doctor(system=system, clock=SystemClock(), executor=pool, usb=usb, seconds=seconds)
-        found = await asyncio.gather(*(here.diagnose(target) for _, target in targets))
+        try:
+            found = await asyncio.gather(*(here.diagnose(target) for _, target in targets))
+        finally:
+            await ports_closed()
     return [
         TriedPort(table=table, port=str(target.port), profile=target.name, diagnosis=diagnosis)
         for (table, target), diagnosis in zip(targets, found, strict=True)

@@ -66,6 +66,8 @@ from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.hotplug import watch_arrivals
 from shoe_ctl.link.reconnect import Supervisor
+from shoe_ctl.link.serial import ports_closed
+from shoe_ctl.link.transport import Opener
 from shoe_ctl.link.usb_discovery import Backends, libusb
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
@@ -138,6 +140,7 @@ class Daemon:
         at_socket = {caller.user: caller for caller in self._users.values()}
         self._people = People([*(over_sinks | at_socket).values(), *environment.callers])
         self._ways_in = list(environment.ways_in)
+        self._openers: dict[str, Opener] = {}
         self._reopen = asyncio.Event()
         self.runners: dict[str, TableRunner] = {}
         self.outage: Outage | None = None
@@ -169,7 +172,10 @@ class Daemon:
         """
         readiness = _Readiness({p.settings.table for p in self._setups}, ready)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(ports_closed)
             self._marking = stack.enter_context(self._environment.thread("outage-notes"))
+            # Not where ports are opened: a table waits for its keys in its turn, and ports hang.
+            self._key_files = stack.enter_context(self._environment.thread("key-files"))
             store = await self._open_first(ready, tell)
             try:
                 opened = await open_sinks(
@@ -585,7 +591,7 @@ class Daemon:
             devices=dict(numbers.devices),
             index=before.index,
             on_shoe=checkpointer.new_shoe,
-            sender=ShoeCommandSender(setup.keys, self._executor),
+            sender=ShoeCommandSender(setup.keys, self._key_files),
             reopened=earlier is not None,
             compare=Comparison(
                 expected=not recovered.ruled_on,
@@ -602,19 +608,18 @@ class Daemon:
             await runner.link_up(connection, shoe.profile, session_settings)
             readiness.reached(settings.table)
 
-        port, serial = parse_address(shoe.port), profile.SERIAL.at(shoe.baud)
         supervisor = Supervisor(
             name=settings.table,
             profile=profile,
             settings=session_settings,
-            opener=self._environment.opener(port, serial, self._executor, self._usb),
+            opener=self._opener(setup),
             clock=self._clock,
             resume=runner.resume,
             on_up=on_up,
             on_lost=runner.link_lost,
             on_reception=runner.receive,
             first_connection=numbers.connection + 1,
-            arrivals=watch_arrivals(port),
+            arrivals=watch_arrivals(parse_address(shoe.port)),
             on_suspended=runner.line_suspended,
             on_resumed=runner.line_resumed,
         )
@@ -625,6 +630,17 @@ class Daemon:
         runner.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor
+
+    def _opener(self, setup: TableSetup) -> Opener:
+        """Return what opens the table's port.
+
+        It stays the same after an outage: it knows whether the port is still being closed.
+        """
+        table, shoe = setup.settings.table, setup.config.shoe
+        if table not in self._openers:
+            port, serial = parse_address(shoe.port), setup.profile.SERIAL.at(shoe.baud)
+            self._openers[table] = self._environment.opener(port, serial, self._executor, self._usb)
+        return self._openers[table]
 
 
 class _TableStart(NamedTuple):
@@ -681,6 +697,8 @@ async def flush(runners: Sequence[TableRunner], checkpointer: Checkpointer | Non
             await checkpointer.sign()
     except JournalError as error:
         log.error('journal: last records not stored: reason="%s"', error)  # noqa: TRY400 - one line
+    except Exception:
+        log.exception("journal: last records not stored")
 
 
 def root_cause(errors: BaseExceptionGroup[BaseException]) -> BaseException:

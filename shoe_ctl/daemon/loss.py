@@ -234,8 +234,8 @@ class TableAtWork(Protocol):
     async def stored(self, result: CommitResult) -> None:
         """The group is stored."""
 
-    def failed(self, error: JournalError) -> None:
-        """The group is not stored; nothing more can be stored."""
+    def failed(self, error: Exception) -> None:
+        """The group is not stored; nothing more of the table can be stored."""
 
 
 class LossRulings:
@@ -363,22 +363,24 @@ class LossRulings:
 
     @asynccontextmanager
     async def _turns(self, *, but: Mapping[str, str] = {}) -> AsyncIterator[list[TableAtWork]]:
-        """Hold the turns of all tables but these, so that they store nothing else."""
+        """Hold the turns of all tables but these, so that they store nothing else.
+
+        One group is stored for all: either every table goes on like that, or none does.
+        """
         async with AsyncExitStack() as stack:
             runners = [runner for name, runner in self._tables.items() if name not in but]
             for runner in runners:
                 await stack.enter_async_context(runner.turn)
             await self._journal.store_waiting()
-            yield runners
+            try:
+                yield runners
+            except Exception as error:
+                for runner in runners:
+                    runner.failed(error)
+                raise
 
     async def _commit(self, runners: list[TableAtWork], group: Batch) -> None:
-        """Commit one group for all: either every table goes on like that, or none does."""
-        try:
-            result = await self._journal.commit(group)
-        except JournalError as error:
-            for runner in runners:
-                runner.failed(error)
-            raise
+        result = await self._journal.commit(group)
         for runner in runners:
             await runner.stored(result)
 

@@ -21,7 +21,7 @@ from shoe_ctl.daemon import loss
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
 from shoe_ctl.daemon.shoe_commands import NoKey, ShoeCommandSender
-from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.event_ids import OUTCOME_TYPES, Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
 from shoe_ctl.history.snapshots import SnapshotSchedule
@@ -106,7 +106,7 @@ class TableRunner:
         self._wake = WakeTimer(clock)
         self.refusals = RefusalBudget() if refusals is None else refusals
         self._reopened = reopened
-        self._failed: JournalError | None = None
+        self._failed: Exception | None = None
         self._stored_state = controller.state
         self._unstored: asyncio.Future[CommitResult] | None = None
         self._free = asyncio.Event()
@@ -402,6 +402,8 @@ class TableRunner:
         """Store what is still to be counted, and what was sent to the shoe since the last group."""
         if self.doubt is not None:
             return  # nothing is written before a person ruled
+        if self._failed is not None:
+            return  # nor behind what is missing
         async with self.turn:
             if counts := self.refusals.take():
                 await self._record_counts(counts)
@@ -498,6 +500,7 @@ class TableRunner:
 
         What is stored before must be; the table's turn is held until the group is.
         """
+        self._refuse_after_failure()
         self._under = msgspec.structs.replace(self._under, epoch=epoch, t_us=self._now())
         self._snapshots.restart_section(self._under)
         self._snapshots.begin(group, self.controller, self._index)
@@ -527,8 +530,11 @@ class TableRunner:
     def _group(self) -> Batch:
         """Return the next group. It begins with a snapshot where one is due.
 
-        What was sent to the shoe until now stands before everything else.
+        What was sent to the shoe until now stands before everything else. After a failure there is
+        none: it would stand behind what is missing.
         """
+        if self._failed is not None:
+            raise self._failed
         group = Batch(self._under.epoch)
         waits = self._unstored is not None and not self._unstored.done()
         self._snapshots.begin(group, self.controller, self._index, waits=waits)
@@ -576,7 +582,7 @@ class TableRunner:
         error = stored.exception()
         if error is None:
             self._stored_state = state
-        elif isinstance(error, JournalError):
+        elif isinstance(error, Exception):
             self.failed(error)
 
     async def _handle(self, group: Batch, inputs: Iterable[Input]) -> None:
@@ -592,8 +598,13 @@ class TableRunner:
         handles: list[int] = []
         answers: list[Answer] = []
         for happened in inputs:
-            taken, effects = self._handle_or_halt(happened)
-            recorded = record_input(group, self.table, taken, effects, self._index)
+            before = self.controller.state
+            try:
+                effects = self.controller.handle(happened)
+                recorded = record_input(group, self.table, happened, effects, self._index)
+            except Exception as error:  # noqa: BLE001 - the table halts, whatever it is
+                self.controller.state = before
+                effects, recorded = self._halt(group, happened, error)
             if not effects:
                 continue
             events = [effect for effect in effects if isinstance(effect, TableEvent)]
@@ -604,20 +615,25 @@ class TableRunner:
                 self._commands += [e for e in effects if isinstance(e, ShoeCommand)]
         return handles, answers
 
-    def _handle_or_halt(self, happened: Input) -> tuple[Input, list[Effect]]:
+    def _halt(
+        self, group: Batch, happened: Input, error: Exception
+    ) -> tuple[list[Effect], list[int]]:
+        """Put a fault in the place of an input that cannot be handled, or cannot be recorded."""
+        log.error("%s: input failed: type=%s", self.table, type(happened).__name__, exc_info=error)
+        what = f"{type(error).__name__}: {error}"
+        fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
         try:
-            return happened, self.controller.handle(happened)
-        except Exception as error:
-            log.exception("%s: input failed: type=%s", self.table, type(happened).__name__)
-            what = f"{type(error).__name__}: {error}"
-            fault = Fault(t_us=happened.t_us, where=fault_place(happened), what=what)
-            return fault, self.controller.handle(fault)
+            effects = self.controller.handle(fault)
+            return effects, record_input(group, self.table, fault, effects, self._index)
+        except Exception as worse:
+            self.failed(worse)  # inputs of the group were handled, and it is not stored
+            raise
 
     async def _commit(self, group: Batch) -> CommitResult:
         events, self._uncommitted = self._uncommitted, []
         try:
             result = await self._journal.commit(group)
-        except JournalError as error:
+        except Exception as error:
             self.failed(error)
             raise
         await self._stored(result, events)
@@ -628,8 +644,8 @@ class TableRunner:
         events, self._uncommitted = self._uncommitted, []
         await self._stored(result, events)
 
-    def failed(self, error: JournalError) -> None:
-        """Nothing more can be stored."""
+    def failed(self, error: Exception) -> None:
+        """The table is ahead of what is stored, so that nothing more of it can be stored."""
         self._failed = error
 
     async def _stored(

@@ -215,17 +215,21 @@ def record_input(
 
     Effects that are not events leave no record: a replay of the inputs gives them again. ``index``
     knows the events that earlier groups committed. Returns the events' handles, for
-    ``CommitResult.ids``.
+    ``CommitResult.ids``. If it raises, nothing is added.
 
     Raises:
         KeyError: an event replaces or revokes an outcome that ``index`` does not know.
     """
-    group.append_input(table, to_bytes(happened), happened.t_us)
-    return [
-        _record_event(group, table, happened.t_us, effect, index)
-        for effect in effects
-        if isinstance(effect, TableEvent)
-    ]
+    first = group.append_input(table, to_bytes(happened), happened.t_us)
+    try:
+        return [
+            _record_event(group, table, happened.t_us, effect, index)
+            for effect in effects
+            if isinstance(effect, TableEvent)
+        ]
+    except Exception:
+        group.remove_from(first)
+        raise
 
 
 def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:

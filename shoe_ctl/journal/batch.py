@@ -252,6 +252,10 @@ class Batch:
             restricted = public if public is not None else _encoder.encode(data)
         return self._append(_Event(table, type_, t_us, subject, restricted, public))
 
+    def remove_from(self, handle: int) -> None:
+        """Remove this record, and all that were added after it."""
+        del self._entries[handle:]
+
     def set_device_seq(self, table: str, device_id: str, seq: int) -> None:
         """Set the last event number of this device that is stored once the batch is."""
         self._append(_Device(table, device_id, seq))

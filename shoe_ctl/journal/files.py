@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.file_locks import find_lock_holders, is_locked
 
 PAGE = 4096
 """SQLite makes sure of one byte in so many, which is enough where blocks are no smaller."""
@@ -194,13 +195,14 @@ class WriterLock:
     """
 
     def __init__(self, journal: Path, suffix: str = WRITER) -> None:
-        self._fd = _open_lock_file(journal.with_name(journal.name + suffix), journal)
+        path = journal.with_name(journal.name + suffix)
+        self._fd = _open_lock_file(path, journal)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip()
-            # it has not written its name yet, or there was no room for it
-            holder = holder or next(_holders(os.fstat(self._fd).st_ino), "unknown")
+            if not holder:  # it has not written its name yet, or there was no room for it
+                holder = str(next(iter(find_lock_holders(path)), "unknown"))
             os.close(self._fd)
             raise JournalError(
                 f"journal {journal} is in use by process {holder} (stop that one, or give each "
@@ -239,22 +241,7 @@ def _open_lock_file(path: Path, journal: Path) -> int:
 
 def is_held(journal: Path) -> bool:
     """Return True if a process holds the journal's lock. This takes no lock itself."""
-    try:
-        inode = journal.with_name(journal.name + WRITER).stat().st_ino
-    except OSError:
-        return False
-    return any(_holders(inode))
-
-
-def _holders(inode: int) -> Iterator[str]:
-    """Yield the ids of the processes that hold a lock on this file, as far as the system shows."""
-    try:
-        held = Path("/proc/locks").read_text("ascii")
-    except OSError:
-        return
-    for line in held.splitlines():
-        if " FLOCK " in line and line.split()[-3].endswith(f":{inode}"):
-            yield line.split()[-4]
+    return is_locked(journal.with_name(journal.name + WRITER))
 
 
 # SQLite's shared memory

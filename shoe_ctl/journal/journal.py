@@ -287,14 +287,14 @@ class Journal:
     def _write(self) -> None:
         waiting = self._waiting[:MOST_BATCHES]
         del self._waiting[:MOST_BATCHES]
-        cursors, events = self._take_cursors()
         try:
             prepared = self._store.prepare([batch for batch, _ in waiting])
         except Exception as error:  # noqa: BLE001 - whoever waits gets it
             failed: Future[list[CommitResult]] = Future()
             failed.set_exception(error)
-            self._written(waiting, events, failed)
+            self._written(waiting, Counter(), failed)
             return
+        cursors, events = self._take_cursors()
         self._submit(
             partial(self._store.commit_prepared, prepared, cursors),
             partial(self._written, waiting, events),

@@ -30,7 +30,7 @@ from firmware_proto.events import (
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.link.line_budget import LineBudget
-from shoe_ctl.link.transport import Loss, Transport, TransportLost
+from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
 from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
@@ -55,8 +55,9 @@ class Reception(msgspec.Struct, frozen=True, kw_only=True):
 
     ``offset`` is the position of the chunk's first byte in this connection's stream, from 0.
     ``chunk`` is empty where a deadline, not bytes, gave the events. ``t_us`` is microseconds since
-    1970 UTC. ``fault`` is why the bytes could not be decoded; the connection then ends. ``calls``
-    are the calls of the session since the last reception, where its events depend on them
+    1970 UTC. ``fault`` is why the bytes could not be decoded; the connection then ends, and bytes
+    that were read along with them follow in a last reception, not decoded. ``calls`` are the calls
+    of the session since the last reception, where its events depend on them
     (``Capabilities.timed``); the tick that gave the events is the last of them. ``acknowledged`` is
     the last acknowledged event by the shoe's own account, where it reports that.
     """
@@ -213,6 +214,8 @@ class Connection:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            if self._unread:
+                log_unread(self._name, len(self._unread))
             if not self._over_budget:
                 self._transport.close()
         unsent = self._transport.dropped
@@ -240,7 +243,18 @@ class Connection:
                     return Loss("garbage", message("link_garbage"))
         except TransportLost as lost:
             return lost.loss
+        await self._keep_unread()
         return Loss("decoding_failed", message("link_decoding_failed"))
+
+    async def _keep_unread(self) -> None:
+        """Hand on what was read along with bytes that could not be decoded: nobody decodes it."""
+        chunk, self._unread = self._unread, b""
+        if chunk:
+            log.warning(
+                "%s: bytes stored without decoding them: connection=%d bytes=%d",
+                *(self._name, self.number, len(chunk)),
+            )
+            await self._decode(chunk, self._clock.wall_us(), list)
 
     def _read_portion(self) -> bytes:
         """Return the next bytes to decode, of those that came at once."""

@@ -16,9 +16,14 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from shoe_ctl.file_locks import FLOCK, find_lock_holders
+
 PROC = Path("/proc")
 MODEM_MANAGER = "ModemManager"
 _ESTABLISHED = "01"
+
+_LOCKS = (*FLOCK, "POSIX")
+"""The kinds of locks that programs take on a port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,8 @@ def find_port_users(path: str, proc: Path = PROC) -> Iterator[PortUser]:
     """
     real = os.path.realpath(path)
     seen: set[int] = set()
-    for pid in chain(_find_lockers(real, proc), _find_openers({real}.__contains__, proc)):
+    lockers = find_lock_holders(Path(real), _LOCKS, proc)
+    for pid in chain(lockers, _find_openers({real}.__contains__, proc)):
         if pid not in seen:
             seen.add(pid)
             yield _port_user(pid, proc)
@@ -105,17 +111,6 @@ def _find_in_terminal(device: int, proc: Path) -> Iterator[tuple[int, int]]:
             major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
             if os.makedev(major, minor) == device:
                 yield pid, int(words[3])
-
-
-def _find_lockers(path: str, proc: Path) -> Iterator[int]:
-    """Yield the processes with a lock on the file, of any user."""
-    with suppress(OSError):
-        info = Path(path).stat()
-        file = f"{os.major(info.st_dev):02x}:{os.minor(info.st_dev):02x}:{info.st_ino}"
-        for line in (proc / "locks").read_text().splitlines():
-            words = line.split()
-            if file in words and (pid := words[words.index(file) - 1]).isdigit():
-                yield int(pid)
 
 
 def _port_user(pid: int, proc: Path) -> PortUser:

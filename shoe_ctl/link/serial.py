@@ -13,6 +13,7 @@ import os
 import pwd
 import stat
 import termios
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
@@ -55,6 +56,11 @@ _NAMED_AT_MOST = 4
 _MAX_LINKS = 40
 """Symbolic links that are followed: the kernel's own limit."""
 
+CLOSED_WITHIN_S = 1.0
+"""How long the end of a program waits for the ports that it closes. A driver that waits for longer
+is left to the end of the process, which breaks that wait off: the port is free then, and nothing is
+lost, as what was not sent had been dropped before."""
+
 _UNPLUGGED = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EPIPE)
 
 _ROOT = 0
@@ -82,31 +88,41 @@ def serial_opener(
 ) -> Opener:
     """Return what opens this port with these settings, each time it is called.
 
-    Opening can block (a driver that waits for its adapter), and so can closing (one that waits for
-    what is not sent): both run in ``executor``. A port is opened again once it is closed. ``node``
-    is shared by all openers of the same port.
+    Opening can block (a driver that waits for its adapter): it runs in ``executor``. So can closing
+    (one that waits for what is not sent, up to 30 s): each port is closed in a thread of its own,
+    and opened again once it is closed. ``node`` is shared by all openers of the same port.
     """
     node = DeviceNode(port.path) if node is None else node
 
     def give_back(device: Any) -> None:
-        try:
-            node.closing = executor.submit(_close, device)
-        except RuntimeError:  # it was shut down: this program ends, and no loop waits
-            _close(device)
+        node.closing = _Closing(port.path)
+        node.closing.close(device)
 
     async def open_port() -> Transport:
         if node.closing is not None:
-            await asyncio.wait([asyncio.wrap_future(node.closing)])
+            await node.closing.ended()
         opening = executor.submit(_open, port.path, settings, node)
         try:
             device = await asyncio.wrap_future(opening)
         except asyncio.CancelledError:
-            # The thread cannot be stopped: it closes what it still opens.
-            opening.add_done_callback(_close_unwanted)
+            # The thread cannot be stopped: what it still opens is closed.
+            node.closing = _Closing(port.path)
+            opening.add_done_callback(node.closing.close_unwanted)
             raise
         return _transport(device, port.path, give_back)
 
     return open_port
+
+
+async def ports_closed() -> None:
+    """Return once the ports that this program closes are closed, after ``CLOSED_WITHIN_S`` at most.
+
+    Call it before the program ends: a port that nobody has begun to close holds up its end.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSED_WITHIN_S):
+            for closing in list(_closings):
+                await closing.ended()
 
 
 def _open(path: str, settings: SerialSettings, node: DeviceNode) -> Any:
@@ -146,9 +162,58 @@ def _transport(device: Any, path: str, give_back: Callable[[Any], None]) -> Tran
     )
 
 
-def _close_unwanted(opening: Future[Any]) -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        _close(opening.result())
+class _Closing:
+    """The closing of one port. It begins with ``close``, or once a cancelled opening has ended."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._ended: Future[None] = Future()
+        _closings.add(self)
+
+    def close(self, device: Any) -> None:
+        """Close the device in a thread of its own, which holds up no other port.
+
+        The thread may be left behind when the program ends.
+        """
+        thread = threading.Thread(
+            target=self._close, args=(device,), name=f"{self._path} close", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # there can be no more threads
+            self._close(device)
+
+    def close_unwanted(self, opening: Future[Any]) -> None:
+        """Close what was opened although nobody waits for it any more, if anything was."""
+        if opening.cancelled() or opening.exception() is not None:
+            self._end()
+        else:
+            self.close(opening.result())
+
+    async def ended(self) -> None:
+        """Return once the port is closed."""
+        loop, closed = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake(_: Future[None]) -> None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(closed.set)
+
+        self._ended.add_done_callback(wake)
+        await closed.wait()
+
+    def _close(self, device: Any) -> None:
+        try:
+            _close(device)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        _closings.discard(self)
+        self._ended.set_result(None)
+
+
+_closings: set[_Closing] = set()
+"""The closings of this program that have not ended."""
 
 
 def _close(device: Any) -> None:
@@ -186,7 +251,7 @@ class DeviceNode:
     def __init__(self, path: str) -> None:
         self._path = path
         self._opened: _PtyPath | None = None
-        self.closing: Future[None] | None = None
+        self.closing: _Closing | None = None
         """The last closing of the port, which may take a while; None before the first."""
 
     @contextmanager

@@ -7,6 +7,7 @@ Must not know: kinds of ports, frames, sessions.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -14,6 +15,8 @@ from typing import Protocol
 
 from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
+
+log = logging.getLogger(__name__)
 
 READ_SIZE = 4096
 """Bytes read at once: what a tty holds for its reader, so that one read empties it."""
@@ -59,6 +62,17 @@ def failed(port: str, error: str) -> Loss:
 def write_queue_full(port: str, waiting: int) -> Loss:
     """Return the loss of an end that reads nothing, so that the queue to it overflowed."""
     return Loss("write_queue_full", message("link_write_queue_full", port=port, waiting=waiting))
+
+
+def log_unread(name: str, count: int) -> None:
+    """Log that so many bytes were received and are dropped. No event of them is acknowledged.
+
+    It is a warning unless this task is cancelled: a shoe may send while the program stops.
+    """
+    task = asyncio.current_task()
+    stops = task is not None and task.cancelling() > 0
+    level = logging.INFO if stops else logging.WARNING
+    log.log(level, "%s: unread bytes dropped: bytes=%d", name, count)
 
 
 class TransportLost(Exception):
@@ -212,7 +226,9 @@ class DescriptorTransport:
         if not self._closed:
             self._lose(closed_here(self._name))
             self._closed = True
-            self._early = b""
+            if self._early:
+                log_unread(self._name, len(self._early))
+                self._early = b""
             self._give_back()
 
     def _send(self) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -24,13 +23,12 @@ from shoe_ctl.link.transport import (
     TransportLost,
     closed_here,
     failed,
+    log_unread,
     unplugged,
     write_queue_full,
 )
 from shoe_ctl.link.usb_discovery import Backends, Claimed, claim_usb_device
 from shoe_ctl.texts.message import message
-
-log = logging.getLogger(__name__)
 
 HAND_OFF_LIMIT = 64 * 1024
 """Bytes read ahead of the event loop. Beyond it nothing is read, and the device has to wait."""
@@ -134,7 +132,7 @@ class UsbTransport:
             self._lose(closed_here(self._name))
         unread = self.threads.stop()
         if unread:
-            log.warning("%s: unread bytes dropped: bytes=%d", self._name, unread)
+            log_unread(self._name, unread)
 
     def _lose(self, why: Loss) -> None:
         self._lost = why

@@ -30,12 +30,14 @@ from shoe_ctl.journal.codec import (
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, first_difference, text
 from shoe_ctl.replay.wire_resync import (
+    FAULT,
     OTHER,
     SHOE_INPUT,
     UNRECORDED,
     UNSAID,
     PartialConnection,
     RecordedRead,
+    fault_in,
 )
 from shoe_ctl.table.inputs import FAULT_IN_SHOE_INPUT, Fault, ShoeSaid, from_bytes, to_bytes
 
@@ -44,9 +46,6 @@ VerdictOf = Callable[[int], ShoeEvent | None]
 
 _INPUT, _WIRE = Kind.INPUT.value, Kind.WIRE.value
 _CALLS, _CONNECTION = Kind.CALLS.value, Kind.CONNECTION.value
-
-_FAULT = b'{"input":"fault"'
-"""The first bytes of a fault that is an input."""
 
 
 class SessionOf(Protocol):
@@ -119,6 +118,7 @@ class WireReplay:
         self._passes_over = False
         self._beginning = None if whole else PartialConnection(table)
         self._session: HostSession | None = None  # None: what comes now cannot be decoded
+        self._has_failed = False  # decoding failed: what was read along with it was only stored
         self._position = 0
         self._read: RecordedRead | None = None
         self._verdicts: dict[int, ShoeEvent] | None = None
@@ -137,7 +137,7 @@ class WireReplay:
             yield from overheard.add(record, round_id)
             return
         if record.kind == _INPUT:
-            if record.body.startswith((SHOE_INPUT, _FAULT)):
+            if record.body.startswith((SHOE_INPUT, FAULT)):
                 yield from self._input(record, round_id)
             return
         try:
@@ -171,13 +171,15 @@ class WireReplay:
             self._read = None
             return
         self._verdicts = None
-        replayed = self._decoded(session, read)
+        replayed = [] if self._has_failed else self._decoded(session, read)
         self._read = None
         recorded = [record.body for record in read.inputs]
+        if recorded and fault_in(recorded[-1]) == DECODING:
+            self._has_failed = True
         if replayed == recorded:
             return
         for at, body in enumerate(recorded[: len(replayed)]):
-            if _fault_in(body) == FAULT_IN_SHOE_INPUT:
+            if fault_in(body) == FAULT_IN_SHOE_INPUT:
                 replayed[at] = body  # whatever it was, it could not be handled
         at, left, right = first_difference(recorded, replayed)
         if at < max(len(recorded), len(replayed)):
@@ -189,7 +191,7 @@ class WireReplay:
 
     def _open(self, n: int, opened: Connection, round_id: str | None) -> Iterator[Difference]:
         self._number, self._session, self._position = opened.number, None, 0
-        self._passes_over = False
+        self._passes_over = self._has_failed = False
         self._profile = opened.profile
         try:
             self._session = self._session_of(opened, self._verdict_of)
@@ -217,7 +219,7 @@ class WireReplay:
             yield self._difference(n, round_id, f"what came before {place} is missing")
 
     def _input(self, record: Record, round_id: str | None) -> Iterator[Difference]:
-        fault = _fault_in(record.body)
+        fault = fault_in(record.body)
         if self._session is None or (
             fault is not None and fault not in (DECODING, FAULT_IN_SHOE_INPUT)
         ):
@@ -278,15 +280,6 @@ class WireReplay:
             replayed=text(replayed),
             replay="wire",
         )
-
-
-def _fault_in(body: bytes) -> str | None:
-    """Return the place of a fault; None where the input is none, or cannot be read."""
-    if body.startswith(_FAULT):
-        with suppress(ValueError):
-            fault = from_bytes(body)
-            return fault.where if isinstance(fault, Fault) else None
-    return None
 
 
 def _call(session: HostSession, call: Call) -> list[ReceivedEvent]:

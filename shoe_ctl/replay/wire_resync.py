@@ -33,14 +33,17 @@ from firmware_proto.events import (
 )
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import ReceivedEvent
-from shoe_ctl.history.recorder import shoe_input
+from shoe_ctl.history.recorder import DECODING, shoe_input
 from shoe_ctl.journal.codec import Call, Direction, Kind, Snapshot, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, text
-from shoe_ctl.table.inputs import ShoeSaid, from_bytes, to_bytes
+from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes
 
 SHOE_INPUT = b'{"input":"shoe"'
 """The first bytes of an input that came from a shoe."""
+
+FAULT = b'{"input":"fault"'
+"""The first bytes of a fault that is an input."""
 
 OTHER = "the bytes say something else"
 UNSAID = "an input that no bytes say"
@@ -54,6 +57,15 @@ OF_THE_CONVERSATION = (
 
 Differing = tuple[int | None, ShoeSaid | None, ReceivedEvent | None]
 """Which input, what it says and what the bytes say; None where there is no such input or bytes."""
+
+
+def fault_in(body: bytes) -> str | None:
+    """Return the place of a fault; None where the input is none, or cannot be read."""
+    if body.startswith(FAULT):
+        with suppress(ValueError):
+            fault = from_bytes(body)
+            return fault.where if isinstance(fault, Fault) else None
+    return None
 
 
 class RecordedRead:
@@ -158,6 +170,7 @@ class PartialConnection:
         self._scan: FrameScan | None = None
         self._connection = 0
         self._position = 0
+        self._has_failed = False  # decoding failed: what was read along with it was only stored
         self._read: RecordedRead | None = None
 
     def add(self, record: Record, round_id: str | None) -> Iterator[Difference]:
@@ -174,6 +187,10 @@ class PartialConnection:
             elif record.body.startswith(SHOE_INPUT) and self._read is not None:
                 self._read.inputs.append(record)
                 self._read.rounds.append(round_id)
+            elif fault_in(record.body) == DECODING:
+                if self._read is not None and self._read.inputs:
+                    yield from self.settle(round_id)
+                self._has_failed, self._read = True, None
 
     def settle(self, round_id: str | None) -> Iterator[Difference]:
         """Compare the last read, of which no more was recorded."""
@@ -201,10 +218,12 @@ class PartialConnection:
     def _bytes(self, n: int, wire: Wire, round_id: str | None) -> None:
         if (wire.connection, wire.offset) != (self._connection, self._position):
             self._connection, self._position = wire.connection, wire.offset
-            self._scan = None
+            self._scan, self._has_failed = None, False
+        self._position += len(wire.data)
+        if self._has_failed:
+            return
         if self._scan is None and self._profile is not None:
             self._scan = FrameScan(self._profile, wire.offset)
-        self._position += len(wire.data)
         self._read = RecordedRead(n, wire.t_us, round_id)
         self._read.data = wire.data
         self.octets += len(wire.data) if self._scan is not None else 0

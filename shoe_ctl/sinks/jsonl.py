@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shoe_ctl.errors import EnvironmentFault
+from shoe_ctl.file_locks import find_lock_holders
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks.pump import Sink, SinkEnded
 
@@ -387,7 +388,7 @@ def _lock(fd: int, path: Path) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        pid = _holder(os.fstat(fd))
+        pid = next(iter(find_lock_holders(path)), None)
         if pid == os.getpid():
             who, each = "another sink of this configuration", "sink"
         else:
@@ -397,17 +398,6 @@ def _lock(fd: int, path: Path) -> None:
         ) from None
     except OSError as error:
         raise OSError(f"sink file {path} cannot be locked: {error.strerror}") from None
-
-
-def _holder(at: os.stat_result) -> int | None:
-    """Return the process that has this file locked; None if the system does not show it."""
-    where = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
-    try:
-        rows = [line.split() for line in Path("/proc/locks").read_text("ascii").splitlines()]
-    except OSError:
-        return None
-    held = [int(row[4]) for row in rows if row[1] == "FLOCK" and row[5] == where]
-    return next((pid for pid in held if pid > 0), None)
 
 
 def _sync_folder(path: Path) -> None:

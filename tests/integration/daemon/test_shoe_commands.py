@@ -7,6 +7,7 @@ import json
 import os
 import random
 import secrets
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -214,6 +215,22 @@ async def test_a_new_key_is_made_stored_told_proved_and_the_old_one_retired(
     assert told.data("shoe.unanswered") == []
     keyed.no_key_is_anywhere(bytes.fromhex(KEY), *keyed.of_host.values())
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_a_table_whose_key_changes_does_not_wait_for_ports_that_hang(tmp_path: Path) -> None:
+    keyed = Keyed(tmp_path)
+    with resting(tmp_path, keyed.of_shoe):
+        async with serving(keyed.config, keyed.told, sees=Audience.RESTRICTED) as daemon:
+            await met(daemon)
+            hang = threading.Event()
+            hanging = daemon._executor.submit(hang.wait)  # its only thread
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    assert (await command(daemon, "c1", "rotate_key")).answer.accepted
+                await keyed.both_have(2)
+                assert not hanging.done()
+            finally:
+                hang.set()
 
 
 @pytest.mark.parametrize("lost", ["before the shoe heard it", "after the shoe stored it"])

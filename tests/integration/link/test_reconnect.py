@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from shoe_testing.daemon import (
 )
 from shoe_testing.examples import sampled
 from shoe_testing.rounds import all_agree, of_type, once_each
-from shoe_testing.transports import until
+from shoe_testing.transports import HangingPorts, until
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +49,24 @@ def seconds_until(events: list[dict[str, Any]], first: str, then: str) -> list[f
             waits.append((datetime.fromisoformat(event["time"]) - since).total_seconds())
             since = None
     return waits
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_a_daemon_that_stops_waits_for_its_port_to_be_closed_unless_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs: bool
+) -> None:
+    ports = HangingPorts(monkeypatch)
+    monkeypatch.setattr("shoe_ctl.link.serial.CLOSED_WITHIN_S", 0.01 if hangs else PATIENCE_S)
+    with ShoeAtTable(tmp_path, "reference", seed=11):
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            serving(config_for(tmp_path, "reference"), ToldEvents()),
+        ):
+            if not hangs:
+                asyncio.get_running_loop().call_later(0.5, ports.sent.set)
+        assert (ports.closing, ports.closed) == (1, 0 if hangs else 1)
+        ports.sent.set()
+        await until(lambda: ports.closed == 1)
 
 
 async def test_a_reference_shoe_goes_on_where_its_cable_was_pulled(tmp_path: Path) -> None:

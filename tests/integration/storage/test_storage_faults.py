@@ -6,6 +6,7 @@ is where the shoe's own list has it, and everything published is stored.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from shoe_ctl.daemon import outage
+from shoe_ctl.link.reconnect import LinkState
 from shoe_testing.config import write_config
-from shoe_testing.daemon import ShoeAtTable, serving
-from shoe_testing.faulty_disk import FAULTS, Fault, disk
+from shoe_testing.daemon import ShoeAtTable, runner, serving
+from shoe_testing.faulty_disk import FAULTS, ONE_SYNC, Fault, disk
 from shoe_testing.storage_faults import WAITS_FOR_RESUME, Evening
+from shoe_testing.transports import HangingPorts, until
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +66,25 @@ async def test_at_whichever_call_the_disk_fails_the_table_waits_for_a_person(
             await night.hears(WAITS_FOR_RESUME)
             await night.resumes()
     assert len(night.failing.met) >= calls
+
+
+async def test_after_an_outage_a_port_is_opened_once_its_closing_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hanging = HangingPorts(monkeypatch)
+    async with evening(tmp_path, ONE_SYNC) as night:
+        night.failing.arm(1)
+        await night.hears(WAITS_FOR_RESUME)
+        assert hanging.closing == 1
+        await night.resumes()
+        assert night.daemon is not None
+        link = runner(night.daemon)._supervisor
+        assert link is not None
+        await until(lambda: link.state is LinkState.CONNECTING)
+        await asyncio.wrap_future(night.daemon._executor.submit(int))  # behind an opening, if any
+        await asyncio.sleep(0)
+        hanging.sent.set()
+    assert "port taken" not in caplog.text
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import termios
+import threading
 import time
 import tty
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import serial  # type: ignore[import-untyped]
 
 from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Query
 from firmware_proto.events import Discarded, Error, ShoeEvent, Standby
@@ -168,6 +170,28 @@ class ShoeEnd:
                 except OSError:  # nothing yet, or the host has not opened its end yet
                     await asyncio.sleep(0.001)
         return heard
+
+
+class HangingPorts:
+    """Serial ports whose closing hangs until ``sent``, as drivers wait until the rest is sent.
+
+    ``closing`` counts the closings that began, ``closed`` those that ended.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sent = threading.Event()
+        self.closing = self.closed = 0
+        real_close = serial.Serial.close
+
+        def close(port: serial.Serial) -> None:
+            if port.is_open:
+                assert threading.current_thread() is not threading.main_thread(), "the loop waits"
+                self.closing += 1
+                assert self.sent.wait(30)
+                self.closed += 1
+            real_close(port)
+
+        monkeypatch.setattr(serial.Serial, "close", close)
 
 
 class HandClock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 
@@ -65,7 +65,7 @@ class FakeTable:
     async def stored(self, _: CommitResult) -> None:
         pass
 
-    def failed(self, _: JournalError) -> None:
+    def failed(self, _: Exception) -> None:
         self.failures += 1
 
 
@@ -145,6 +145,25 @@ async def test_a_ruling_that_could_not_be_stored_leaves_the_loss_open() -> None:
     with pytest.raises(JournalError):
         await at.rulings.rule("a", RULING, None)
     assert at.rulings.is_open and not waits.done()
+    waits.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waits
+
+
+@pytest.mark.parametrize("broken", ["restore", "commit"])
+async def test_a_ruling_that_breaks_off_leaves_no_table_at_work_behind_what_is_missing(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = AtWork()
+    waits = await reported(at, "a")
+
+    def breaks_off(*_: object) -> NoReturn:
+        raise TypeError("as never happens")
+
+    monkeypatch.setattr(at.b if broken == "restore" else at.journal, broken, breaks_off)
+    with pytest.raises(TypeError):
+        await at.rulings.rule("a", RULING, None)
+    assert (at.a.failures, at.b.failures) == (1, 1)
     waits.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waits

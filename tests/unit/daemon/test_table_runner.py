@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,11 +21,14 @@ from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.connection import Reception
+from shoe_ctl.records import Audience
+from shoe_ctl.table.inputs import FAULT_IN_SHOE_INPUT
 from shoe_ctl.table.settings import TableSettings
 from shoe_testing.journals import records
 from shoe_testing.transports import HandClock
@@ -119,3 +123,56 @@ async def test_a_snapshot_waits_until_the_status_before_it_is_stored(
         recovered = snapshots.recover(reader, "t1").controller
     assert recovered is not None
     assert recovered.state == stands
+
+
+async def test_an_input_whose_events_cannot_be_recorded_is_a_fault_and_its_bytes_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    async with receiving(path) as table:
+        before = len(records(path))
+        with monkeypatch.context() as broken:
+            append, appended = Batch.append_event, 0
+
+            def fails_at_the_second(batch: Batch, *about: Any, **data: Any) -> int:
+                nonlocal appended
+                appended += 1
+                if appended == 2:
+                    raise KeyError("an outcome that nobody knows")
+                return append(batch, *about, **data)
+
+            broken.setattr(Batch, "append_event", fails_at_the_second)
+            await table.receives(CardDrawn(card=card("7D"), number=1, armed=None), seq=4)
+        assert appended > 2
+        stored = records(path)[before:]
+        assert [r.kind for r in stored if r.kind in {"wire", "input"}] == ["wire", "input"]
+        fault = json.loads(stored[1].body)
+        assert (fault["input"], fault["where"]) == ("fault", FAULT_IN_SHOE_INPUT)
+        assert "an outcome that nobody knows" in fault["what"]
+        assert table.runner.controller.state.halt is not None
+        await table.receives(status())
+        stands = table.runner.controller.state
+    with Reader.open(path) as reader:
+        recovered = snapshots.recover(reader, "t1").controller
+    assert recovered is not None
+    assert recovered.state == stands
+
+
+async def test_behind_a_group_that_could_not_be_stored_nothing_more_of_its_table_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.db"
+    async with receiving(path) as table:
+        before = records(path)
+        with monkeypatch.context() as broken:
+            broken.setattr(Batch, "pack", None)
+            with pytest.raises(TypeError):
+                await table.receives(CardDrawn(card=card("7D"), number=1, armed=None), seq=4)
+        assert table.runner.failure is not None
+        table.runner.refusals.count("Ines", 0)
+        with pytest.raises(TypeError):
+            await table.receives(status())
+        with pytest.raises(TypeError):
+            await table.runner.waiting(Audience.RESTRICTED)
+        await table.runner.stop()
+        assert records(path) == before

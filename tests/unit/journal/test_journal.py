@@ -348,6 +348,21 @@ async def test_a_cursor_is_written_without_a_commit_too(
         assert reader.cursor("s") == n  # closing writes what is left
 
 
+async def test_a_cursor_stays_to_be_written_when_a_batch_cannot_be_encoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "CURSOR_DELAY_S", 3600)
+    async with fed(tmp_path / "journal.db") as (journal, feed, reader):
+        _, n = await take(feed, 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Batch, "pack", None)
+            with pytest.raises(TypeError):
+                await journal.commit(stored_round(98))
+        await journal.commit(stored_round(99))
+        assert reader.cursor("s") == n
+        assert journal.unwritten("s") == 0
+
+
 async def test_no_more_events_come_again_than_are_handed_over_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Discarded, Error, Standby
 from firmware_proto.session import ReceivedEvent, Resume
-from shoe_ctl.link.connection import Connection, OnReception, Reception, Sent
+from shoe_ctl.link.connection import PORTION, Connection, OnReception, Reception, Sent
 from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Transport
 from shoe_testing.transports import HandClock, LineSession, ScriptedTransport, until
@@ -193,6 +193,47 @@ async def test_bytes_that_cannot_be_decoded_are_handed_on_and_end_the_connection
     )
     assert transport.closed
     assert not served.spoke
+
+
+async def test_what_was_read_along_with_bytes_that_cannot_be_decoded_is_handed_on_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    take = Taker()
+    read = b"!\n" + b"c\n" * PORTION
+    served = connection(ScriptedTransport([b"c\n", read, b"c\n"]), take)
+    assert (await served.run()).reason == "decoding_failed"
+    assert take.taken[1:] == [
+        Reception(
+            connection=7,
+            offset=2,
+            chunk=read[:PORTION],
+            heard=(),
+            t_us=1_000_000_000,
+            fault="ZeroDivisionError: as never happens",
+        ),
+        Reception(
+            connection=7,
+            offset=2 + PORTION,
+            chunk=read[PORTION:],
+            heard=(),
+            t_us=1_000_000_000,
+        ),
+    ]
+    assert served.received == 2 + len(read)
+    assert f"bytes stored without decoding them: connection=7 bytes={len(read) - PORTION}" in (
+        caplog.text
+    )
+
+
+async def test_what_was_read_and_not_decoded_is_logged_when_the_connection_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def full_disk(reception: Reception) -> None:
+        raise OSError(28, "no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        await connection(ScriptedTransport([b"c\n" * PORTION]), full_disk).run()
+    assert f"bac-07: unread bytes dropped: bytes={PORTION}" in caplog.text
 
 
 async def test_what_the_taker_raises_ends_the_connection_and_is_raised() -> None:

@@ -16,6 +16,7 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.session import Resume
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.reconnect import LinkState, Supervisor
+from shoe_ctl.link.serial import ports_closed
 from shoe_ctl.link.transport import Opener, Transport
 from shoe_testing.transports import (
     HandClock,
@@ -234,7 +235,7 @@ async def test_cancelled_at_any_moment_it_leaves_nothing_behind(
     await end_link(running)
     assert asyncio.all_tasks() == tasks
     assert not host.clock.waiting
-    await asyncio.wrap_future(executor.submit(int))  # it closes ports in the order they were lost
+    await ports_closed()
     assert open_files() <= files
 
 
@@ -257,6 +258,7 @@ async def test_cancelled_in_mid_open_it_leaves_nothing_behind(
     await end_link(running)
     go_on.set()
     executor.shutdown()
+    await ports_closed()
     assert asyncio.all_tasks() == tasks
     assert open_files() <= files
     assert host.told == []

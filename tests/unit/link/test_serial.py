@@ -8,8 +8,9 @@ import fcntl
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ import serial  # type: ignore[import-untyped]
 from firmware_proto.profiles import SerialSettings
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress
-from shoe_ctl.link.serial import serial_opener
+from shoe_ctl.link.serial import ports_closed, serial_opener
 from shoe_ctl.link.transport import WRITE_LIMIT, Opener, Transport, TransportLost
-from shoe_testing.transports import ShoeEnd, until
+from shoe_testing.transports import HangingPorts, ShoeEnd, until
 
 SETTINGS = SerialSettings(baud=4800)
 
@@ -150,13 +151,13 @@ async def test_a_port_is_set_as_the_profile_says(
 
 
 async def test_an_open_port_is_locked_and_a_closed_one_is_free(
-    shoe: ShoeEnd, transport: Transport, executor: ThreadPoolExecutor
+    shoe: ShoeEnd, transport: Transport
 ) -> None:
     with shoe.link.open("rb", buffering=0) as other:
         with pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         transport.close()
-        executor.shutdown()
+        await ports_closed()
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -300,7 +301,120 @@ async def test_opening_that_is_cancelled_leaves_nothing_open(
         await task
     go_on.set()
     executor.shutdown()
+    await ports_closed()
     assert not opened[0].is_open
+
+
+async def test_a_port_whose_opening_was_cancelled_is_opened_again_once_that_is_closed(
+    shoe: ShoeEnd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_it, go_on = threading.Event(), threading.Event()
+    real = serial.Serial
+
+    def slow(path: str, **settings: object) -> serial.Serial:
+        port = real(path, **settings)
+        at_it.set()
+        assert go_on.wait(10)
+        return port
+
+    monkeypatch.setattr(serial, "Serial", slow)
+    with ThreadPoolExecutor(2) as executor:
+        opener = serial_opener(SerialAddress(str(shoe.link)), SETTINGS, executor)
+        task = asyncio.ensure_future(opener())
+        await until(at_it.is_set)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        again = asyncio.ensure_future(opener())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await asyncio.wrap_future(executor.submit(int))  # behind another opening, if there were one
+        go_on.set()
+        transport = await again
+        transport.write(b"whole")
+        assert await shoe.hear(5) == b"whole"
+        transport.close()
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[HangingPorts]:
+    ports = HangingPorts(monkeypatch)
+    yield ports
+    ports.sent.set()
+
+
+async def test_ports_that_hang_in_closing_hold_up_no_other_port_and_no_other_work(
+    tmp_path: Path, executor: ThreadPoolExecutor, hanging: HangingPorts
+) -> None:
+    with ExitStack() as plugged:
+
+        def opener_of(number: int) -> Opener:
+            end = ShoeEnd(tmp_path / f"shoe-{number}")
+            plugged.callback(end.unplug)
+            return serial_opener(SerialAddress(str(end.link)), SETTINGS, executor)
+
+        for number in range(6):
+            (await opener_of(number)()).close()
+        await until(lambda: hanging.closing == 6)
+        async with asyncio.timeout(5):
+            (await opener_of(6)()).close()
+            assert await asyncio.wrap_future(executor.submit(int)) == 0
+        hanging.sent.set()
+        await ports_closed()
+
+
+async def test_the_end_waits_for_ports_that_are_being_closed_but_not_for_one_that_hangs(
+    opener: Opener, hanging: HangingPorts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (await opener()).close()
+    ends = asyncio.ensure_future(ports_closed())
+    await until(lambda: hanging.closing == 1)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not ends.done()
+    hanging.sent.set()
+    await ends
+    hanging.sent.clear()
+    (await opener()).close()
+    monkeypatch.setattr("shoe_ctl.link.serial.CLOSED_WITHIN_S", 0.01)
+    await until(lambda: hanging.closing == 2)
+    async with asyncio.timeout(5):
+        await ports_closed()
+    hanging.sent.set()
+
+
+ENDS = """
+import asyncio, sys, threading
+from concurrent.futures import ThreadPoolExecutor
+import serial
+from firmware_proto.profiles import SerialSettings
+from shoe_ctl.link import serial as link
+from shoe_ctl.link.address import SerialAddress
+
+serial.Serial.close = lambda port: threading.Event().wait()
+link.CLOSED_WITHIN_S = 0.01
+
+async def main():
+    with ThreadPoolExecutor() as executor:
+        opener = link.serial_opener(SerialAddress(sys.argv[1]), SerialSettings(baud=4800), executor)
+        (await opener()).close()
+        await link.ports_closed()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_program_ends_although_a_port_hangs_in_closing_and_the_port_is_free(
+    shoe: ShoeEnd, opener: Opener
+) -> None:
+    ends = await asyncio.create_subprocess_exec(sys.executable, "-c", ENDS, str(shoe.link))
+    try:
+        async with asyncio.timeout(30):
+            assert await ends.wait() == 0
+    finally:
+        with suppress(ProcessLookupError):
+            ends.kill()
+    (await opener()).close()
 
 
 async def test_closing_that_takes_long_holds_up_only_the_next_opening_of_that_port(

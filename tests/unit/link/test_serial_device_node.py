@@ -16,7 +16,7 @@ import pytest
 
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress
-from shoe_ctl.link.serial import serial_opener
+from shoe_ctl.link.serial import ports_closed, serial_opener
 from shoe_ctl.link.transport import Opener
 from shoe_testing.transports import (
     LineProfile,
@@ -41,6 +41,7 @@ def opener_of(path: object, executor: ThreadPoolExecutor) -> Opener:
 async def opened_and_lost(opener: Opener) -> None:
     """As a daemon uses a port: opened once, and closed when its shoe has gone."""
     (await opener()).close()
+    await ports_closed()
 
 
 async def refusal(opener: Opener) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import socket
 import threading
@@ -223,6 +224,40 @@ async def test_closing_ends_every_thread_of_the_transport(end: TransportEnd) -> 
     transport = await end.connect()
     transport.close()
     await until(lambda: {t for t in threading.enumerate() if "SH-0042" in t.name} <= before)
+
+
+@pytest.mark.parametrize(("stops", "level"), [(False, "WARNING"), (True, "INFO")])
+async def test_what_was_read_and_never_taken_is_logged_when_the_port_is_closed(
+    caplog: pytest.LogCaptureFixture, stops: bool, level: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    here, there = socket.socketpair()
+    here.setblocking(False)
+    transport = DescriptorTransport(
+        here.fileno(), "pair", why_lost=lambda _: unplugged("pair"), give_back=here.close
+    )
+    transport.when_readable(lambda: None)
+    transport.when_readable(None)
+    there.send(b"early")
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    async def serve() -> None:
+        try:
+            await asyncio.sleep(3600 if stops else 0)
+        finally:
+            transport.close()
+            transport.close()
+
+    serving = asyncio.create_task(serve())
+    await asyncio.sleep(0)
+    if stops:
+        serving.cancel()
+    await asyncio.wait([serving])
+    there.close()
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        (level, "pair: unread bytes dropped: bytes=5")
+    ]
 
 
 async def test_what_comes_while_nobody_waits_is_read_in_order_and_before_the_loss() -> None:

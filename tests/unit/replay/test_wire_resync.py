@@ -13,16 +13,20 @@ import pytest
 from click.testing import Result
 
 from firmware_proto.bee_tek import codec as bee_tek_codec
+from firmware_proto.bee_tek.profile import BeeTekHost
 from firmware_proto.events import CardDrawn
 from firmware_proto.reference import codec as reference_codec
 from firmware_proto.session import ReceivedEvent
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.history.event_ids import event_head
-from shoe_ctl.journal.codec import Kind, Wire
+from shoe_ctl.history.recorder import DECODING, shoe_input
+from shoe_ctl.journal.codec import Connection, Direction, Kind, Wire
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
+from shoe_ctl.replay.wire_resync import PartialConnection
+from shoe_ctl.table.inputs import Fault, Input, to_bytes
 from shoe_testing.cli import invoke
 from shoe_testing.journals import WIRE_TABLES, WiredTable, cards_of_outcomes, records, wired_table
 
@@ -102,6 +106,66 @@ def test_what_is_not_recorded_there_or_not_said_is_found(
     rows[wire] = msgspec.structs.replace(rows[wire], body=silent.to_bytes())
     _, found = begun_late(rows)
     assert "an input that no bytes say" in [d.why for d in found]
+
+
+CARD = b" [Game]<Card:4S> \r\n"
+
+
+class Breaking(BeeTekHost):
+    """A session whose decoding breaks off at the second read."""
+
+    reads = 0
+
+    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:
+        self.reads += 1
+        if self.reads == 2:
+            raise ZeroDivisionError("as never happens")
+        return super().receive(data, t)
+
+
+def record(n: int, kind: Kind, body: bytes) -> Record:
+    return Record(n=n, table="t1", kind=kind.value, body=body, hash=b"")
+
+
+def broken_off() -> list[Record]:
+    """A card; one that could not be decoded; and one that was read along with it."""
+
+    def wire(n: int, offset: int) -> Record:
+        read = Wire(connection=1, direction=Direction.FROM_SHOE, offset=offset, t_us=2, data=CARD)
+        return record(n, Kind.WIRE, read.to_bytes())
+
+    def taken(n: int, happened: Input) -> Record:
+        return record(n, Kind.INPUT, to_bytes(happened))
+
+    (heard,) = BeeTekHost().receive(CARD, 0.0)
+    fault = Fault(t_us=2, where=DECODING, what="ZeroDivisionError: as never happens")
+    return [
+        wire(2, 0),
+        taken(3, shoe_input(heard, 1, 2)),
+        wire(4, len(CARD)),
+        taken(5, fault),
+        wire(6, 2 * len(CARD)),
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_was_read_along_with_bytes_that_could_not_be_decoded_says_nothing(
+    whole: bool,
+) -> None:
+    opened = Connection(number=1, profile="bee_tek", settings={}, resume=(), t_us=1)
+    rows = [record(1, Kind.CONNECTION, opened.to_bytes()), *broken_off()]
+    replaying: WireReplay | PartialConnection
+    if whole:
+        replaying = WireReplay("t1", lambda *_: Breaking())
+    else:
+        replaying = PartialConnection("t1", "bee_tek")
+    found = [d for row in rows for d in replaying.add(row, None)]
+    assert [*found, *replaying.settle(None)] == []
+    if whole:
+        invented = msgspec.structs.replace(rows[2], n=7)
+        replaying = WireReplay("t1", lambda *_: Breaking())
+        found = [d for row in [*rows, invented] for d in replaying.add(row, None)]
+        assert [d.why for d in [*found, *replaying.settle(None)]] == ["an input that no bytes say"]
 
 
 @pytest.mark.slow
