@@ -18,8 +18,8 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import Checkpoint
-from shoe_ctl.journal.codec import Call, Connection, LossRuling, Meta, Snapshot
 from shoe_ctl.journal.reader import Head
+from shoe_ctl.journal.record_format import Call, Connection, LossRuling, Meta, Snapshot
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs
 from shoe_ctl.table import state as states
