@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.records import Record
 
 _OF_A_ROUND = b'"type":"round.'

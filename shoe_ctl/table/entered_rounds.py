@@ -15,7 +15,7 @@ from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import arguments
 from shoe_ctl.table.procedures import stack, withdrawal
-from shoe_ctl.table.round import card_entry, outcome, pulls, reveal
+from shoe_ctl.table.round import card_entry, outcome, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import link, unplaced
@@ -147,7 +147,8 @@ def entry_contradicts_reading(turn: Turn) -> bool:
     matched = _match_cards(turn.now, left, spare)
     known += [(matched[slot], face) for slot, face in left.items() if slot in matched]
     has_no_place = any(k.card is not None and k.number not in matched.values() for k in spare)
-    return not pulls.can_be_named(turn.now, known) or (len(matched) < len(left) and has_no_place)
+    can_be = unordered_cards.can_be_named(turn.now, known)
+    return not can_be or (len(matched) < len(left) and has_no_place)
 
 
 # A round finished by hand. Actions.
@@ -215,7 +216,7 @@ def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
             card_ledger.note_entered(turn, number, face.code)
             card_ledger.name_unknown_card(turn, face)
         elif next(k for k in spare if k.number == number).card is None:
-            pulls.name_pulled_card(turn, number, face)
+            unordered_cards.name_pulled_card(turn, number, face)
         numbers.add(number)
         dealing.place_counted_card(turn, slot, face, number)
         if not any(k.number == number and k.card == face for k in spare):
@@ -244,9 +245,9 @@ def _match_cards(
             matched[slot] = found.number
             free.remove(found)
     unknown = [k.number for k in free if k.card is None and k.number is not None]
-    of_pulls = [number for number in unknown if pulls.find_pull(now, number) is not None]
+    of_pulls = [n for n in unknown if unordered_cards.find_pull(now, n) is not None]
     for slot, face in left.items():
-        fits = (number for number in of_pulls if pulls.can_be_named(now, [(number, face)]))
+        fits = (n for n in of_pulls if unordered_cards.can_be_named(now, [(n, face)]))
         if slot not in matched and (number := next(fits, None)) is not None:
             matched[slot] = number
             of_pulls.remove(number)

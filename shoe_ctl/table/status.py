@@ -21,8 +21,7 @@ from shoe_ctl.table.procedures.shared import ALIGN_FIRST
 from shoe_ctl.table.round import entitlement
 from shoe_ctl.table.round.reveal import is_result_awaited
 from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.shoe import arming, link
-from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.shoe import arming, link, outbox
 from shoe_ctl.table.state import (
     DealtCard,
     Halt,
@@ -91,7 +90,7 @@ def status(
         "state": now.state,
         "link": link.link_state(now),
         "link_reason": None if trouble is None else trouble[0],
-        "told": shoe_commands.public_commands(now),
+        "told": outbox.public_commands(now),
         "refused": arming.public_refusal(now),
         "shoe": None
         if now.shoe is None

@@ -17,8 +17,8 @@ from click.testing import Result
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.store import Store
 from shoe_ctl.round_report.lookup import rounds_opened_after
 from shoe_ctl.round_report.rounds import RoundLine, ShoeLine, lines

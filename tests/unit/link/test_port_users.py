@@ -18,8 +18,8 @@ import pytest
 from firmware_proto.profiles import profile as profile_named
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.discovery import System
-from shoe_ctl.link.openers import opener
 from shoe_ctl.link.port_users import MODEM_MANAGER
+from shoe_ctl.link.transport_factory import opener
 from shoe_testing.faulty_ports import (
     BRIEFLY_S,
     HOLD,
