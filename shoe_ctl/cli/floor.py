@@ -78,7 +78,7 @@ def floor(  # noqa: PLR0913 - the options of the command line
     Examples:
       shoectl floor --address nats://127.0.0.1:4222
       shoectl floor --config table.toml --once
-      shoectl floor --config /etc/shoectl
+      shoectl floor --config /etc/shoectl --once
       shoectl floor --address nats://127.0.0.1:4222 --once --json
     """  # noqa: D301 - click wants the very character
     if bool(config_files) == (address is not None):

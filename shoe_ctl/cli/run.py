@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from shoe_ctl.clock import Clock
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import ServiceManager
-    from shoe_ctl.journal.codec import Ruling
+    from shoe_ctl.daemon.environment import ServiceManager
+    from shoe_ctl.journal.record_format import Ruling
 
 PATIENT_PRESSES = 2
 """Presses of Ctrl-C that let the daemon end by itself. After the second it no longer waits for
@@ -110,7 +110,7 @@ def _accepted(
         if person or reason or consented_by:
             raise UsageError("--person, --reason and --consented-by need --accept-loss: add it")
         return None
-    from shoe_ctl.daemon.loss import LOWEST, RulingRefused, make_ruling
+    from shoe_ctl.daemon.journal_loss import LOWEST, RulingRefused, make_ruling
 
     if not person:
         raise UsageError("--accept-loss needs the person who decided: add --person NAME")
@@ -142,7 +142,7 @@ async def serve(config: Config, options: _Options) -> bool:
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people, warnings
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import allow_open_files, service_manager
+    from shoe_ctl.daemon.environment import allow_open_files, service_manager
 
     allow_open_files()
     clock = SystemClock()
@@ -186,7 +186,7 @@ def _say_ready(
     ``warned``, the warnings about the configuration, are logged only once it serves: a daemon that
     cannot start logs one line, why.
     """
-    from shoe_ctl.daemon.host import keep_objects
+    from shoe_ctl.daemon.environment import keep_objects
 
     keep_objects(len(daemon.settings))
     if daemon.doubt is not None:

@@ -17,7 +17,7 @@ import msgspec
 from firmware_proto.events import Hello, Status
 from firmware_proto.session import Resume
 from shoe_ctl.clock import Clock, Timer
-from shoe_ctl.daemon import loss
+from shoe_ctl.daemon import journal_loss
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import RefusalBudget, Unrecorded
 from shoe_ctl.daemon.shoe_commands import NoKey, ShoeCommandSender
@@ -25,7 +25,7 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.event_ids import OUTCOME_TYPES, Answered, EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import LinkRecorder, inputs_of, record_input
 from shoe_ctl.history.snapshots import SnapshotSchedule
-from shoe_ctl.journal import codec
+from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.link.connection import Connection, Reception
@@ -75,7 +75,7 @@ class TableRunner:
         journal: Journal,
         clock: Clock,
         *,
-        under: codec.Meta,
+        under: record_format.Meta,
         devices: dict[str, int],
         index: EventIndex | None = None,
         on_shoe: Callable[[], None] = lambda: None,
@@ -265,15 +265,15 @@ class TableRunner:
         first = self._first_answer(command)
         if before is None and first is not None:
             return first.seen_by(sees)
-        rules = command.command == loss.COMMAND and first is None and before is None
+        rules = command.command == journal_loss.COMMAND and first is None and before is None
         if rules and self._compare is not None and self._compare.losses.is_open:
             return None
         if self.doubt is not None:
-            if command.command == loss.COMMAND and before is not None:
+            if command.command == journal_loss.COMMAND and before is not None:
                 return _refused(command, before)
             return _refused(command, message("daemon_loss_not_ruled", detail=self.doubt))
         if rules:
-            return _refused(command, loss.NO_LOSS)
+            return _refused(command, journal_loss.NO_LOSS)
         now_us = self._now()
         if before is not None and command.command_id not in self.controller.state.answered:
             self.refusals.count(command.user, now_us)
@@ -802,7 +802,7 @@ class Comparison:
         expected: bool,
         is_compared: bool,
         opens: Callable[[str], None],
-        losses: loss.LossRulings,
+        losses: journal_loss.LossRulings,
     ) -> None:
         self.expected = expected
         self.is_compared = is_compared

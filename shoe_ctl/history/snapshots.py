@@ -25,8 +25,8 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal.batch import Batch, EventIds
 from shoe_ctl.journal.chain import GENESIS
-from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import (
     ChainPlace,
     chain_end,

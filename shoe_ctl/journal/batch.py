@@ -14,7 +14,15 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from shoe_ctl.journal.codec import (
+from shoe_ctl.journal.packing import (
+    Packer,
+    pack_copy,
+    pack_event,
+    pack_same_copy,
+    pack_shoe_input,
+    pack_wire,
+)
+from shoe_ctl.journal.record_format import (
     JOURNAL,
     LONGEST_UNPACKED_BYTES,
     Calls,
@@ -25,14 +33,6 @@ from shoe_ctl.journal.codec import (
     Meta,
     Snapshot,
     Wire,
-)
-from shoe_ctl.journal.packing import (
-    Packer,
-    pack_copy,
-    pack_event,
-    pack_same_copy,
-    pack_shoe_input,
-    pack_wire,
 )
 from shoe_ctl.records import NO_EPOCH, Audience, source_of, utc
 
@@ -55,7 +55,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class _Chunk(msgspec.Struct, frozen=True):
-    """Raw bytes of a connection, before they are encoded as ``codec.Wire``."""
+    """Raw bytes of a connection, before they are encoded as ``record_format.Wire``."""
 
     table: str
     connection: int
@@ -217,7 +217,7 @@ class Batch:
         t_us: int,
         data: bytes,
     ) -> int:
-        """Append raw bytes; see ``codec.Wire``."""
+        """Append raw bytes; see ``record_format.Wire``."""
         return self._append(_Chunk(table, connection, direction, offset, t_us, data))
 
     def append_calls(self, table: str, calls: Calls) -> int:

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Final
 
-from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
+from shoe_ctl.journal.record_format import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
 from shoe_ctl.records import utc
 
 DEFLATED: Final = 1

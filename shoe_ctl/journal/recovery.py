@@ -16,7 +16,9 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import GENESIS, chain_hash
-from shoe_ctl.journal.codec import (
+from shoe_ctl.journal.files import corrupt_journal
+from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import (
     JOURNAL,
     InvalidRow,
     Kind,
@@ -27,8 +29,6 @@ from shoe_ctl.journal.codec import (
     UnknownFormat,
     first_invalid,
 )
-from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Record
 
 

@@ -36,7 +36,7 @@ from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.situations import CARDS_OUT
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Cause, Objection, Turn, not_taken
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.table.wagers.declared import RECORDED, check_recorded, record_declared
 from shoe_ctl.texts.message import Message, message
 
@@ -195,7 +195,7 @@ def declare(turn: Turn) -> None:
     """Record what a person declares of wagers, or halt the table for any other irregularity."""
     if turn.command.args["key"] in RECORDED:
         record_declared(turn)
-        wager_commands.measure_differential_again(turn)
+        betting.measure_differential_again(turn)
     else:
         turn.fire("irregularity_declared")
 
@@ -333,15 +333,15 @@ def resume_play(turn: Turn) -> None:
         pending_card.deal_pending_card(turn)
     is_void = card_ledger.cannot_complete_deal(turn)
     has_wagers = not is_void and turn.now.wagers.standing
-    if has_wagers and wager_commands.differential_has_changed(turn):
-        wager_commands.measure_differential(turn)  # is decided before the round goes on
+    if has_wagers and betting.differential_has_changed(turn):
+        betting.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
         if turn.now.pending_irregularities:
             unread_cards.resolve_known(turn)
         reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
         if turn.state == "closed" and not turn.round.cards and not is_void:
-            wager_commands.measure_differential(turn)
+            betting.measure_differential(turn)
             turn.fire("opening_due")
     card_ledger.detect_empty_shoe(turn)
 
@@ -357,7 +357,7 @@ def _void_round(turn: Turn, end: End) -> None:
     turn.emit("round.void", data, restricted={**data, "key": key}, revokes=told)
     reconstruct.return_all_to_shoe(turn)
     pending_card.drop_pending_card(turn)
-    wager_commands.return_all(turn, rule)
+    betting.return_all(turn, rule)
     stack.close(turn, end)
     card_ledger.write_off_lost_cards(turn)
     if loses_alignment:
@@ -375,7 +375,7 @@ def void_insufficient_cards(turn: Turn) -> None:
     raised = {"key": key, "seen": seen.as_data(), "rule": rule}
     turn.emit("irregularity.raised", raised, instance=instance)
     turn.emit("round.void", {"rule": rule, "reason": key})
-    wager_commands.return_all(turn, rule)
+    betting.return_all(turn, rule)
     stack.void_pending(turn, {"how": VOID, "rule": rule})
     ended = {"key": key, "how": "void", "rule": rule}
     turn.emit("irregularity.resolved", ended, instance=instance)

@@ -75,7 +75,7 @@ from shoe_ctl.table.situations import LEFT_FOR_A_HALT, SITUATIONS, STATES, situa
 from shoe_ctl.table.start import announce_start
 from shoe_ctl.table.state import phase
 from shoe_ctl.table.turn import Turn
-from shoe_ctl.table.wagers.commands import apply_wager, measure_differential
+from shoe_ctl.table.wagers.betting import apply_wager, measure_differential
 
 Action = Callable[[Turn], None]
 Condition = Callable[[Turn], bool]

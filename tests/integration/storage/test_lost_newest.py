@@ -24,9 +24,9 @@ from shoe_ctl.config.schema import load
 from shoe_ctl.daemon import outage
 from shoe_ctl.daemon.daemon import COMPARED_WITHIN_S, Daemon
 from shoe_ctl.errors import ConfigError, JournalError
-from shoe_ctl.journal.codec import Ruling
 from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Ruling
 from shoe_testing.config import SOCKET, TABLE, write_config
 from shoe_testing.daemon import (
     PATIENCE_S,

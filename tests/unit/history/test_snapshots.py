@@ -15,8 +15,8 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.snapshots import SnapshotSchedule
 from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
 from shoe_ctl.table.inputs import Input, TableCommand

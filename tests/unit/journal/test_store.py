@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.journal.batch import Batch, CommitResult
-from shoe_ctl.journal.codec import Connection, Direction, Kind, Meta, Resume, Wire
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Connection, Direction, Kind, Meta, Resume, Wire
 from shoe_ctl.journal.recovery import checked_records, last_start, recover
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
