@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from shoe_ctl.cli.common import language_option, words_in
-from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
+from shoe_ctl.errors import EnvironmentFault, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
+    from shoe_ctl.cli.daemons import Daemon
     from shoe_ctl.cli.table_pages import ArgumentOption
     from shoe_ctl.texts.screen import Words
 
@@ -32,7 +33,10 @@ _PIECE = 65536
 
 # The commands of the group: each is made when it is asked for.
 
-CONFIG = "The daemon's configuration file: it names the socket."
+CONFIG = (
+    "The daemon's configuration file: it names the socket. Of several files, or a folder of them, "
+    "the one that has the table."
+)
 SOCKET = "The daemon's socket.  [$SHOECTL_SOCKET]"
 TABLE = "The table.  [$SHOECTL_TABLE, else the daemon's only one]"
 
@@ -42,7 +46,7 @@ def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
     read = {"socket": "SHOECTL_SOCKET", "table": "SHOECTL_TABLE"} if environment else {}
     about = {"hidden": plain}
     return [
-        click.Option(["--config", "config_file"], metavar="FILE", help=CONFIG),
+        click.Option(["--config", "config_files"], metavar="FILE", multiple=True, help=CONFIG),
         click.Option(
             ["--socket", "socket_path"], metavar="PATH", help=SOCKET, envvar=read.get("socket")
         ),
@@ -322,6 +326,7 @@ def table(**_: object) -> None:
     \b
     Examples:
       shoectl table status --config table.toml
+      shoectl table status --config /etc/shoectl
       shoectl table expose hand=player
       shoectl table decide choice=play_on --reason "link back"
 
@@ -333,7 +338,7 @@ def table(**_: object) -> None:
 class _Options(NamedTuple):
     """The options given with a command: behind its name, or else before it."""
 
-    config_file: str | None
+    config_files: tuple[str, ...]
     socket_path: str | None
     table: str | None
     person: str | None
@@ -353,26 +358,25 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     assert before is not None
     arguments = _collect_arguments(args, own)
     options = _Options(**{name: _chosen(own[name], before.params[name]) for name in own})
-    given = [*options[3:9]]
     words = words_in(options.language)
     _refuse_placeholders(arguments, options, words)
     names_table = own["table"] is not None or _is_on_command_line(before, "table")
-    if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
-        raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
-    if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
-        raise UsageError("resend takes sink=NAME and after=ID and no other argument")
-    if command == "status" and (arguments or any(value is not None for value in given)):
-        raise UsageError("status takes --table and no other argument: it changes nothing")
-    if command == "events" and (set(arguments) - {"after", "source", "audience"} or any(given)):
-        raise UsageError(
-            "events takes after=ID, source=SOURCE, audience=NAME and --table, and no other argument"
-        )
+    _refuse_what_it_takes_not(command, arguments, options, names_table=names_table)
     connection = _connection_words(own, before)
-    with Wire(_path(options.config_file, options.socket_path), words) as wire:
+    from shoe_ctl.cli.daemons import daemon_of, find_daemons
+
+    daemons = find_daemons(options.config_files, options.socket_path)
+    if command == "status" and options.table is None:
+        return _show_every_status(daemons, connection, words, as_json=options.as_json)
+    if command == "redeliver" and len(daemons) > 1:
+        raise UsageError("redeliver is for one daemon: give its --config alone")
+    table = _table_of(str(arguments["after"])) if command == "resend" else options.table
+    daemon = daemon_of(daemons, table)
+    if len(daemons) > 1:
+        connection = _words_of(daemon, connection)
+    with Wire(daemon.path, words) as wire:
         if command == "status":
-            return _show_status(
-                wire.status(options.table), connection, words, as_json=options.as_json
-            )
+            return _show_status(wire.status(table), connection, words, as_json=options.as_json)
         if command == "redeliver":
             asked = {"request": command} | arguments
             return _show_redelivered(wire.ask(asked), words, as_json=options.as_json)
@@ -383,6 +387,27 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
             asked = {"request": command, "table": options.table} | arguments
             return _print_events(wire, asked, words, as_json=options.as_json)
         return _give(wire, command, arguments, options, connection)
+
+
+def _refuse_what_it_takes_not(
+    command: str, arguments: dict[str, Any], options: _Options, *, names_table: bool
+) -> None:
+    """Refuse what a plain request does not take.
+
+    Raises:
+        UsageError: it says what the request takes.
+    """
+    given = [*options[3:9]]
+    if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
+        raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
+    if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
+        raise UsageError("resend takes sink=NAME and after=ID and no other argument")
+    if command == "status" and (arguments or any(value is not None for value in given)):
+        raise UsageError("status takes --table and no other argument: it changes nothing")
+    if command == "events" and (set(arguments) - {"after", "source", "audience"} or any(given)):
+        raise UsageError(
+            "events takes after=ID, source=SOURCE, audience=NAME and --table, and no other argument"
+        )
 
 
 def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, Any]:
@@ -405,7 +430,7 @@ def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, A
 
 def _chosen(own: Any, before: Any) -> Any:
     """What stands behind the command's name, where anything does."""
-    return before if own is None or own is False else own
+    return before if own in (None, False, ()) else own
 
 
 def _give(
@@ -448,10 +473,11 @@ def _is_on_command_line(ctx: click.Context, name: str) -> bool:
 def _connection_words(own: dict[str, Any], before: click.Context) -> list[str]:
     """Options that say the same again; none of what the environment says."""
     words: list[str] = []
-    named = {"config_file": "--config", "socket_path": "--socket", "language": "--language"}
+    named = {"config_files": "--config", "socket_path": "--socket", "language": "--language"}
     for name, option in named.items():
         typed = own[name] or (before.params[name] if _is_on_command_line(before, name) else None)
-        words += [] if typed is None else [option, typed]
+        values = [typed] if isinstance(typed, str) else typed or ()
+        words += [word for value in values for word in (option, value)]
     return words
 
 
@@ -477,11 +503,11 @@ class Wire:
         EnvironmentFault: nobody is there, or who is there does not answer.
     """
 
-    def __init__(self, path: Path, words: Words) -> None:
+    def __init__(self, path: Path, words: Words | None = None) -> None:
         import socket
 
         self.path = path
-        self.words = words
+        self.words = words_in("en") if words is None else words
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(TIMEOUT_S)
@@ -489,7 +515,7 @@ class Wire:
             self._socket.connect(str(path))
         except OSError as error:
             self._socket.close()
-            raise EnvironmentFault(_no_daemon(path, error, words)) from None
+            raise EnvironmentFault(_no_daemon(path, error, self.words)) from None
 
     def __enter__(self) -> Wire:
         return self
@@ -608,22 +634,6 @@ def _needed(what: str, needed: str, words: Words) -> str:
     return words.join(words.name(what, one) for one in needed.split(", "))
 
 
-def _path(config_file: str | None, socket_path: str | None) -> Path:
-    """The socket to connect to: an explicit configuration file is meant before the environment."""
-    if config_file is None:
-        if socket_path is None:
-            raise UsageError(
-                "no daemon is named: give --config FILE or --socket PATH, or set SHOECTL_SOCKET"
-            )
-        return Path(socket_path)
-    from shoe_ctl.config.schema import load
-
-    path = load(config_file).socket_path
-    if path is None:
-        raise ConfigError(f"{config_file}: the daemon takes no commands: add a [socket]")
-    return path
-
-
 def _no_daemon(path: Path, error: OSError, words: Words) -> str:
     if isinstance(error, PermissionError):
         return words("no_permission", path=path)
@@ -669,6 +679,47 @@ def _only(tables: list[dict[str, Any]], words: Words) -> str:
     if len(ids) != 1:
         raise UsageError(words("no_table_named", tables=ids))
     return ids[0]
+
+
+def _table_of(event: str) -> str:
+    """The table in an event's id, such as ``bac-07/p31``."""
+    return event.partition("/")[0]
+
+
+def _words_of(daemon: Daemon, connection: Sequence[str]) -> list[str]:
+    """The words that name this daemon, one of several; what else was said stays."""
+    kept = connection[connection.index("--language") :][:2] if "--language" in connection else ()
+    return ["--config", str(daemon.file), *kept]
+
+
+def _show_every_status(
+    daemons: Sequence[Daemon], connection: Sequence[str], words: Words, *, as_json: bool
+) -> int:
+    """How the tables of all daemons stand, also where one of them does not answer.
+
+    Raises:
+        ShoeCtlError: a daemon does not answer, or has a storage fault; the others are shown.
+    """
+    from shoe_ctl.terminal_text import printable, shortened
+
+    errors: list[ShoeCtlError] = []
+    shown = 0
+    for daemon in daemons:
+        named = connection if len(daemons) == 1 else _words_of(daemon, connection)
+        try:
+            with Wire(daemon.path, words) as wire:
+                answer = wire.status(None)
+            if shown and not as_json:
+                click.echo()
+            shown += 1
+            _show_status(answer, named, words, as_json=as_json)
+        except ShoeCtlError as error:
+            errors.append(error)
+    for each in errors[:-1]:
+        click.echo(f"shoectl: {shortened(printable(str(each)))}", err=True)
+    if errors:
+        raise errors[-1]
+    return 0
 
 
 def _show_status(
@@ -805,7 +856,6 @@ def _show_what_waits(
     becomes of the question, the command is done.
     """
     from shoe_ctl.cli.table_view import open_lines
-    from shoe_ctl.errors import ShoeCtlError
 
     words, named = wire.words, str(answer.get("halted") or answer.get("asks"))
     try:

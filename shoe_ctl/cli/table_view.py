@@ -139,6 +139,7 @@ def _rows(
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}), words)
     yield from _wagers(held.get("wagers") or [], words)
+    yield from _last_round(held, words)
     yield from _open(held, words)
     for parked in held["parked"]:
         waits = parked["waiting"]
@@ -352,6 +353,19 @@ def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
             yield from _under_label(label, texts)
         else:
             yield label, words.join(_stake(one, words) for one in here)
+
+
+def _last_round(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
+    """The round settled last: between rounds, and as long as it was revised."""
+    last = held.get("last_round")
+    if last is None or not (held["round"] is None or last["revisions"]):
+        return
+    said = words.text(last["message"])
+    yield "last", words("last_round", round_id=last["round_id"], said=said)
+    for before in last["revisions"]:
+        yield "revised", words("it_was", said=words.text(before["message"]))
+        for change in before["changes"]:
+            yield "", words.text(change["message"])
 
 
 def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:

@@ -263,11 +263,15 @@ TEXTS: Mapping[str, str] = {
     "done_wager_as_if_it_stood": "{seat} 号座位：{wager:wager} 视为保留并结算",
     "done_wager_decreased": "{seat} 号座位：{wager:wager} 减 {change}，现为 {amount}",
     "done_wager_found_late": "{seat} 号座位：{wager:wager} 上的 {change} 属迟到投注，不予承认",
+    "done_wager_gets_more": "{seat} 号座位：{wager:wager} 补付 {amount}",
     "done_wager_goes_back": "{seat} 号座位：{wager:wager} 上的 {change} 退回",
     "done_wager_increased": "{seat} 号座位：{wager:wager} 加 {change}，现为 {amount}",
+    "done_wager_loses": "{seat} 号座位：{wager:wager} 输，收取 {collected}",
+    "done_wager_owes": "{seat} 号座位：{wager:wager} 应退还 {amount}",
     "done_wager_placed": "{seat} 号座位：{wager:wager} 投注 {change}",
     "done_wager_recorded": "{seat} 号座位：{wager:wager} 已记录，{amount} 有效",
-    "done_wager_revised": "{seat} 号座位：{wager:wager} 重新结算",
+    "done_wager_revised": "{seat} 号座位：{wager:wager} 重新结算，金额不变",
+    "done_wager_wins": "{seat} 号座位：{wager:wager} 赢，赔付 {pays}",
     "done_wagers_restricted": "从下一局起每个投注区最多 {number} 注",
     "done_wagers_settled": "赔付 {pays}，收取 {collected}，退回 {returned}",
     "done_wagers_settled_with_commission": (
@@ -284,12 +288,12 @@ TEXTS: Mapping[str, str] = {
     "refused_each": "{reasons:clauses}",
     "refused_nothing_to_decide": "现在没有要裁决的事",
     "refused_nothing_to_declare": "现在没有可申报的事",
-    "refused_position_too_low": "{what:act+} 须由{position:a_position}作出",
+    "refused_position_too_low": "{what:act+}须由{position:a_position}作出",
     "refused_needs_higher": "须由{least:a_position}或更高职位作出，{position:a_position}不可",
     "refused_nobody_may": "任何人都不得这样做，{position:a_position}也不例外",
     "refused_against_reading": "推翻牌靴读出的牌，须由{position:a_position}作出",
-    "refused_needs_consent": "{what:act+} 须有第二人同意",
-    "refused_no_consent": "{what:act+} 须有第二人同意：{why}",
+    "refused_needs_consent": "{what:act+}须有第二人同意",
+    "refused_no_consent": "{what:act+}须有第二人同意：{why}",
     "refused_second_person_asks": "{name} 就是下命令的人",
     "refused_second_person_is_asker": "{name} 就是下命令的人；请指明 {others:or}",
     "refused_second_person_is_asker_alone": (
@@ -301,7 +305,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "refused_nobody_to_consent": "{why}；请为第二人添加 [[socket.user]]：目前只有 {user}",
     "refused_consent_too_low": (
-        "{what:act+} 须有{position:a_position}或更高职位同意：{name} 的职位为 {positions:position}"
+        "{what:act+}须有{position:a_position}或更高职位同意：{name} 的职位为 {positions:position}"
     ),
     "refused_id_of_another_user": (
         "command_id {command_id} 已被另一用户使用：每个命令须有自己的编号"
@@ -312,7 +316,7 @@ TEXTS: Mapping[str, str] = {
     "refused_another_round_open": "{round_id} 不是当前局，当前局为 {open}",
     "refused_round_not_open": "{round_id} 局未开，也没有其他局",
     "refused_takes_no_arguments": "没有 {argument}=...：此处不带参数",
-    "refused_command_takes_no_arguments": "{command:act+} 不带参数：没有 {argument}=...",
+    "refused_command_takes_no_arguments": "{command:act+}不带参数：没有 {argument}=...",
     "refused_argument_bounds": "{argument:argument+}：应为{wanted:json_type or} {bounds}",
     "refused_argument_length": "{argument:argument+}：文字长度应 {bounds}",
     "refused_no_such_argument": "没有 {argument}=... 这个参数：可用 {takes:argument+}",
@@ -546,10 +550,6 @@ TEXTS: Mapping[str, str] = {
         "只知道该桌在 {after} 之后的事件：请指明牌桌，或对所有牌桌使用日志中仍有的事件编号，"
         "或 beginning"
     ),
-    "events_of_several_workers": (
-        "这些牌桌由多个工作进程服务，各有自己的事件顺序：在 {after} 之后请指明牌桌，"
-        "或对所有牌桌不带 after，或使用 beginning"
-    ),
     "events_not_for_this_user": "用户 {user} 只能看公开流：由配置中的 audience 决定",
     "events_not_kept": "{after} 之后的事件已不在日志中：现有 {first} 至 {last}",
     "events_removed": "接下来的事件已从日志中移出：请以 after 为 beginning 重新请求",
@@ -574,7 +574,6 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "密钥未更换：{detail}",
     "daemon_starting": "守护进程正在启动：请稍后再试",
-    "daemon_worker_silent": "工作进程 {worker} 没有应答：请稍后再试，或重启守护进程",
     "daemon_user_unknown": "用户 {user} 在此守护进程的牌桌没有职位",
     "daemon_too_many_connections": "用户 {user} 已打开 {most} 个连接",
     "daemon_failed": "{detail}",
@@ -869,6 +868,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "fault": "故障",
         "halted": "已中止",
         "increase": "可加注",
+        "last": "上一局",
         "link": "连接",
         "next": "下一步",
         "open": "待处理",
@@ -876,6 +876,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "player": "闲家",
         "refused": "已拒绝",
         "remove": "可移除",
+        "revised": "已更正",
         "round": "本局",
         "rule": "规则",
         "rules": "规则",
@@ -991,6 +992,18 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other": "其他",
     },
     "how": {
+        "betting_again": "重新投注",
+        "cards_open_round": "已抽的牌用作本局首几张",
+        "cards_set_aside": "已抽的牌放在一旁",
+        "dealer_draws": "由荷官抽牌",
+        "dealer_exposes": "由荷官开牌",
+        "decreased": "已减注",
+        "earlier_stand": "之前各局有效",
+        "first_card": "用作首张",
+        "in_its_place": "在其位置",
+        "increased": "已加注",
+        "read_again": "重新读牌",
+        "value_known": "知道是什么牌",
         "void": "作废",
         "play_on": "继续",
         "set_aside": "放在一旁",

@@ -41,6 +41,8 @@ PHRASES: Mapping[str, str] = {
     "differential": "player {player}, banker {banker}: {excess} over the differential of {limit}",
     "room": "seat {seat} {wager:wager+} by {most} at most",
     "removable": "seat {seat} {wager:wager+} {amount}",
+    "last_round": "{round_id}: {said}",
+    "it_was": "it was: {said}",
     "no_answer_yet": "{commands}: no answer yet",
     "answered": "{what}: {answer}",
     "no_card_yet": "no card yet",

@@ -147,7 +147,7 @@ async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
         assert said[0].startswith("done: other: ")
         assert any(line.startswith("events bac-07/p") for line in said)
         assert any(line.startswith("halted other: ") for line in said)
-        assert "choice play_on (gaming_shift_manager, with a reason)" in said
+        assert "choice play_on (gaming shift manager, with a reason)" in said
         words = ["shoectl", "table", "decide", "choice=play_on", "--reason", "..."]
         assert pasted_commands(ran.out) == [[*words, "--table", "bac-07", "--config", at.config]]
         ran = await at.runs("show_on_shoe", "text=WAIT", "--json")
