@@ -49,7 +49,7 @@ _RESTORES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "clean_lens": lambda shoe: any(shoe["dirty_lens"][key] for key in ("misread", "unsure")),
     "new_shoe": lambda shoe: shoe["remaining"] < ENOUGH,
 }
-"""What brings a shoe back, in order, and whether it is due as the shoe stands."""
+"""Changes that bring a shoe back, in order, and whether each is due as the shoe stands."""
 
 
 class Cards(Protocol):
@@ -81,17 +81,12 @@ class BenchShoe:
         self.profile = profile
         self.port = port
         self.was_changed = False
-        """Whether the test made a change after which the shoe may do anything."""
+        """True if the test made a change after which the shoe may do anything."""
 
         self._control = None if control is None else ShoeControl(control)
         self._tell = tell
         self._cards: Cards | None = None
         self._within_s = 30.0
-
-    @property
-    def takes_changes(self) -> bool:
-        """Whether the shoe takes changes."""
-        return self._control is not None
 
     def connect(self, cards: Cards, within_s: float) -> None:
         """Set how cards are awaited. The bench calls this."""

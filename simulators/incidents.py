@@ -1,4 +1,4 @@
-"""What can happen to a shoe beside its draws, by name: its lid, its power, its lens, a jam.
+"""The incidents of a shoe beside its draws, by name: its lid, its power, its lens, a jam.
 
 In: a name and arguments, a device, the time. Out: the incident happens, or is refused by name.
 Must not know: scenarios, sockets, what a table makes of it.
@@ -47,7 +47,6 @@ class Incident:
     starts: bool = False
 
 
-_NONE: Mapping[str, Any] = {}
 _CODE = Text(about="the error's code", required=True, pattern="[A-Za-z0-9_]{1,32}",
              form="a code, such as sensor")  # fmt: skip
 _SEED = WholeNumber(about="chooses the cards", default=0, at_least=0, at_most=2**32)

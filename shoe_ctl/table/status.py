@@ -1,6 +1,7 @@
-"""How a table stands, as anyone at it may see: state, revealed cards, what is next, who may do it.
+"""The status of a table: state, revealed cards, wagers, what is next, who may do it.
 
-In: the table's state, its game, its settings. Out: plain values, the public part only.
+In: the table's state, its game, its settings. Out: plain values: what anyone at the table may see,
+and in ``restricted`` what only those see who get the restricted stream.
 Must not know: who asks, how it is shown; it changes nothing.
 """
 
@@ -32,16 +33,14 @@ from shoe_ctl.table.state import (
     next_slot,
 )
 from shoe_ctl.table.turn import TableView
-from shoe_ctl.table.wagers import settlement
-from shoe_ctl.table.wagers.settlement import settle_all
-from shoe_ctl.table.wagers.types import Wager
+from shoe_ctl.table.wagers import payments
 from shoe_ctl.texts.message import Message, message
 
 HANDS = ("player", "banker")
 
 
 def step_with(hand: str, at: TableView) -> dict[str, Any]:
-    """What is next with a hand that has cards lying face down."""
+    """Return what is next with a hand that has cards lying face down."""
     custody = at.round.hands.of(hand)
     if custody.holder is not None:
         shown = message("next_holder_exposes", player=called(custody.holder), hand=hand)
@@ -65,45 +64,6 @@ def called(player: Player) -> Message:
     return message("player_by_seat", seat=player.seat)
 
 
-_OF_THE_WAGER = ("number", "player", "seat", "wager")
-"""What a line of a settlement says that the wager itself says already."""
-
-
-def shown(at: TableView, *, restricted: bool) -> list[dict[str, Any]]:
-    """The wagers on the layout, seat by seat counter-clockwise; ``player`` only if ``restricted``.
-
-    Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back; what was
-    ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what
-    *settle* will record of the wager: the same values as in ``wager.settled``.
-    """
-    wagers, lines = at.now.wagers, {}
-    if not wagers.standing:
-        return []
-    if at.now.state == "resolved":
-        settled = settle_all(wagers, at.settle(at.round), at.wager_rules)
-        lines = {line.number: line for line in settled.lines}
-    held = settlement.order_lines(wagers.standing, at.wager_rules)
-    return [_wager(one, lines.get(one.number), restricted=restricted) for one in held]
-
-
-def _wager(
-    held: Wager, line: settlement.SettlementLine | None, *, restricted: bool
-) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "number": held.number,
-        "seat": held.seat,
-        "wager": held.wager,
-        "amount": held.amount,
-    }
-    said |= {"player": held.player} if restricted else {}
-    said |= {"not_honoured": held.not_honoured} if held.not_honoured else {}
-    said |= {"taken_back": True} if held.taken_back else {}
-    if line is not None:
-        data = settlement.line_data(line)
-        said["settlement"] = {k: v for k, v in data.items() if k not in _OF_THE_WAGER}
-    return said
-
-
 def status(
     now: TableState,
     game: Game,
@@ -118,7 +78,8 @@ def status(
     done now with proper arguments, each with the lowest position that may give it, and whether it
     wants a reason or a second person;
     ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
-    the layout; once the outcome is announced each with what it is paid or loses.
+    the layout; from the outcome until *settle* each with what it is paid or loses. ``last_round``
+    is the one settled last, with its revisions.
     """
     at = TableView(now, game, settings, procedures)
     choices = offers.list_choices(at)
@@ -136,7 +97,8 @@ def status(
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "wagers": shown(at, restricted=False),
+        "wagers": payments.describe_wagers(at, restricted=False),
+        "last_round": payments.describe_last_round(at, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.public() for offer in offers.list_offers(at)],
         "halt": _halt(at, choices),
@@ -146,10 +108,14 @@ def status(
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
-    """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
+    """Return the parts of the status that differ for those who see the restricted stream.
+
+    They name the Player of each wager, and every sink that refused events.
+    """
     at = TableView(now, game, settings, PROCEDURES)
     return {
-        "wagers": shown(at, restricted=True),
+        "wagers": payments.describe_wagers(at, restricted=True),
+        "last_round": payments.describe_last_round(at, restricted=True),
         "parked": undelivered.describe(now, restricted=True),
     }
 
@@ -205,7 +171,7 @@ def _code(dealt: DealtCard) -> str | None:
 
 
 def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What the public stream was told of the halt, and the step that is open."""
+    """Return what the public stream was told of the halt, and the step that is open."""
     halt = at.now.halt
     if halt is None:
         return None
@@ -229,7 +195,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
 def _waiting(
     opened: OpenIrregularity, at: TableView, choices: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is open beside the round and halts nothing yet, as the room was told of it."""
+    """Return what is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": stack.public_seen(opened)}
     told |= {"prompt": stack.step_of(at, opened).prompt.as_data()}
@@ -242,14 +208,14 @@ _ASKED = {
     "betting": ("no_more_bets", message("next_no_more_bets")),
     "resolved": ("settle", message("next_settle")),
 }
-"""What people say next in a state, where they announce it."""
+"""The next announcement of people in a state, where they announce it."""
 
 
 _BEFORE_CARDS = ("idle", *situations.BEGUN)
 
 
 def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the table waits for; ``command`` and ``args`` where a command brings it."""
+    """Return what the table waits for; ``command`` and ``args`` where a command brings it."""
     now = at.now
     if now.halt is not None:
         return _halted(at, now.halt, choices)
@@ -268,7 +234,7 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def next_message(at: TableView) -> Message:
-    """What the table waits for."""
+    """Return what the table waits for."""
     return Message(**_next(at, [])["message"])
 
 
@@ -281,7 +247,7 @@ def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[s
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
-    """What is to be done about the shoe before anything else."""
+    """Return what is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
         return _wait(_no_shoe(now))
     if now.state == "shoe_change":
