@@ -262,7 +262,7 @@ def _tables() -> Mapping[str, str]:
     with closing(apsw.Connection(":memory:")) as made:
         made.execute(_TABLES)
         query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
-        return {name: _loose(sql) for name, sql in made.execute(query)}
+        return {str(name): _loose(str(sql)) for name, sql in made.execute(query)}
 
 
 def _loose(sql: str) -> str:

@@ -129,7 +129,7 @@ def packed_bomb(path: Path, _: random.Random) -> None:
     """An export that unpacks to far more than its header says."""
     with gzip.open(path.with_suffix(".new"), "wb", compresslevel=1) as file:
         file.write(path.read_bytes())
-        for _ in range(200):
+        for _mebibyte in range(200):
             file.write(bytes(1 << 20))
     path.with_suffix(".new").rename(path)
 
@@ -176,7 +176,7 @@ def claims_more_pages(path: Path, _: random.Random) -> None:
 
 def noise(path: Path, chance: random.Random) -> None:
     content = bytearray(path.read_bytes())
-    for _ in range(64):
+    for _byte in range(64):
         content[chance.randrange(100, len(content))] = chance.randrange(256)
     path.write_bytes(content)
 
@@ -238,7 +238,7 @@ HOSTILE: dict[str, Kind] = {
     ),
     "two hundred thousand tables": Kind(
         sql(
-            f"INSERT INTO head SELECT 't' || n, n, zeroblob(32), n, n, 1, 1 FROM ({up_to(200_000)})"
+            f"INSERT INTO head SELECT 'x' || n, n, zeroblob(32), n, n, 1, 1 FROM ({up_to(200_000)})"
         ),
         refused=False,
     ),

@@ -85,8 +85,8 @@ def test_inputs_are_read_with_the_events_that_came_of_them(tmp_path: Path) -> No
 def test_what_a_file_lacks_is_told(
     records: list[tuple[str, str, Any]], table: str | None, said: str, tmp_path: Path
 ) -> None:
+    path = unpacked(tmp_path, *records)
     with pytest.raises(WrongUsage, match=said):
-        path = unpacked(tmp_path, *records)
         read_unpacked(path, path, table=table, source=path.name)
 
 
