@@ -18,8 +18,8 @@ from typing import Any
 
 from bench._table import ROOT
 from firmware_proto.events import CardDrawn
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.table.inputs import from_bytes
 
 RUN: tuple[str, ...] = (str(Path(sys.executable).parent / "shoectl"),)

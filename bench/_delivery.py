@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from bench._promises import Promise, parts
 from shoe_ctl.daemon.delivery import NamedSink, delivering
-from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.daemon.environment import SYSTEM
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store

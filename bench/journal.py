@@ -30,8 +30,8 @@ from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Direction
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Direction
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify

@@ -33,8 +33,8 @@ from typing import NamedTuple
 from bench._noise import ALL, CASES, Case, Floods, Tap
 from bench._promises import Promise
 from bench._shoe import simulated_shoe
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.table.inputs import LineSuspended, from_bytes
 
 SLOWER = 1.5

@@ -28,7 +28,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Direction
+from shoe_ctl.journal.record_format import Direction
 from shoe_ctl.journal.store import Store
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import Input, ShoeSaid

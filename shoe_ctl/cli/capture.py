@@ -161,9 +161,9 @@ async def _capture(
     from firmware_proto.capture import Chunk, Lost, Opened, line
     from firmware_proto.profiles import profile as profile_named
     from shoe_ctl.clock import SystemClock
-    from shoe_ctl.link.openers import opener
     from shoe_ctl.link.recorder import record
     from shoe_ctl.link.serial import ports_closed
+    from shoe_ctl.link.transport_factory import opener
     from shoe_ctl.link.usb_discovery import libusb
 
     clock = SystemClock()

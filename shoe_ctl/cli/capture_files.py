@@ -119,8 +119,8 @@ def journal_lines(journal: Path, table: str | None) -> Iterator[str]:
     """
     from firmware_proto.capture import HOST, SHOE, Lost, Opened, header_line, line
     from shoe_ctl.cli.common import explain_damage
-    from shoe_ctl.journal.codec import Connection, Direction, Kind, Wire
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.journal.record_format import Connection, Direction, Kind, Wire
 
     with explain_damage(journal), Reader.open(journal) as reader:
         name = _choose_table(reader, table)
@@ -149,7 +149,7 @@ def journal_lines(journal: Path, table: str | None) -> Iterator[str]:
 
 
 def _choose_table(reader: Reader, table: str | None) -> str:
-    from shoe_ctl.journal.codec import JOURNAL
+    from shoe_ctl.journal.record_format import JOURNAL
 
     tables = sorted(reader.heads()[1].keys() - {JOURNAL})
     if not tables:
@@ -176,7 +176,7 @@ def _profile(reader: Reader, table: str) -> str:
     """
     import msgspec
 
-    from shoe_ctl.journal.codec import Kind
+    from shoe_ctl.journal.record_format import Kind
     from shoe_ctl.journal.recovery import read_snapshot
 
     for record in reader.indexed_records(table, Kind.SNAPSHOT, after=0):

@@ -108,8 +108,8 @@ class Recording:
 
     def _from_journal(self) -> Iterator[RecordedEvent]:
         from shoe_ctl.cli.common import explain_damage
-        from shoe_ctl.journal.codec import Kind
         from shoe_ctl.journal.reader import Reader
+        from shoe_ctl.journal.record_format import Kind
 
         kind = Kind.PUBLIC if self._audience is Audience.PUBLIC else Kind.RESTRICTED
         with explain_damage(self.path), Reader.open(self.path) as reader:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from shoe_ctl.clock import Clock
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import Environment, ServiceManager
+    from shoe_ctl.daemon.environment import Environment, ServiceManager
     from shoe_ctl.daemon.workers import Worker
-    from shoe_ctl.journal.codec import Ruling
+    from shoe_ctl.journal.record_format import Ruling
 
 PATIENT_PRESSES = 2
 """Presses of Ctrl-C that let the daemon end by itself. After the second it no longer waits for
@@ -120,7 +120,7 @@ def _accepted(
         if person or reason or consented_by:
             raise UsageError("--person, --reason and --consented-by need --accept-loss: add it")
         return None
-    from shoe_ctl.daemon.loss import LOWEST, RulingRefused, make_ruling
+    from shoe_ctl.daemon.journal_loss import LOWEST, RulingRefused, make_ruling
 
     if not person:
         raise UsageError("--accept-loss needs the person who decided: add --person NAME")
@@ -144,7 +144,7 @@ def _run_workers(config: Config, options: _Options) -> bool:
     from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people, resolve
     from shoe_ctl.config.schema import config_of_worker
     from shoe_ctl.daemon.callers import gid_of
-    from shoe_ctl.daemon.host import Environment, allow_open_files, watchdog_s
+    from shoe_ctl.daemon.environment import Environment, allow_open_files, watchdog_s
     from shoe_ctl.daemon.workers import WorkerReports, other_senders, start_workers
     from shoe_ctl.journal.files import FRONT, WriterLock
 
@@ -185,7 +185,7 @@ def _run_workers(config: Config, options: _Options) -> bool:
 async def _watch_workers(config: Config, workers: list[Worker]) -> bool:
     """Serve as the front process of these workers; as ``serve``."""
     from shoe_ctl.config.resolve import warnings
-    from shoe_ctl.daemon.host import service_manager
+    from shoe_ctl.daemon.environment import service_manager
     from shoe_ctl.daemon.workers import Front
 
     with service_manager(os.environ, os.getpid()) as manager:
@@ -215,7 +215,7 @@ async def serve(config: Config, options: _Options) -> bool:
         JournalError: it was stopped, or could not start, while nothing could be stored.
     """
     from shoe_ctl.config.resolve import warnings
-    from shoe_ctl.daemon.host import SYSTEM, service_manager
+    from shoe_ctl.daemon.environment import SYSTEM, service_manager
 
     with service_manager(os.environ, os.getpid()) as manager:
         return await _serve(config, options, manager, SYSTEM, warnings(config))
@@ -233,7 +233,7 @@ async def _serve(
     from shoe_ctl.clock import SystemClock
     from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.host import SYSTEM, allow_open_files
+    from shoe_ctl.daemon.environment import SYSTEM, allow_open_files
 
     allow_open_files()
     clock = SystemClock()
@@ -275,7 +275,7 @@ def _say_ready(
     ``warned``, the warnings about the configuration, are logged only once it serves: a daemon that
     cannot start logs one line, why.
     """
-    from shoe_ctl.daemon.host import keep_objects
+    from shoe_ctl.daemon.environment import keep_objects
 
     keep_objects(len(daemon.settings))
     if daemon.doubt is not None:

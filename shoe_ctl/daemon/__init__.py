@@ -13,14 +13,14 @@ from shoe_ctl.lazy_names import lazy_names
 if TYPE_CHECKING:
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.delivery import NamedSink
-    from shoe_ctl.daemon.host import Environment
+    from shoe_ctl.daemon.environment import Environment
     from shoe_ctl.daemon.table_runner import TableRunner
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "Daemon": "daemon",
-            "Environment": "host",
+            "Environment": "environment",
             "NamedSink": "delivery",
             "TableRunner": "table_runner",
         },

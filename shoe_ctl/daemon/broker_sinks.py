@@ -13,7 +13,7 @@ from shoe_ctl.api.requests import Caller
 from shoe_ctl.config.schema import Config
 from shoe_ctl.config.sinks import MqttConfig, keeps_state
 from shoe_ctl.daemon.broker_desk import BrokerDesk
-from shoe_ctl.daemon.host import WayIn
+from shoe_ctl.daemon.environment import WayIn
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.mqtt import MqttSink

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shoe_ctl.daemon import loss
+from shoe_ctl.daemon import journal_loss
 from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.errors import InputRefused
@@ -62,15 +62,15 @@ class CommandAnswers:
         if before is None and first is not None:
             return first.seen_by(sees)
         compare, doubt = self._link.compare, self._link.doubt
-        rules = command.command == loss.COMMAND and first is None and before is None
+        rules = command.command == journal_loss.COMMAND and first is None and before is None
         if rules and compare is not None and compare.losses.is_open:
             return None
         if doubt is not None:
-            if command.command == loss.COMMAND and before is not None:
+            if command.command == journal_loss.COMMAND and before is not None:
                 return _refused(command, before)
             return _refused(command, message("daemon_loss_not_ruled", detail=doubt))
         if rules:
-            return _refused(command, loss.NO_LOSS)
+            return _refused(command, journal_loss.NO_LOSS)
         now_us = self._transactions.now()
         if before is not None and command.command_id not in self._controller.state.answered:
             self._count(command.user, now_us)

@@ -21,7 +21,7 @@ from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
-from shoe_ctl.daemon import loss
+from shoe_ctl.daemon import journal_loss
 from shoe_ctl.daemon.callers import gid_of, senders_of, users_of
 from shoe_ctl.daemon.delivery import (
     NamedSink,
@@ -32,8 +32,8 @@ from shoe_ctl.daemon.delivery import (
     open_sinks,
     reopening,
 )
+from shoe_ctl.daemon.environment import SYSTEM, Environment
 from shoe_ctl.daemon.event_streams import event_streams
-from shoe_ctl.daemon.host import SYSTEM, Environment
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
 from shoe_ctl.daemon.outage import (
     JournalReopener,
@@ -58,10 +58,10 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.recorder import TableRecorder
 from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
-from shoe_ctl.journal.codec import LossRuling, Meta, Ruling
 from shoe_ctl.journal.evidence import PossibleLoss, was_replaced
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import LossRuling, Meta, Ruling
 from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import AcceptedLoss, Store
@@ -150,7 +150,7 @@ class Daemon:
         self.doubt: str | None = None
         self._epoch: str | None = None
         self._compared: set[str] = set()
-        self._losses = loss.OpenLosses()
+        self._losses = journal_loss.OpenLosses()
         self._ruling: tuple[str, TableCommand] | None = None
 
     @property
@@ -263,7 +263,7 @@ class Daemon:
             log.error("%s", doubtful)
             tell(self.doubt)
             ready()
-            waiting = loss.AwaitedRuling(
+            waiting = journal_loss.AwaitedRuling(
                 self.doubt, partial(may_not_act, highest=highest), self._people.as_input, highest
             )
             async with self._accept_requests(waiting.answer):
@@ -378,7 +378,7 @@ class Daemon:
             alarm = UndeliveredAlarm()
             recovered = self._recovered(store)
             gate = self._gate(store, recovered, sinks)
-            losses = loss.LossRulings(
+            losses = journal_loss.LossRulings(
                 self._losses,
                 self.runners,
                 journal,
@@ -575,7 +575,7 @@ class Daemon:
         readiness: _Readiness,
         checkpointer: Checkpointer,
         gate: DeliveryGate,
-        losses: loss.LossRulings,
+        losses: journal_loss.LossRulings,
     ) -> tuple[TableRunner, Supervisor]:
         setup, before = recovered.setup, recovered.before
         settings, shoe, profile = setup.settings, setup.config.shoe, setup.profile

@@ -19,8 +19,8 @@ from shoe_ctl.api.requests import Caller
 from shoe_ctl.config import Config
 from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
+from shoe_ctl.daemon.environment import Environment, WayIn
 from shoe_ctl.daemon.event_streams import why_unknown
-from shoe_ctl.daemon.host import Environment, WayIn
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
@@ -28,8 +28,8 @@ from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFee
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, EventId, table_in
-from shoe_ctl.sinks.delivered import newest_ids
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
+from shoe_ctl.sinks.jsonl_tail import newest_ids
 from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, SinkWithState, wall_us
 from shoe_ctl.texts.message import message
 

@@ -19,7 +19,7 @@ import msgspec
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, EventsRequest
 from shoe_ctl.api.unix_socket import EventBatches
-from shoe_ctl.daemon.host import Environment
+from shoe_ctl.daemon.environment import Environment
 from shoe_ctl.journal.journal import (
     DeliveryGate,
     EventsRemoved,

@@ -23,9 +23,9 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.history import shoe_sections
 from shoe_ctl.journal.anchor import Anchor
 from shoe_ctl.journal.chain import AnchorRecord
-from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 

@@ -20,11 +20,11 @@ import msgspec
 
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config import Config
-from shoe_ctl.daemon.host import Environment
+from shoe_ctl.daemon.environment import Environment
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.codec import Ruling
 from shoe_ctl.journal.evidence import DeliveredEvent, was_replaced
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Ruling
 from shoe_ctl.journal.store import Store
 from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message

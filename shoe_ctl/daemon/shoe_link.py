@@ -13,7 +13,7 @@ from typing import Any
 
 from firmware_proto.events import Hello, Status
 from firmware_proto.session import Resume
-from shoe_ctl.daemon import loss
+from shoe_ctl.daemon import journal_loss
 from shoe_ctl.daemon.shoe_commands import NoKey, ShoeCommandSender
 from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.history.recorder import inputs_of
@@ -285,7 +285,7 @@ class Comparison:
         expected: bool,
         is_compared: bool,
         opens: Callable[[str], None],
-        losses: loss.LossRulings,
+        losses: journal_loss.LossRulings,
     ) -> None:
         self.expected = expected
         self.is_compared = is_compared

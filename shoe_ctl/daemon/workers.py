@@ -23,8 +23,8 @@ from shoe_ctl.api.unix_socket import serving
 from shoe_ctl.api.worker_link import FrontEnd, WorkerEnd, make_pair
 from shoe_ctl.config.schema import Config
 from shoe_ctl.daemon.callers import gid_of, senders_of, users_of
+from shoe_ctl.daemon.environment import ServiceManager
 from shoe_ctl.daemon.front import FrontHandler
-from shoe_ctl.daemon.host import ServiceManager
 from shoe_ctl.errors import (
     ConfigError,
     EnvironmentFault,

@@ -12,20 +12,20 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.events import commands, hands, irregularities, shoe, table, wagers
+from shoe_ctl.events import hands, irregularities, refusals, shoe, table_start, wagers
 from shoe_ctl.events import round as rounds
 from shoe_ctl.events.event_type import EventType
 from shoe_ctl.records import Audience
 
 FAMILIES: Mapping[str, tuple[EventType, ...]] = MappingProxyType(
     {
-        "The start": table.EVENTS,
+        "The start": table_start.EVENTS,
         "The round": rounds.EVENTS,
         "Hands and methods": hands.EVENTS,
         "Irregularities and halts": irregularities.EVENTS,
         "Wagers": wagers.EVENTS,
         "The shoe": shoe.EVENTS,
-        "Commands and delivery": commands.EVENTS,
+        "Commands and delivery": refusals.EVENTS,
     }
 )
 """The types by family, in the order of the docs."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.journal.batch import EventIds
-from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer

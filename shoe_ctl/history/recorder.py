@@ -19,10 +19,10 @@ from firmware_proto.reference.mac import VERDICTS
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.snapshots import take_snapshot
-from shoe_ctl.journal import codec
+from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Direction
 from shoe_ctl.journal.journal import Ends
+from shoe_ctl.journal.record_format import Direction
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect, TableEvent
@@ -66,7 +66,9 @@ class TableRecorder:
     number stored of each shoe that the table has had: a connection resumes from it.
     """
 
-    def __init__(self, table: str, under: codec.Meta, ends: Ends, devices: dict[str, int]) -> None:
+    def __init__(
+        self, table: str, under: record_format.Meta, ends: Ends, devices: dict[str, int]
+    ) -> None:
         self._table = table
         self._under = under
         self._ends = ends
@@ -150,10 +152,10 @@ class TableRecorder:
         t_us: int,
     ) -> None:
         """Record a connection that opened. Its receptions are recorded from now on."""
-        known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
+        known = () if resume is None else (record_format.Resume(resume.device_id, resume.seq),)
         group.append_connection(
             self._table,
-            codec.Connection(
+            record_format.Connection(
                 number=connection.number,
                 profile=profile,
                 settings=settings,
@@ -191,7 +193,7 @@ class TableRecorder:
         """
         if reception.calls:
             made = tuple(_call(call) for call in reception.calls)
-            calls = codec.Calls(connection=reception.connection, t_us=t_us, calls=made)
+            calls = record_format.Calls(connection=reception.connection, t_us=t_us, calls=made)
             group.append_calls(self._table, calls)
         if reception.chunk:
             group.append_wire(
@@ -306,21 +308,21 @@ def shoe_input(heard: ReceivedEvent, connection: int, t_us: int) -> ShoeSaid:
     )
 
 
-def _call(call: Call) -> codec.Call:
+def _call(call: Call) -> record_format.Call:
     """Return a call to a session as the journal holds it."""
     match call:
         case Armed(number=number, hand=hand, index=index):
-            return codec.Desired((number, hand, index))
+            return record_format.Desired((number, hand, index))
         case Locked():
-            return codec.Desired(None)
+            return record_format.Desired(None)
         case Query(command_id=number, what=what):
-            return codec.Commanded("query", number, what)
+            return record_format.Commanded("query", number, what)
         case ClearError(command_id=number, overdraw=fate):
-            return codec.Commanded("clear_error", number, fate)
+            return record_format.Commanded("clear_error", number, fate)
         case float():
-            return codec.Ticked(call)
+            return record_format.Ticked(call)
         case Ended():
-            return codec.Ended()
+            return record_format.Ended()
     raise TypeError(f"no session that depends on its calls takes {type(call).__name__}")
 
 

@@ -13,8 +13,8 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.event_ids import event_head
-from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import chain_end, read_snapshot
 from shoe_ctl.records import Record
 

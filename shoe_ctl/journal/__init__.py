@@ -8,9 +8,9 @@ from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from shoe_ctl.journal.batch import Batch, CommitResult
-    from shoe_ctl.journal.codec import Kind
     from shoe_ctl.journal.journal import Journal, SinkFeed
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.journal.record_format import Kind
     from shoe_ctl.journal.signing import Signer
     from shoe_ctl.journal.store import Store
     from shoe_ctl.journal.verify import Verification
@@ -21,7 +21,7 @@ else:
             "Batch": "batch",
             "CommitResult": "batch",
             "Journal": "journal",
-            "Kind": "codec",
+            "Kind": "record_format",
             "Reader": "reader",
             "Signer": "signing",
             "SinkFeed": "journal",

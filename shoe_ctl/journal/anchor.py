@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import msgspec
 
 from shoe_ctl.journal.chain import GENESIS, Fault, read_checkpoint
-from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.records import Record
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.codec import (
+from shoe_ctl.journal.record_format import (
     JOURNAL,
     Calls,
     Connection,
@@ -37,7 +37,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class ChunkEntry(msgspec.Struct, frozen=True):
-    """Raw bytes of a connection, before they are encoded as ``codec.Wire``."""
+    """Raw bytes of a connection, before they are encoded as ``record_format.Wire``."""
 
     table: str
     connection: int
@@ -157,7 +157,7 @@ class Batch:
         t_us: int,
         data: bytes,
     ) -> int:
-        """Append raw bytes; see ``codec.Wire``."""
+        """Append raw bytes; see ``record_format.Wire``."""
         return self._append(ChunkEntry(table, connection, direction, offset, t_us, data))
 
     def append_calls(self, table: str, calls: Calls) -> int:

@@ -15,7 +15,7 @@ from hashlib import sha256
 
 import msgspec
 
-from shoe_ctl.journal.codec import JOURNAL
+from shoe_ctl.journal.record_format import JOURNAL
 from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_valid_signature
 
 GENESIS = bytes(32)

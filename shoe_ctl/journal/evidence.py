@@ -18,8 +18,8 @@ import msgspec
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files, head_file, wal
 from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
-from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import current_epoch, read_meta, rulings
 from shoe_ctl.records import Audience, epoch_in, table_in
 

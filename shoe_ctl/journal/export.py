@@ -20,9 +20,9 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files, schema
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import Checkpoint, read_checkpoint
-from shoe_ctl.journal.codec import JOURNAL, Kind
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import chain_end
 from shoe_ctl.journal.verify import verify
 

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from shoe_ctl.journal.batch import Batch, ChunkEntry, Counters, Entry, EventEntry, EventIds
-from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind, Wire
+from shoe_ctl.journal.record_format import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind, Wire
 from shoe_ctl.records import source_of, utc
 
 DEFLATED: Final = 1

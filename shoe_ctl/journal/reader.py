@@ -17,9 +17,9 @@ import msgspec
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.batch import Counters
-from shoe_ctl.journal.codec import InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.packing import COPIES, unpack, unpack_copy
+from shoe_ctl.journal.record_format import InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.records import Audience, EventId, Record, event_id
 
 BATCH = 1000

@@ -16,7 +16,9 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.chain import GENESIS, chain_hash
-from shoe_ctl.journal.codec import (
+from shoe_ctl.journal.files import corrupt_journal
+from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import (
     JOURNAL,
     InvalidRow,
     Kind,
@@ -27,8 +29,6 @@ from shoe_ctl.journal.codec import (
     UnknownFormat,
     first_invalid,
 )
-from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.records import Record
 
 
@@ -188,17 +188,6 @@ def read_anchor(reader: Reader) -> Anchor:
         raise _corrupt(reader, str(error)) from None
 
 
-def checked_records(
-    reader: Reader, table: str, *, after: int = 0, end: bytes = GENESIS
-) -> Iterator[Record]:
-    """Yield the table's records after record ``after``, whose chain hash is ``end``, to the last.
-
-    Raises:
-        JournalError: the journal cannot be read, or a record does not follow from the one before.
-    """
-    return checked_records_of_tables(reader, {table: ChainPlace(after, end)})
-
-
 class ChainPlace(NamedTuple):
     """A place in a table's chain: behind record ``after``, whose chain hash is ``end``."""
 
@@ -206,13 +195,13 @@ class ChainPlace(NamedTuple):
     end: bytes
 
 
-def checked_records_of_tables(reader: Reader, places: Mapping[str, ChainPlace]) -> Iterator[Record]:
+def checked_records(reader: Reader, places: Mapping[str, ChainPlace]) -> Iterator[Record]:
     """Yield each table's records behind its place, to its last one.
 
     The journal is read once for all tables whose records lie among one another's.
 
     Raises:
-        JournalError: as ``checked_records``.
+        JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
     due = {table: place.end for table, place in places.items()}
     ends = _chain_ends(reader, places)

@@ -20,8 +20,8 @@ import apsw
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files
-from shoe_ctl.journal.codec import Row
 from shoe_ctl.journal.files import corrupt_journal
+from shoe_ctl.journal.record_format import Row
 
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""

@@ -29,12 +29,12 @@ from shoe_ctl.journal.chain import (
     pack_head,
     read_checkpoint,
 )
-from shoe_ctl.journal.codec import JOURNAL, Kind, LossRuling
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, find_evidence
 from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.packing import pack_batch
 from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log

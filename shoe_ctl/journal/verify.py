@@ -27,7 +27,12 @@ from shoe_ctl.journal.chain import (
     chain_hash,
     pack_head,
 )
-from shoe_ctl.journal.codec import (
+from shoe_ctl.journal.derived_values import DerivedValues
+from shoe_ctl.journal.evidence import find_evidence
+from shoe_ctl.journal.files import is_held
+from shoe_ctl.journal.packing import unpack
+from shoe_ctl.journal.reader import Head, Moment, Reader
+from shoe_ctl.journal.record_format import (
     JOURNAL,
     InvalidRow,
     Kind,
@@ -37,11 +42,6 @@ from shoe_ctl.journal.codec import (
     UnknownFormat,
     first_invalid,
 )
-from shoe_ctl.journal.evidence import find_evidence
-from shoe_ctl.journal.files import is_held
-from shoe_ctl.journal.notes import DeviceNotes
-from shoe_ctl.journal.packing import unpack
-from shoe_ctl.journal.reader import Head, Moment, Reader
 from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.records import Record
 
@@ -298,7 +298,7 @@ class _Walk:
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
         self._seen: dict[tuple[str, str], RecordHasher] = {}
-        self._notes: dict[str, DeviceNotes] = {}
+        self._notes: dict[str, DerivedValues] = {}
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """Return what is wrong with the first record that is not what was written."""
@@ -373,7 +373,7 @@ class _Walk:
         elif kind in _NOTED:
             notes = self._notes.get(table)
             if notes is None:
-                notes = DeviceNotes(table, whole=table not in self._begins.ends)
+                notes = DerivedValues(table, whole=table not in self._begins.ends)
                 self._notes[table] = notes
             names.observe = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
         return names
@@ -462,7 +462,7 @@ class _Walk:
                 )
             notes = self._notes.get(table)
             if notes is None:
-                notes = DeviceNotes(table, whole=table not in self._begins.ends)
+                notes = DerivedValues(table, whole=table not in self._begins.ends)
             if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
                 return BadRecord(table, head.n, Fault.ALTERED, f"{why}")
         for sink, n in moment.cursors:

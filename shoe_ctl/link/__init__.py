@@ -9,8 +9,8 @@ and hands each ``Reception`` to its owner, who stores it before more is read:
     link = Supervisor(name="bac-07", opener=opener(port, profile.SERIAL, executor, libusb), ...)
     await link.run()
 
-* ``address``, ``openers``: addresses of ports; what opens them. ``serial``, ``tcp``, ``usb``: each
-  kind as a ``Transport``.
+* ``address``, ``transport_factory``: addresses of ports; what opens them. ``serial``, ``tcp``,
+  ``usb``: each kind as a ``Transport``.
 * ``connection``, ``reconnect``: one connection; connecting again. ``line_budget``: what garbage may
   cost. ``hotplug``: notice that a port is back.
 * ``discovery``, ``usb_discovery``, ``port_users``: what is plugged in, and who uses it.
@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     from shoe_ctl.link.doctor import Diagnosis, Doctor, ProbeTarget
     from shoe_ctl.link.hotplug import watch_arrivals
     from shoe_ctl.link.keyring import KeyRing
-    from shoe_ctl.link.openers import opener
     from shoe_ctl.link.reconnect import LinkState, Supervisor, Suspension
     from shoe_ctl.link.recorder import record
     from shoe_ctl.link.transport import Opener, Transport, TransportLost
+    from shoe_ctl.link.transport_factory import opener
     from shoe_ctl.link.usb_discovery import libusb
 else:
     __getattr__ = lazy_names(
@@ -81,7 +81,7 @@ else:
             "ProbeTarget": "doctor",
             "watch_arrivals": "hotplug",
             "KeyRing": "keyring",
-            "opener": "openers",
+            "opener": "transport_factory",
             "LinkState": "reconnect",
             "Supervisor": "reconnect",
             "Suspension": "reconnect",

@@ -35,7 +35,6 @@ from shoe_ctl.link.address import Address, SerialAddress, TcpAddress, UsbAddress
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.discovery import System, find_usb_candidates, left_alone_by_modem_manager
 from shoe_ctl.link.keyring import RefusalCause, troubleshooting_hint
-from shoe_ctl.link.openers import opener
 from shoe_ctl.link.port_users import (
     MODEM_MANAGER,
     PortUser,
@@ -45,6 +44,7 @@ from shoe_ctl.link.port_users import (
 )
 from shoe_ctl.link.serial import DeviceNode, why_no_port
 from shoe_ctl.link.transport import Transport, TransportLost
+from shoe_ctl.link.transport_factory import opener
 from shoe_ctl.link.usb_discovery import Backends
 
 ENOUGH_BYTES = 1024

@@ -20,8 +20,8 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, event_head
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.packing import encode_batch
+from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text

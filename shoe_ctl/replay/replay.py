@@ -12,8 +12,8 @@ from typing import Generic
 import msgspec
 
 from shoe_ctl.history.event_ids import event_head
-from shoe_ctl.journal.codec import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds

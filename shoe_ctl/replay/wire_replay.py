@@ -15,7 +15,7 @@ from firmware_proto.events import ShoeEvent
 from firmware_proto.profiles import profile, with_recorded_verdicts
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.history.recorder import DECODING, in_runs, of_a_run, shoe_input
-from shoe_ctl.journal.codec import (
+from shoe_ctl.journal.record_format import (
     Call,
     Calls,
     Commanded,

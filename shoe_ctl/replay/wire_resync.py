@@ -34,7 +34,7 @@ from firmware_proto.events import (
 from firmware_proto.profiles import PROFILES
 from firmware_proto.session import ReceivedEvent
 from shoe_ctl.history.recorder import DECODING, shoe_input
-from shoe_ctl.journal.codec import Call, Direction, Kind, Snapshot, Wire
+from shoe_ctl.journal.record_format import Call, Direction, Kind, Snapshot, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, text
 from shoe_ctl.table.inputs import Fault, ShoeSaid, from_bytes, to_bytes

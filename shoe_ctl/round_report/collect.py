@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.codec import Kind, Meta, UnknownFormat
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind, Meta, UnknownFormat
 from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.records import Record
 from shoe_ctl.round_report.lookup import (

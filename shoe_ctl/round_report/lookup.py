@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.codec import JOURNAL, Direction, Kind, Wire
 from shoe_ctl.journal.reader import BATCH, Reader
+from shoe_ctl.journal.record_format import JOURNAL, Direction, Kind, Wire
 from shoe_ctl.records import Record
 
 OPENED = "round.opened"

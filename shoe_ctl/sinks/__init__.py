@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from shoe_ctl.sinks.delivered import newest_ids
     from shoe_ctl.sinks.jsonl import JsonlFile, JsonlStream, open_jsonl
+    from shoe_ctl.sinks.jsonl_tail import newest_ids
     from shoe_ctl.sinks.pump import EventRefused, Pump, Sink, SinkEnded
 else:
     __getattr__ = lazy_names(
@@ -20,7 +20,7 @@ else:
             "Pump": "pump",
             "Sink": "pump",
             "SinkEnded": "pump",
-            "newest_ids": "delivered",
+            "newest_ids": "jsonl_tail",
             "open_jsonl": "jsonl",
         },
     )

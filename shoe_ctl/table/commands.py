@@ -28,11 +28,10 @@ from shoe_ctl.table.irregularities import cutting_card, device_reset, unread_car
 from shoe_ctl.table.irregularities import halts as halt_causes
 from shoe_ctl.table.procedures import withdrawal
 from shoe_ctl.table.round import hands, methods, outcome, reveal, shoe_holder
-from shoe_ctl.table.shoe import card_set, link
-from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.shoe import card_set, link, outbox
 from shoe_ctl.table.situations import AFTER_BETS, BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES
 from shoe_ctl.table.turn import Check, Objection, Refuse, Turn, check_nothing, refuse
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import Message, message
 
 Action = Callable[[Turn], None]
@@ -108,23 +107,23 @@ _TABLE = (
     Command("place_your_bets", "dealer", NoArgs, ("idle",), link.check_aligned, MOVES),
     Command("no_more_bets", "dealer", NoArgs, ("betting",), check_nothing, MOVES),
     # Wagers. The ledger of wagers says what stands against them, in other states too.
-    Command("place_wager", "dealer", wager_commands.NewStake, ("idle", "betting"),
-            wager_commands.check_placing, wager_commands.place,
-            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
-    Command("increase_wager", "dealer", wager_commands.NewStake, ("betting",),
-            partial(wager_commands.check_change, "increase_wager"), wager_commands.apply_wager,
-            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
-    Command("decrease_wager", "dealer", wager_commands.NewStake, ("betting",),
-            partial(wager_commands.check_change, "decrease_wager"), wager_commands.apply_wager,
-            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
-    Command("withdraw_wager", "dealer", wager_commands.StandingWager, ("betting", "suspended"),
+    Command("place_wager", "dealer", betting.NewStake, ("idle", "betting"),
+            betting.check_placing, betting.place,
+            reads_itself=True, elsewhere=betting.check_out_of_time),
+    Command("increase_wager", "dealer", betting.NewStake, ("betting",),
+            partial(betting.check_change, "increase_wager"), betting.apply_wager,
+            reads_itself=True, elsewhere=betting.check_out_of_time),
+    Command("decrease_wager", "dealer", betting.NewStake, ("betting",),
+            partial(betting.check_change, "decrease_wager"), betting.apply_wager,
+            reads_itself=True, elsewhere=betting.check_out_of_time),
+    Command("withdraw_wager", "dealer", betting.StandingWager, ("betting", "suspended"),
             withdrawal.check_withdrawal, withdrawal.withdraw,
-            reads_itself=True, elsewhere=wager_commands.check_out_of_time),
+            reads_itself=True, elsewhere=betting.check_out_of_time),
     Command("clear_bets", "dealer", NoArgs, ("betting",),
-            wager_commands.check_clearing, wager_commands.clear_bets),
-    Command("restrict_wagers", "pit_manager", wager_commands.AreaRestriction, (*BETWEEN, *OPEN),
-            wager_commands.check_restriction, wager_commands.restrict_wagers,
-            discretion=wager_commands.restriction_rule),
+            betting.check_clearing, betting.clear_bets),
+    Command("restrict_wagers", "pit_manager", betting.AreaRestriction, (*BETWEEN, *OPEN),
+            betting.check_restriction, betting.restrict_wagers,
+            discretion=betting.restriction_rule),
     # Hands, and the shoe, in Players' hands.
     Command("change_method", "pit_manager", methods.ChosenMethod, BETWEEN,
             methods.check_change, methods.change_method,
@@ -192,15 +191,15 @@ _TABLE = (
     Command("reset_shoe", "dealer", NoArgs, _NO_CARD_DUE,
             device_reset.check_reset, device_reset.reset_shoe),
     Command("test_shoe", "pit_supervisor", NoArgs, _NO_CARD_DUE,
-            shoe_commands.check_sending("self_test"), shoe_commands.test_shoe),
-    Command("ask_shoe", "dealer", shoe_commands.Question, STATES,
-            shoe_commands.check_question, shoe_commands.query_shoe),
-    Command("clear_error", "pit_supervisor", shoe_commands.ErrorClearance, STATES,
-            shoe_commands.check_sending("clear_error"), shoe_commands.clear_error),
-    Command("rotate_key", "gaming_shift_manager", shoe_commands.KeyId, NO_ROUND,
-            shoe_commands.check_rotation, shoe_commands.rotate_key),
-    Command("show_on_shoe", "dealer", shoe_commands.DisplayText, STATES,
-            shoe_commands.check_sending("show"), shoe_commands.show_text),
+            outbox.check_sending("self_test"), outbox.test_shoe),
+    Command("ask_shoe", "dealer", outbox.Question, STATES,
+            outbox.check_question, outbox.query_shoe),
+    Command("clear_error", "pit_supervisor", outbox.ErrorClearance, STATES,
+            outbox.check_sending("clear_error"), outbox.clear_error),
+    Command("rotate_key", "gaming_shift_manager", outbox.KeyId, NO_ROUND,
+            outbox.check_rotation, outbox.rotate_key),
+    Command("show_on_shoe", "dealer", outbox.DisplayText, STATES,
+            outbox.check_sending("show"), outbox.show_text),
 )
 # fmt: on
 

@@ -45,13 +45,16 @@ from shoe_ctl.table.procedures.procedure import Procedure
 from shoe_ctl.table.round import entitlement
 from shoe_ctl.table.round.reveal import is_result_awaited
 from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.shoe import arming, link
-from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.shoe import arming, link, outbox
 from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
 from shoe_ctl.table.transitions import UNFORESEEN, Line, lines
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.table.wagers import payments
 from shoe_ctl.texts.message import Message, message
+
+REVISING = ("revise_round",)
+"""Commands that change money after the outcome: their answer says what each Player gets."""
 
 _TRIGGERS = {
     LinkUp: "link_up",
@@ -117,13 +120,13 @@ class TableController:
         if type(event) in link.IDENTIFYING_EVENTS or turn.now.link.claim is not None:
             link.identify(turn)
         if turn.now.outbox.waiting:
-            shoe_commands.process_answer(turn)
+            outbox.process_answer(turn)
         if event is not None:
             run(turn, event.type if event.type in transitions.triggers() else UNFORESEEN)
             if isinstance(event, Hello):
                 turn.set_link(identified=True)
                 if turn.now.outbox.waiting or turn.now.link.commands_known:
-                    shoe_commands.resend(turn, event)
+                    outbox.resend(turn, event)
         elif isinstance(happened, TableCommand):
             self._handle_command(turn, happened)
         else:
@@ -208,13 +211,15 @@ def _accept(turn: Turn, command: TableCommand) -> Answer:
     """Return the answer to a command that was taken: what happened, what the table waits for."""
     halt, waits = turn.now.halt, stack.due_decision(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
+    view = TableView(stands, turn.game, turn.settings, turn.procedures)
+    revises = command.command in REVISING
+    paid = payments.payment_messages(view) if revises else []
     return Answer(
         command_id=command.command_id,
         accepted=True,
         halted=None if halt is None else turn.public_key(halt.current.key),
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
-        message=sentence(turn.effects, todo),
+        message=sentence(turn.effects, status.next_message(view), paid),
     )
 
 
@@ -257,7 +262,7 @@ def _wake_us(turn: Turn) -> int | None:
     now, round_us = turn.now, _round_wakes_us(turn)
     if not now.outbox.waiting and now.link.claim is None:
         return round_us
-    wakes = (round_us, shoe_commands.next_deadline_us(now), link.proof_due_us(now))
+    wakes = (round_us, outbox.next_deadline_us(now), link.proof_due_us(now))
     return min((t for t in wakes if t is not None), default=None)
 
 

@@ -26,6 +26,7 @@ from shoe_ctl.table.procedures.procedure import (
     Choice,
     Declared,
     End,
+    find_procedure,
     never,
 )
 from shoe_ctl.table.procedures.shared import check_can_resume
@@ -36,7 +37,7 @@ from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.situations import CARDS_OUT
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.turn import Cause, Objection, Turn, not_taken
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.table.wagers.declared import RECORDED, check_recorded, record_declared
 from shoe_ctl.texts.message import Message, message
 
@@ -66,7 +67,7 @@ def _find_end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
     deciding = stack.due_decision(turn)
     if taken is None or deciding is None:
         return None
-    return turn.procedures[deciding.key].end(_find_next(turn, taken))
+    return find_procedure(turn, deciding.key).end(_find_next(turn, taken))
 
 
 def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
@@ -131,7 +132,8 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
 
 def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
     """Return what stands against declaring what is named; with None, against every declaration."""
-    declarable = {key: p.declared for key, p in turn.procedures.items() if p.declared is not None}
+    forms = {key: find_procedure(turn, key).declared for key in turn.procedures}
+    declarable = {key: declared for key, declared in forms.items() if declared is not None}
     if given is None:
         recorded = (check_recorded(turn, key, None) for key in RECORDED)
         others = (_check_declarable(turn, key, one) for key, one in declarable.items())
@@ -195,7 +197,7 @@ def declare(turn: Turn) -> None:
     """Record what a person declares of wagers, or halt the table for any other irregularity."""
     if turn.command.args["key"] in RECORDED:
         record_declared(turn)
-        wager_commands.measure_differential_again(turn)
+        betting.measure_differential_again(turn)
     else:
         turn.fire("irregularity_declared")
 
@@ -203,7 +205,7 @@ def declare(turn: Turn) -> None:
 def raise_declared(turn: Turn) -> None:
     """Raise the irregularity that was declared."""
     key = str(turn.command.args["key"])
-    declared = turn.procedures[key].declared
+    declared = find_procedure(turn, key).declared
     assert declared is not None and turn.command.reason is not None
     args = msgspec.to_builtins(arguments.require_args(turn, declared.takes))
     noted = {name: value for name, value in args.items() if name != "key" and value is not None}
@@ -333,15 +335,15 @@ def resume_play(turn: Turn) -> None:
         pending_card.deal_pending_card(turn)
     is_void = card_ledger.cannot_complete_deal(turn)
     has_wagers = not is_void and turn.now.wagers.standing
-    if has_wagers and wager_commands.differential_has_changed(turn):
-        wager_commands.measure_differential(turn)  # is decided before the round goes on
+    if has_wagers and betting.differential_has_changed(turn):
+        betting.measure_differential(turn)  # is decided before the round goes on
     elif turn.now.round is not None:
         if turn.now.pending_irregularities:
             unread_cards.resolve_known(turn)
         reveal.reveal_face_up_cards(turn)
         reveal.advance_round(turn)
         if turn.state == "closed" and not turn.round.cards and not is_void:
-            wager_commands.measure_differential(turn)
+            betting.measure_differential(turn)
             turn.fire("opening_due")
     card_ledger.detect_empty_shoe(turn)
 
@@ -357,7 +359,7 @@ def _void_round(turn: Turn, end: End) -> None:
     turn.emit("round.void", data, restricted={**data, "key": key}, revokes=told)
     reconstruct.return_all_to_shoe(turn)
     pending_card.drop_pending_card(turn)
-    wager_commands.return_all(turn, rule)
+    betting.return_all(turn, rule)
     stack.close(turn, end)
     card_ledger.write_off_lost_cards(turn)
     if loses_alignment:
@@ -375,7 +377,7 @@ def void_insufficient_cards(turn: Turn) -> None:
     raised = {"key": key, "seen": seen.as_data(), "rule": rule}
     turn.emit("irregularity.raised", raised, instance=instance)
     turn.emit("round.void", {"rule": rule, "reason": key})
-    wager_commands.return_all(turn, rule)
+    betting.return_all(turn, rule)
     stack.void_pending(turn, {"how": VOID, "rule": rule})
     ended = {"key": key, "how": "void", "rule": rule}
     turn.emit("irregularity.resolved", ended, instance=instance)

@@ -7,7 +7,6 @@ the table halted.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -16,14 +15,22 @@ from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import arguments
 from shoe_ctl.table.procedures import stack, withdrawal
-from shoe_ctl.table.round import card_entry, outcome, pulls, reveal
+from shoe_ctl.table.round import card_entry, outcome, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import link, unplaced
 from shoe_ctl.table.situations import CARDS_OUT
-from shoe_ctl.table.state import INITIAL_DEAL, DealtCard, SettledRound, TableState, UnplacedCard
+from shoe_ctl.table.state import (
+    INITIAL_DEAL,
+    DealtCard,
+    FormerOutcome,
+    SettledRound,
+    TableState,
+    UnplacedCard,
+)
 from shoe_ctl.table.turn import Cause, Objection, Turn
 from shoe_ctl.table.wagers.money import json_amount
+from shoe_ctl.table.wagers.payments import player_gets
 from shoe_ctl.table.wagers.settlement import SettlementLine, line_data, settle_all
 from shoe_ctl.texts.message import Message, message
 
@@ -140,7 +147,8 @@ def entry_contradicts_reading(turn: Turn) -> bool:
     matched = _match_cards(turn.now, left, spare)
     known += [(matched[slot], face) for slot, face in left.items() if slot in matched]
     has_no_place = any(k.card is not None and k.number not in matched.values() for k in spare)
-    return not pulls.can_be_named(turn.now, known) or (len(matched) < len(left) and has_no_place)
+    can_be = unordered_cards.can_be_named(turn.now, known)
+    return not can_be or (len(matched) < len(left) and has_no_place)
 
 
 # A round finished by hand. Actions.
@@ -208,7 +216,7 @@ def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
             card_ledger.note_entered(turn, number, face.code)
             card_ledger.name_unknown_card(turn, face)
         elif next(k for k in spare if k.number == number).card is None:
-            pulls.name_pulled_card(turn, number, face)
+            unordered_cards.name_pulled_card(turn, number, face)
         numbers.add(number)
         dealing.place_counted_card(turn, slot, face, number)
         if not any(k.number == number and k.card == face for k in spare):
@@ -237,9 +245,9 @@ def _match_cards(
             matched[slot] = found.number
             free.remove(found)
     unknown = [k.number for k in free if k.card is None and k.number is not None]
-    of_pulls = [number for number in unknown if pulls.find_pull(now, number) is not None]
+    of_pulls = [n for n in unknown if unordered_cards.find_pull(now, n) is not None]
     for slot, face in left.items():
-        fits = (number for number in of_pulls if pulls.can_be_named(now, [(number, face)]))
+        fits = (n for n in of_pulls if unordered_cards.can_be_named(now, [(n, face)]))
         if slot not in matched and (number := next(fits, None)) is not None:
             matched[slot] = number
             of_pulls.remove(number)
@@ -330,11 +338,18 @@ def revise(turn: Turn) -> None:
     entered = arguments.require_args(turn, Revision).cards()
     if _is_same_shoe(turn, last):
         _correct_ledger(turn, last, entered)
-    revised = msgspec.structs.replace(last.round, cards=_revised_cards(last, entered))
+    former = FormerOutcome(
+        cards=last.round.cards, until_us=turn.now.t_us, settled=turn.source != "resolved"
+    )
+    revised = msgspec.structs.replace(
+        last.round,
+        cards=_revised_cards(last, entered),
+        revised=(*last.round.revised, former),
+    )
     after = msgspec.structs.replace(last, round=revised)
     _emit_revised(turn, after)
     if turn.source == "resolved":
-        turn.set_round(cards=revised.cards)
+        turn.set_round(cards=revised.cards, revised=revised.revised)
         return
     _settle_again(turn, last, after)
     turn.change(last_settled=after)
@@ -398,12 +413,7 @@ def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None
 def _emit_wager_revised(
     turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine
 ) -> None:
-    change = _player_gets(now) - _player_gets(was)
+    change = player_gets(now) - player_gets(was)
     secret: dict[str, Any] = {**line_data(now), "change": json_amount(change)}
     public = {name: value for name, value in secret.items() if name != "player"}
     turn.emit("wager.revised", public, restricted=secret, of_round=round_id)
-
-
-def _player_gets(line: SettlementLine) -> Fraction:
-    """Return what the Player gets of the wager in all."""
-    return line.returned + line.pays

@@ -397,11 +397,15 @@ TEXTS: Mapping[str, str] = {
     "done_wager_as_if_it_stood": "seat {seat}: {wager} is settled as if it stood",
     "done_wager_decreased": "seat {seat}: {change} less on {wager}, now {amount}",
     "done_wager_found_late": "seat {seat}: {change} on {wager} is late and is not honoured",
+    "done_wager_gets_more": "seat {seat} gets {amount} more on {wager}",
     "done_wager_goes_back": "seat {seat}: {change} on {wager} goes back",
     "done_wager_increased": "seat {seat}: {change} more on {wager}, now {amount}",
+    "done_wager_loses": "seat {seat}: {wager} loses, collect {collected}",
+    "done_wager_owes": "seat {seat} owes {amount} on {wager}",
     "done_wager_placed": "seat {seat}: {change} on {wager}",
     "done_wager_recorded": "seat {seat}: {wager} is recorded, {amount} plays",
-    "done_wager_revised": "seat {seat}: {wager} is settled again",
+    "done_wager_revised": "seat {seat}: {wager} is settled again, no money changes hands",
+    "done_wager_wins": "seat {seat}: {wager} wins, pay {pays}",
     "done_wagers_restricted": (
         "from the next round an area takes {number:count wager wagers} at most"
     ),

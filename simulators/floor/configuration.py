@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simulators.errors import PortFault, WrongUsage
-from simulators.floor.table import FloorTable
+from simulators.floor.paced_table import PacedTable
 
 _FIRST_LINE = "# Written by shoe-sim floor, which overwrites it."
 
@@ -70,7 +70,7 @@ def check_writable(path: Path) -> None:
 
 def write(  # noqa: PLR0913 - what the file holds, each by name
     path: Path,
-    tables: Sequence[FloorTable],
+    tables: Sequence[PacedTable],
     *,
     game: str,
     decks: int,

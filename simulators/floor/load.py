@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 
 from simulators.errors import PortFault
+from simulators.floor.paced_table import NEVER, PacedTable
 from simulators.floor.poll import Poll
-from simulators.floor.table import NEVER, FloorTable
 
 LAST_WAIT_S = 10.0
 """How long the last cards may take to be acknowledged."""
@@ -86,7 +86,7 @@ class Load:
         self._stopped: signal.Signals | None = None
         digits = len(str(settings.tables))
         self.tables = [
-            FloorTable(
+            PacedTable(
                 self._poll,
                 name=f"t{number:0{digits}}",
                 device_id=f"F{self.run}-{number}",

@@ -12,8 +12,8 @@ from typing import Any
 
 from firmware_proto.events import Gap, Hello, ShoeEvent
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience

@@ -23,7 +23,7 @@ from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import Config, of_plain
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.daemon.delivery import NamedSink
-from shoe_ctl.daemon.host import Environment
+from shoe_ctl.daemon.environment import Environment
 from shoe_ctl.daemon.outage import marker_for
 from shoe_ctl.games import catalog
 from shoe_ctl.records import Audience

@@ -40,7 +40,7 @@ from shoe_ctl.table.procedures.shared import (
     update_data,
 )
 from shoe_ctl.table.procedures.withdrawal import window_step
-from shoe_ctl.table.round import card_entry, cards_ahead, hands, pulls, reveal
+from shoe_ctl.table.round import card_entry, cards_ahead, hands, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.state import ASIDE, DealtCard, Round, TableState
@@ -145,7 +145,7 @@ def _check_surveillance_knows(turn: Turn) -> Message | None:
 def _check_shoe_knows(turn: Turn) -> Message | None:
     """Return an objection if the shoe does not know which cards they are."""
     unknown = [dealt for dealt in missing_cards(turn) if dealt.card is None]
-    if any(pulls.find_pull(turn.now, dealt.number) is not None for dealt in unknown):
+    if any(unordered_cards.find_pull(turn.now, dealt.number) is not None for dealt in unknown):
         return message("refused_drawn_with_others")
     return message("refused_shoe_did_not_read") if unknown else None
 
@@ -164,7 +164,7 @@ def _differs(turn: Turn, named: list[tuple[DealtCard, Card]]) -> bool:
     if any(dealt.card not in (None, face) for dealt, face in named):
         return True
     unknown = [(dealt.number, face) for dealt, face in named if dealt.card is None]
-    return not pulls.can_be_named(turn.now, unknown)
+    return not unordered_cards.can_be_named(turn.now, unknown)
 
 
 # Actions
@@ -279,8 +279,9 @@ def _compare_with_decks(turn: Turn, codes: list[str], short: list[str]) -> str:
     """Return how what the decks lack, less the cards set aside, compares with what is missing."""
     aside = turn.now.ahead
     laid = [one.card.code for one in aside if one.card is not None]
-    if (pull := pulls.find_pull(turn.now, aside[0].number if aside else None)) is not None:
-        laid += [card.code for card in pulls.remaining_counts(pull) if card is not None]
+    pull = unordered_cards.find_pull(turn.now, aside[0].number if aside else None)
+    if pull is not None:
+        laid += [card.code for card in unordered_cards.remaining_counts(pull) if card is not None]
     if len(laid) < len(aside):
         return "unread"
     return "agrees" if Counter(short) == Counter(laid) + Counter(codes) else "differs"
@@ -297,7 +298,7 @@ def replace_taken_cards(turn: Turn) -> None:
     for dealt, code in zip(missing, turn.current.data["counted"], strict=True):
         face = card(code)
         if dealt.card is None:
-            pulls.name_pulled_card(turn, dealt.number, face)
+            unordered_cards.name_pulled_card(turn, dealt.number, face)
         else:
             card_ledger.recount_card(turn, dealt.card, face)
         dealing.set_card(turn, (dealt.hand, dealt.index), face, entered=True)

@@ -35,13 +35,12 @@ from shoe_ctl.table.procedures.shared import (
 from shoe_ctl.table.procedures.withdrawal import has_window, window_step
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.round import hands
-from shoe_ctl.table.shoe import card_set, unplaced
-from shoe_ctl.table.shoe import commands as shoe_commands
-from shoe_ctl.table.shoe.commands import check_send
+from shoe_ctl.table.shoe import card_set, outbox, unplaced
+from shoe_ctl.table.shoe.outbox import check_send
 from shoe_ctl.table.situations import CARDS_OUT
 from shoe_ctl.table.state import CardOnTable, Hands
 from shoe_ctl.table.turn import TableView, Turn
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import Message, message
 
 DEVICE_RESET_KEY = "device_reset"
@@ -96,8 +95,8 @@ def _is_reset_done(turn: Turn) -> bool:
 
 def _order_reset(turn: Turn) -> None:
     """Order the shoe to reset itself, if it can. People reset any other one."""
-    if shoe_commands.can_send(turn.now, "reset"):
-        update_data(turn, told=shoe_commands.send(turn, "reset"))
+    if outbox.can_send(turn.now, "reset"):
+        update_data(turn, told=outbox.send(turn, "reset"))
 
 
 def clear_hands(turn: Turn) -> None:
@@ -119,7 +118,7 @@ def reopen_bets(turn: Turn) -> None:
     for hand in ("player", "banker"):
         hands.take_back_hand(turn, hand, turn.game.rule("device_reset", "reset"))
     if turn.game.windows[DEVICE_RESET_KEY].wager_anew:
-        wager_commands.open_bets(turn)
+        betting.open_bets(turn)
 
 
 def place_cards_drawn_before(turn: Turn) -> None:
@@ -153,7 +152,7 @@ def _is_at_reset_step(turn: Turn) -> bool:
 
 def reset_shoe(turn: Turn) -> None:
     """Order the shoe to reset itself. If the procedure is open, it waits for this order."""
-    number = shoe_commands.send(turn, "reset")
+    number = outbox.send(turn, "reset")
     if turn.now.halt is not None and _is_at_reset_step(turn):
         update_data(turn, told=number)
 

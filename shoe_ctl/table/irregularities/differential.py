@@ -38,8 +38,7 @@ from shoe_ctl.table.procedures.shared import (
 )
 from shoe_ctl.table.procedures.stack import go_to, raise_irregularity
 from shoe_ctl.table.turn import TableView, Turn
-from shoe_ctl.table.wagers import commands as wager_commands
-from shoe_ctl.table.wagers import differential
+from shoe_ctl.table.wagers import betting, differential
 from shoe_ctl.table.wagers.differential import Differential, WagerRoom
 from shoe_ctl.table.wagers.types import Accepted, AmountRequest, LedgerAnswer, Refused, WagerRequest
 from shoe_ctl.texts.message import Message, message
@@ -195,7 +194,7 @@ def _change_choice(name: str, by: str, step: str, met: str) -> Choice:
         return check_no_unplaced_cards(turn)
 
     def change(turn: Turn) -> None:
-        wager_commands.accept_wagers(turn, answer(turn))
+        betting.accept_wagers(turn, answer(turn))
 
     def is_no_longer_exceeded(turn: Turn) -> bool:
         made = answer(turn)
@@ -209,10 +208,10 @@ def _change_choice(name: str, by: str, step: str, met: str) -> Choice:
 
 
 def _read_request(turn: Turn, args: WagerArgs) -> WagerRequest | Refused:
-    player = wager_commands.find_wager_player(turn, args.player, args.seat, args.wager)
+    player = betting.find_wager_player(turn, args.player, args.seat, args.wager)
     if isinstance(player, Refused):
         return player
-    who = wager_commands.ledger_actor(turn, on_behalf=False)
+    who = betting.ledger_actor(turn, on_behalf=False)
     asked = WagerRequest(player=player, seat=args.seat, wager=args.wager, by=who)
     if not isinstance(args, WagerAmountArgs):
         return asked

@@ -27,8 +27,7 @@ from shoe_ctl.table.procedures.shared import (
     end_void,
 )
 from shoe_ctl.table.round import card_check, early_cards, reconstruct, reveal
-from shoe_ctl.table.shoe import card_set, link
-from shoe_ctl.table.shoe import commands as shoe_commands
+from shoe_ctl.table.shoe import card_set, link, outbox
 from shoe_ctl.table.situations import TO_THE_OUTCOME
 from shoe_ctl.table.state import (
     INITIAL_DEAL,
@@ -297,8 +296,8 @@ def _set_aside(turn: Turn) -> None:
 def _send_fate(turn: Turn, fate: str) -> None:
     """Send the shoe what was decided, if it objected to the card and can be told."""
     objected = early_cards.was_objected_to(_require_decided_card(turn))
-    if objected and shoe_commands.can_send(turn.now, "clear_error"):
-        shoe_commands.send(turn, "clear_error", fate)
+    if objected and outbox.can_send(turn.now, "clear_error"):
+        outbox.send(turn, "clear_error", fate)
 
 
 # Procedure

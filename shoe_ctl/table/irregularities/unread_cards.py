@@ -30,7 +30,7 @@ from shoe_ctl.table.procedures.shared import (
     end_set_aside,
     end_void,
 )
-from shoe_ctl.table.round import card_check, pulls, reconstruct, reveal
+from shoe_ctl.table.round import card_check, reconstruct, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.round.reveal import (
     ExposedCards,
@@ -113,7 +113,7 @@ def _unraised_cards(turn: Turn) -> list[DealtCard]:
 def _cause(turn: Turn, dealt: DealtCard) -> Cause:
     """Return why nobody knows the card: it is one of a pull, it was entered, or it was not read."""
     noted, subject = {"hand": dealt.hand, "index": dealt.index}, dealt.subject
-    if pulls.find_pull(turn.now, dealt.number) is not None:
+    if unordered_cards.find_pull(turn.now, dealt.number) is not None:
         seen = message("seen_card_of_a_pull", hand=dealt.hand, index=dealt.index)
         return Cause(DOUBLE_DRAW_KEY, seen, subject=subject, data=noted, step=NAMING_STEP)
     if dealt.number in turn.shoe.entered_draws:

@@ -21,7 +21,7 @@ from shoe_ctl.table.procedures.shared import update_current
 from shoe_ctl.table.round import entitlement, hands
 from shoe_ctl.table.state import OpenIrregularity, Window
 from shoe_ctl.table.turn import Objection, TableView, Turn, not_taken
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.table.wagers import ledger as wager_ledger
 from shoe_ctl.table.wagers.ledger import WithdrawalRight
 from shoe_ctl.table.wagers.types import Accepted, LedgerAnswer, Refused, Scope, WagerRequest
@@ -99,9 +99,9 @@ def check_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Objection |
     """Return what stands against taking a wager back, while bets are open or in a window."""
     if turn.state == "suspended" and has_open_window(turn):
         return _check_single_withdrawal(turn, given)
-    if turn.state == "suspended" and not wager_commands.are_bets_closed(turn):
+    if turn.state == "suspended" and not betting.are_bets_closed(turn):
         return not_taken(("betting",))
-    return wager_commands.check_change("withdraw_wager", turn, given)
+    return betting.check_change("withdraw_wager", turn, given)
 
 
 def _check_single_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
@@ -109,9 +109,9 @@ def _check_single_withdrawal(turn: Turn, given: Mapping[str, Any] | None) -> Obj
     if given is None:
         goes = _can_withdraw_one(turn)
         return None if goes else Objection(message("refused_none_goes_alone"))
-    asked = wager_commands.read_request(turn)
+    asked = betting.read_request(turn)
     answer = asked if isinstance(asked, Refused) else _without_wager(turn, asked)
-    return wager_commands.as_objection(answer) if isinstance(answer, Refused) else None
+    return betting.as_objection(answer) if isinstance(answer, Refused) else None
 
 
 def _check_answer(turn: Turn, args: AnsweringPlayer | None) -> Message | None:
@@ -162,7 +162,7 @@ def withdraw(turn: Turn) -> None:
     if turn.state == "suspended":
         _withdraw_one(turn)
     else:
-        wager_commands.apply_wager(turn)
+        betting.apply_wager(turn)
 
 
 def _withdraw_one(turn: Turn) -> None:
@@ -172,7 +172,7 @@ def _withdraw_one(turn: Turn) -> None:
         "check_withdrawal was asked before"
     )
     turn.change(wagers=done.wagers)
-    wager_commands.emit_accepted(turn, done.entry)
+    betting.emit_accepted(turn, done.entry)
     player = done.entry.player
     if not wager_ledger.list_withdrawable(turn.now.wagers, _withdrawal_right(window), player):
         _record_answer(turn, player, (done.entry.seat,), "withdrawn")
@@ -181,13 +181,13 @@ def _withdraw_one(turn: Turn) -> None:
 def _withdraw_all(turn: Turn) -> None:
     player = _named_player(turn)
     seats = _withdrawable_seats(turn, player)
-    by = wager_commands.ledger_actor(turn, on_behalf=False)
+    by = betting.ledger_actor(turn, on_behalf=False)
     withdrawn = wager_ledger.withdraw_all(
         turn.now.wagers, player, by, _withdrawal_right(_window(turn))
     )
     turn.change(wagers=withdrawn.wagers)
     for entry in withdrawn.entries:
-        wager_commands.emit_accepted(turn, entry)
+        betting.emit_accepted(turn, entry)
     _record_answer(turn, player, seats, "withdrawn")
 
 

@@ -10,7 +10,7 @@ Where to look, in the order of a round:
 * ``reveal``: cards revealed, totals announced, third cards due.
 * ``outcome``: the outcome announced, the round ended.
 * ``early_cards``, ``cards_ahead``: cards drawn before their turn by mistake, or on purpose.
-* ``pulls``: cards drawn together in an unknown order.
+* ``unordered_cards``: cards drawn together in an unknown order.
 * ``card_entry``, ``reconstruct``: cards that people name; cards placed outside the normal sequence.
 
 Pure: no I/O, no clock, no randomness. Imports ``shoe`` and ``wagers``; knows no procedures.

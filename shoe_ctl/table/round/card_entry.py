@@ -12,7 +12,7 @@ from typing import Literal
 from firmware_proto.cards import Card, card
 from shoe_ctl.table import positions
 from shoe_ctl.table.arguments import ChoiceArgs, Name, require_args
-from shoe_ctl.table.round import deal, pulls
+from shoe_ctl.table.round import deal, unordered_cards
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.state import DealtCard
 from shoe_ctl.table.turn import Objection, Turn
@@ -112,7 +112,7 @@ def matches_reading(turn: Turn, dealt: DealtCard, face: Card) -> bool:
     """True if this face does not contradict what the shoe read of this card or its pull."""
     if dealt.card is not None:
         return dealt.card == face
-    return pulls.can_be_named(turn.now, [(dealt.number, face)])
+    return unordered_cards.can_be_named(turn.now, [(dealt.number, face)])
 
 
 # Actions.
@@ -124,7 +124,7 @@ def name_card(turn: Turn, dealt: DealtCard, face: Card) -> None:
     If the shoe read another face, the ledger keeps that reading beside the count.
     """
     if dealt.card is None:
-        pulls.name_pulled_card(turn, dealt.number, face)
+        unordered_cards.name_pulled_card(turn, dealt.number, face)
     elif dealt.card != face:
         card_ledger.overrule_reading(turn, dealt.card, face)
     deal.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)

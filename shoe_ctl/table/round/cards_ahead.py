@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
-from shoe_ctl.table.round import card_check, deal, pulls, reveal
+from shoe_ctl.table.round import card_check, deal, reveal, unordered_cards
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.state import ASIDE
@@ -72,7 +72,7 @@ def set_aside_two(turn: Turn) -> None:
         _lay_aside(turn, card, turn.shoe.drawn)
     if not event.order_known:
         laid = turn.now.ahead
-        pulls.begin_pull(turn, laid)
+        unordered_cards.begin_pull(turn, laid)
         for one in laid:
             unplaced.change_card(turn, one, card=None)
 

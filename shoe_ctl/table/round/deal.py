@@ -10,12 +10,12 @@ from __future__ import annotations
 import msgspec
 
 from firmware_proto.cards import Card
-from shoe_ctl.table.round import pulls
+from shoe_ctl.table.round import unordered_cards
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.state import DealtCard, Round, is_drawn_ahead, next_slot
 from shoe_ctl.table.turn import Turn
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import message
 
 # Opening the round and closing the bets.
@@ -34,13 +34,13 @@ def open_round(turn: Turn) -> None:
     )
     turn.change(rounds=number, round=opened)
     turn.announce("round.opened", {"shoe_id": turn.shoe.id}, by="place_your_bets")
-    wager_commands.open_bets(turn)
+    betting.open_bets(turn)
 
 
 def close_bets(turn: Turn) -> None:
     """Close the bets (*no more bets*, 3.2)."""
     turn.announce("round.bets_closed", {}, by="no_more_bets")
-    wager_commands.close_bets(turn)
+    betting.close_bets(turn)
 
 
 def measure_differential_after_card(turn: Turn) -> None:
@@ -49,7 +49,7 @@ def measure_differential_after_card(turn: Turn) -> None:
     Not with an empty shoe: the round is void then, and all wagers are returned.
     """
     if not card_ledger.is_shoe_empty(turn):
-        wager_commands.measure_differential(turn)
+        betting.measure_differential(turn)
 
 
 # Cards into slots.
@@ -139,7 +139,7 @@ def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) ->
 
 def apply_late_reading(turn: Turn, slot: tuple[str, int], card: Card) -> None:
     """Record the card that the shoe, or its record, now names for this unread slot."""
-    pulls.name_pulled_card(turn, find_card(turn, slot).number, card)
+    unordered_cards.name_pulled_card(turn, find_card(turn, slot).number, card)
     set_card(turn, slot, card, entered=False)
     data = {"hand": slot[0], "index": slot[1], "card": card.code}
     number = find_card(turn, slot).number

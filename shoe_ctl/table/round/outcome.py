@@ -16,7 +16,7 @@ from shoe_ctl.table.round.reveal import is_complete, is_result_awaited
 from shoe_ctl.table.shoe import arming, card_set, unplaced
 from shoe_ctl.table.state import DealtCard, Round, Run, SettledRound, ShoeResult
 from shoe_ctl.table.turn import Turn
-from shoe_ctl.table.wagers import commands as wager_commands
+from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import Message, message
 
 # The shoe's own result.
@@ -146,11 +146,11 @@ def end_round(turn: Turn) -> None:
     if wagers.standing or turn.now.control.holder is not None:
         settlement = turn.settle(turn.round)
         loses_shoe = shoe_holder.loses_control(turn, settlement)
-        wager_commands.settle_wagers(turn, settlement)
+        betting.settle_wagers(turn, settlement)
         if loses_shoe:
             shoe_holder.lose_control(turn)
     else:
-        wager_commands.settle_none(turn)
+        betting.settle_none(turn)
     turn.announce("round.settled", {}, by="settle")
     close_round(turn)
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from firmware_proto.cards import Card
-from shoe_ctl.table.round import deal, early_cards, pulls, reveal
+from shoe_ctl.table.round import deal, early_cards, reveal, unordered_cards
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.situations import TO_THE_OUTCOME
@@ -224,7 +224,7 @@ def place_in_order(
     deals = halt.resume_state in TO_THE_OUTCOME
     if deals and played is not None and not played.cards and turn.now.opening:
         early_cards.deal_opening_cards(turn)
-    pulls.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))
+    unordered_cards.begin_pull(turn, tuple(one for one in cards if one.number in of_no_order))
     ordered = tuple(_as_unknown(one) if one.number in of_no_order else one for one in cards)
     # Cards that were overdrawn before go first, and no slot is due for them yet.
     left = place_all(turn, ordered) if deals and not turn.now.early else ordered
@@ -239,7 +239,7 @@ def forget_identity(turn: Turn, cards: tuple[CardOnTable, ...]) -> None:
     Each is entered by people when it lies open. The ledger keeps what the shoe read.
     """
     numbers = {card.number for card in cards}
-    pulls.begin_pull(turn, cards)
+    unordered_cards.begin_pull(turn, cards)
     dealt = tuple(_as_unknown(one) if one.number in numbers else one for one in turn.round.cards)
     turn.set_round(cards=dealt)
     for card in turn.now.early:
@@ -301,7 +301,7 @@ def _forget_card(turn: Turn, card: CardOnTable) -> None:
     shoe = turn.shoe
     turn.set_shoe(pushed_back=tuple(number for number in shoe.pushed_back if number != card.number))
     if card.number is not None and card.number <= shoe.drawn:
-        pulls.forget_pull(turn, card.number)
+        unordered_cards.forget_pull(turn, card.number)
         card_ledger.return_card(turn, card.card)
 
 

@@ -7,7 +7,7 @@ Where to look:
 * ``card_set``: sets loaded, recorded, counted and changed; the cutting card.
 * ``ledger``: every card that left the shoe, known or unseen, beside the shoe's own count.
 * ``unplaced``: cards that lie on the table without a slot.
-* ``commands``: commands to the shoe, sent until they are answered.
+* ``outbox``: commands to the shoe, sent until they are answered.
 
 Pure: no I/O, no clock, no randomness. Imports the state and the values; knows no rounds' rules.
 """

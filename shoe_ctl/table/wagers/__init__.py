@@ -1,6 +1,6 @@
 """Wagers: what stands on the layout, what may change, what a round pays, and the commands for it.
 
-    commands      wager commands in the round; the events of wagers
+    betting       wager commands in the round; the events of wagers
     declared      what people declare of wagers after *no more bets*
     differential  the table differential: how far apart the wagers on both hands may be
     ledger        placing, changing, withdrawing; each act is kept with who and when

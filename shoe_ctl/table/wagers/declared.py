@@ -18,7 +18,7 @@ from shoe_ctl.table.arguments import Name, NoArgs
 from shoe_ctl.table.effects import Instance
 from shoe_ctl.table.turn import Objection, Turn
 from shoe_ctl.table.wagers import ledger as wager_ledger
-from shoe_ctl.table.wagers.commands import (
+from shoe_ctl.table.wagers.betting import (
     accept_wagers,
     emit_raised,
     emit_resolved,

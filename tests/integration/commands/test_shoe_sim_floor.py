@@ -17,8 +17,8 @@ import pytest
 
 from firmware_proto.cards import FRENCH52
 from firmware_proto.events import CardDrawn
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.table.inputs import from_bytes
 from shoe_testing.command_server import WarmProgram, run_command
 from shoe_testing.programs import PATIENCE_S, started_program

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_testing import programs
 from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.examples import sampled

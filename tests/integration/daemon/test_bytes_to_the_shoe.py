@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.journal.codec import Direction, Kind, Wire
+from shoe_ctl.journal.record_format import Direction, Kind, Wire
 from shoe_testing.config import write_config
 from shoe_testing.daemon import ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
 from shoe_testing.journals import records

@@ -20,8 +20,8 @@ from firmware_proto.reference.codec import read
 from firmware_proto.reference.framing import Splitter
 from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.daemon.daemon import Daemon
-from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Direction, Kind, Wire
 from shoe_ctl.link.keyring import read_keys
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import text as english

@@ -23,8 +23,8 @@ import pytest
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, Started
-from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Direction, Kind, Wire
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE
 from shoe_ctl.link.transport import READ_SIZE
 from shoe_ctl.records import Audience

@@ -24,9 +24,9 @@ from shoe_ctl.config.schema import load
 from shoe_ctl.daemon import outage
 from shoe_ctl.daemon.daemon import COMPARED_WITHIN_S, Daemon
 from shoe_ctl.errors import ConfigError, JournalError
-from shoe_ctl.journal.codec import Ruling
 from shoe_ctl.journal.files import head_path, log_path
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Ruling
 from shoe_testing.config import SOCKET, TABLE, write_config
 from shoe_testing.daemon import (
     PATIENCE_S,
@@ -277,7 +277,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                 assert answer["needs"] == {"position": "gaming_shift_manager"}
                 assert keys(told.events) == known  # what was published before may come again
                 assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
-                last_n = runner(daemon)._journal.last_n
+                last_n = runner(daemon).transactions.journal.last_n
                 done = await caller.asks(**ruling())
                 assert done["accepted"]
                 assert await caller.asks(**ruling()) == done
@@ -288,7 +288,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                     "this journal shows no loss; there is nothing to rule on"
                     in new["error"]["text"]
                 )
-            assert runner(daemon)._journal.last_n > last_n
+            assert runner(daemon).transactions.journal.last_n > last_n
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
             fresh = [event for event in told.events if (event["source"], event["id"]) not in known]
             assert {event["source"] for event in fresh} == {told.events[-1]["source"]}

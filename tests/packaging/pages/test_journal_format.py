@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shoe_ctl.cli.export import export
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Direction, Kind, Meta
+from shoe_ctl.journal.record_format import Direction, Kind, Meta
 from shoe_ctl.journal.signing import Signer, is_valid_signature, open_signer
 from shoe_ctl.records import Audience
 from shoe_testing.cli import invoke

@@ -26,10 +26,10 @@ from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.chain import RecordHasher, SignedHead, chain_hash, read_checkpoint
-from shoe_ctl.journal.codec import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.packing import Packer
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Connection, Direction, Kind, Meta, Wire
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import utc

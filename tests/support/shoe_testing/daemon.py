@@ -31,9 +31,9 @@ from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import Answered, EventIndex
 from shoe_ctl.history.recorder import TableRecorder
-from shoe_ctl.journal.codec import Meta
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Meta
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.usb_discovery import Backends, libusb
 from shoe_ctl.records import Audience

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple, Protocol
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_ctl.daemon.delivery import NamedSink, delivering
-from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.daemon.environment import SYSTEM
 from shoe_ctl.daemon.requests import People, RequestHandler
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_events import Change, Consumer, Due, Resend, read_event

@@ -25,11 +25,11 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, RecordedAnswer
 from shoe_ctl.history.recorder import TableRecorder, in_runs, record_input
 from shoe_ctl.history.snapshots import RecoveredTable
-from shoe_ctl.journal import codec
+from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.chain import chain_hash
-from shoe_ctl.journal.codec import Kind, Meta
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind, Meta
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.connection import Call, Reception
@@ -52,7 +52,7 @@ class JournalTable:
         self.store = store
         self.table: str = under.settings["table"]
         with store.reader() as reader:
-            before = snapshots.recover(reader, self.table)
+            before = snapshots.recover_tables(reader, [self.table])[self.table]
         self.controller = snapshots.continue_under(before.controller, before.meta, under)
         self.index: EventIndex = before.index
         self.recorder = TableRecorder(self.table, under, store, {})
@@ -81,7 +81,7 @@ class JournalTable:
     def again(self) -> RecoveredTable:
         """The table as a restart would find it now."""
         with self.store.reader() as reader:
-            return snapshots.recover(reader, self.table)
+            return snapshots.recover_tables(reader, [self.table])[self.table]
 
 
 def all_bytes_of(folder: Path) -> bytes:
@@ -422,8 +422,8 @@ class WiredTable(DealtTable):
 
     def _session(self, resume: Resume | None, settings: Mapping[str, object]) -> HostSession:
         session = self._chosen.host_session(resume=resume, settings=settings)
-        known = () if resume is None else (codec.Resume(resume.device_id, resume.seq),)
-        opened = codec.Connection(
+        known = () if resume is None else (record_format.Resume(resume.device_id, resume.seq),)
+        opened = record_format.Connection(
             number=self._connection,
             profile=self._profile_name,
             settings=dict(settings),

@@ -30,9 +30,9 @@ from shoe_ctl.clock import SystemClock, Timer
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
-from shoe_ctl.link.openers import opener
 from shoe_ctl.link.reconnect import Supervisor
 from shoe_ctl.link.transport import Loss, Opener, Transport, TransportLost, failed
+from shoe_ctl.link.transport_factory import opener
 from shoe_testing.simulated_usb import UsbBus, UsbPort
 from simulators.ports.port import Port
 from simulators.ports.pty import PtyPort

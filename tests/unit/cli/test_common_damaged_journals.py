@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.codec import Kind
+from shoe_ctl.journal.record_format import Kind
 from shoe_testing.cli import invoke
 from shoe_testing.journals import dealt_journal, records, spoil
 

@@ -17,7 +17,7 @@ from shoe_ctl.cli.common import Progress
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
-from shoe_ctl.journal.codec import Kind, Wire
+from shoe_ctl.journal.record_format import Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.daemon.delivery import NamedSink, delivering
-from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.daemon.environment import SYSTEM
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store

@@ -22,10 +22,10 @@ from shoe_ctl.daemon.journal_upkeep import (
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import shoe_sections, snapshots
 from shoe_ctl.history.shoe_sections import find_section
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.export import select_records
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_testing import bulk_journal
 from shoe_testing.faulty_disk import Call, Do, disk
 from shoe_testing.journals import (

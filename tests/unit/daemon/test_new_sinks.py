@@ -11,7 +11,7 @@ import pytest
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.daemon.delivery import Beginning, NamedSink, delivering, place_new_sinks
-from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.daemon.environment import SYSTEM
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.reader import Reader

@@ -17,7 +17,7 @@ from shoe_ctl.api.requests import Caller
 from shoe_ctl.api.unix_socket import serving
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.delivery import NamedSink, RunningSink, delivering
-from shoe_ctl.daemon.host import SYSTEM
+from shoe_ctl.daemon.environment import SYSTEM
 from shoe_ctl.daemon.requests import People, RequestHandler
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.journal import Journal

@@ -13,7 +13,7 @@ import pytest
 
 from shoe_ctl.api.worker_link import make_pair
 from shoe_ctl.config.schema import parse
-from shoe_ctl.daemon.host import ServiceManager
+from shoe_ctl.daemon.environment import ServiceManager
 from shoe_ctl.daemon.workers import Front, Worker
 from shoe_ctl.errors import ConfigError, EnvironmentFault
 from shoe_testing.config import make_config, table_section, this_user

@@ -15,8 +15,8 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Meta
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Meta
 from shoe_ctl.journal.store import Store
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.table.controller import TableController
@@ -48,7 +48,7 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
 
 def left_by(reader: Reader, table: str = "bac-07") -> tuple[TableController | None, Meta | None]:
     """The table as the journal left it, and what it was last run under."""
-    before = snapshots.recover(reader, table)
+    before = snapshots.recover_tables(reader, [table])[table]
     return before.controller, before.meta
 
 

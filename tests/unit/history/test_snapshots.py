@@ -12,8 +12,8 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
 from shoe_ctl.history import recorder, snapshots
-from shoe_ctl.journal.codec import Kind, Meta, Snapshot
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
 from shoe_ctl.table.inputs import Input, TableCommand

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from shoe_ctl.journal import packing
 from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.codec import LONGEST_UNPACKED_BYTES, Direction, Kind, Wire
 from shoe_ctl.journal.packing import (
     COPIES,
     EncodedRecord,
@@ -27,6 +26,7 @@ from shoe_ctl.journal.packing import (
     unpack_copy,
 )
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import LONGEST_UNPACKED_BYTES, Direction, Kind, Wire
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Audience, Envelope, event_id
 from shoe_testing.bulk_journal import TABLE, dealing

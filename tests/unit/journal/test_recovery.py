@@ -19,9 +19,9 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import head_file, wal
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Kind, LossRuling, Meta, Ruling
 from shoe_ctl.journal.evidence import DeliveredEvent, PossibleLoss, was_replaced
 from shoe_ctl.journal.files import head_path, log_path
+from shoe_ctl.journal.record_format import Kind, LossRuling, Meta, Ruling
 from shoe_ctl.journal.recovery import current_epoch, rulings
 from shoe_ctl.journal.store import AcceptedLoss, Store
 from shoe_ctl.records import Audience, source_of

@@ -11,7 +11,7 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.chain import AnchorRecord
-from shoe_ctl.journal.codec import JOURNAL
+from shoe_ctl.journal.record_format import JOURNAL
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from shoe_testing.examples import sampled

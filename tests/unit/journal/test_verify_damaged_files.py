@@ -18,8 +18,8 @@ from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.chain import BadRecord, Fault
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import verify

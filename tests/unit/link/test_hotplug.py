@@ -21,9 +21,9 @@ import pytest
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress, TcpAddress, UsbAddress
 from shoe_ctl.link.hotplug import Arrivals, Inotify, watch_arrivals
-from shoe_ctl.link.openers import opener
 from shoe_ctl.link.reconnect import LinkState
 from shoe_ctl.link.transport import Opener, Transport
+from shoe_ctl.link.transport_factory import opener
 from shoe_testing.faulty_ports import Nobody
 from shoe_testing.simulated_usb import UsbBus
 from shoe_testing.simulated_usb import UsbPort as SimulatedUsb

@@ -13,8 +13,8 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Meta
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Meta
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import Replay, replay
 from shoe_ctl.table.effects import Answer, Effect, TableEvent, WakeAt

@@ -18,7 +18,7 @@ from firmware_proto.commands import ClearError, Query
 from firmware_proto.events import CardDrawn
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.session import ReceivedEvent
-from shoe_ctl.journal.codec import Direction, Kind, Wire
+from shoe_ctl.journal.record_format import Direction, Kind, Wire
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference
 from shoe_ctl.replay.wire_replay import RecordedSessions

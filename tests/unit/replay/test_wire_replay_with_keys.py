@@ -10,7 +10,7 @@ import pytest
 
 from firmware_proto.reference.codec import unwrap
 from firmware_proto.reference.framing import frame_body
-from shoe_ctl.journal.codec import Kind, Wire
+from shoe_ctl.journal.record_format import Kind, Wire
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table.inputs import to_bytes
 from shoe_testing.journals import (

@@ -20,7 +20,7 @@ from firmware_proto.session import ReceivedEvent
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.history.recorder import DECODING, shoe_input
-from shoe_ctl.journal.codec import Connection, Direction, Kind, Wire
+from shoe_ctl.journal.record_format import Connection, Direction, Kind, Wire
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Record
 from shoe_ctl.replay.difference import Difference, Differences, Rounds

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from shoe_ctl.cli.replay import replay
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Direction, Kind, Wire
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Direction, Kind, Wire
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience
 from shoe_ctl.round_report import wording

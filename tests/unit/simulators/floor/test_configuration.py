@@ -9,14 +9,14 @@ import pytest
 
 from simulators.errors import WrongUsage
 from simulators.floor.configuration import check_writable, write
+from simulators.floor.paced_table import PacedTable
 from simulators.floor.poll import Poll
-from simulators.floor.table import FloorTable
 
 
-def tables(count: int) -> list[FloorTable]:
+def tables(count: int) -> list[PacedTable]:
     settings = {"deck": "french52", "decks": 8, "seed": 1, "seed_step": 1, "pace_s": 1.0}
     return [
-        FloorTable(Poll(), name=f"t{n}", device_id=f"F{n}", **settings)  # type: ignore[arg-type]
+        PacedTable(Poll(), name=f"t{n}", device_id=f"F{n}", **settings)  # type: ignore[arg-type]
         for n in range(count)
     ]
 

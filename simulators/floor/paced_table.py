@@ -50,7 +50,7 @@ class _OpenRound(GroundTruth):
         """Nothing is kept of it."""
 
 
-class FloorTable:
+class PacedTable:
     """Draws a card every ``pace_s`` at the earliest, and only a card that the host armed.
 
     A hand that had to wait for the host does not catch up. Set number n (from 0) is shuffled with

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import msgspec
 
-from shoe_ctl.journal.codec import Kind
 from shoe_ctl.journal.packing import FAULT_INPUT, HELLO, unpack
 from shoe_ctl.journal.reader import Head
+from shoe_ctl.journal.record_format import Kind
 
 _SHOE = b'{"input":"shoe"'
 _NO_NUMBER = b'"seq":null'
@@ -47,7 +47,7 @@ def _is_numbered(body: bytes) -> bool:
     return body.startswith(_SHOE) and _NO_NUMBER not in body
 
 
-class DeviceNotes:
+class DerivedValues:
     """What one table's records lead to. ``whole``: its first record is among those walked.
 
     Bodies are given as the file holds them.

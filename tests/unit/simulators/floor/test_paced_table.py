@@ -16,10 +16,10 @@ from firmware_proto.profiles import profile
 from firmware_proto.session import HostSession, Resume
 from shoe_testing.toy_table import Table
 from simulators.errors import PortFault
-from simulators.floor import table
+from simulators.floor import paced_table
 from simulators.floor.load import FloorSettings, Load
+from simulators.floor.paced_table import PacedTable
 from simulators.floor.poll import Poll
-from simulators.floor.table import FloorTable
 from simulators.shoe.model import shuffled
 
 PATIENCE_S = 30.0
@@ -33,7 +33,7 @@ def no_host(resume: Resume | None) -> HostSession:
 class Host:
     """Arms the shoe and acknowledges, over TCP; with ``deaf`` it acknowledges no card."""
 
-    def __init__(self, poll: Poll, at: FloorTable, seen: Table, *, deaf: bool = False) -> None:
+    def __init__(self, poll: Poll, at: PacedTable, seen: Table, *, deaf: bool = False) -> None:
         _, host, port = at.address.split(":")
         self.socket = socket.create_connection((host.strip("/"), int(port)))
         self.ended = False
@@ -65,8 +65,8 @@ class Host:
 
 
 @contextmanager
-def opened(poll: Poll, *, pace_s: float) -> Iterator[FloorTable]:
-    at = FloorTable(
+def opened(poll: Poll, *, pace_s: float) -> Iterator[PacedTable]:
+    at = PacedTable(
         poll, name="t1", device_id="F-1", deck="french52", decks=1, seed=SEED, seed_step=STEP,
         pace_s=pace_s,
     )  # fmt: skip
@@ -86,7 +86,7 @@ def serve(poll: Poll, done: Callable[[], bool]) -> None:
 def test_a_table_deals_the_cards_of_its_seeds_and_counts_each_acknowledged_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(table, "CHANGE_AFTER_S", 0.01)
+    monkeypatch.setattr(paced_table, "CHANGE_AFTER_S", 0.01)
     poll, seen = Poll(), Table(no_host)
     with opened(poll, pace_s=0.0001) as at, closing(Host(poll, at, seen)):
         serve(poll, lambda: at.armed)

@@ -21,8 +21,8 @@ from shoe_ctl.api.requests import Caller
 from shoe_ctl.api.unix_socket import EventSource, Handler
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.link.address import Address
-from shoe_ctl.link.openers import opener
 from shoe_ctl.link.transport import Opener
+from shoe_ctl.link.transport_factory import opener
 from shoe_ctl.link.usb_discovery import Backends
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import pytest
 
 from shoe_ctl.cli import run
-from shoe_ctl.daemon.host import LONGEST_STATUS, ServiceManager, keep_objects, service_manager
+from shoe_ctl.daemon.environment import (
+    LONGEST_STATUS,
+    ServiceManager,
+    keep_objects,
+    service_manager,
+)
 from shoe_testing.transports import HandClock
 
 if TYPE_CHECKING:
@@ -161,7 +166,7 @@ async def settle() -> None:
 def test_a_daemon_may_open_as_many_files_as_the_host_allows() -> None:
     """In a process of its own: a limit of this one would be every other test's."""
     code = (
-        "import resource as r; from shoe_ctl.daemon.host import allow_open_files as allow\n"
+        "import resource as r; from shoe_ctl.daemon.environment import allow_open_files as allow\n"
         "r.setrlimit(r.RLIMIT_NOFILE, (256, 2048)); allow(1500)\n"
         "print(r.getrlimit(r.RLIMIT_NOFILE))\n"
         "allow(99_999); print(r.getrlimit(r.RLIMIT_NOFILE)); allow(9)\n"

@@ -18,9 +18,9 @@ from shoe_ctl.clock import Clock
 from shoe_ctl.daemon.outage import loss_ruled
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
-from shoe_ctl.journal.codec import LossRuling, Ruling
 from shoe_ctl.journal.evidence import WHAT_TO_DO
 from shoe_ctl.journal.journal import DeliveryGate, Journal
+from shoe_ctl.journal.record_format import LossRuling, Ruling
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand

@@ -1,4 +1,4 @@
-"""Pulls: cards drawn together in an unknown order, counted as read until people name each one.
+"""Cards drawn together in an unknown order (a pull), counted as read until people name each one.
 
 In: the draws of a pull, what the shoe read, what people name as each card lies open. Out: whether a
 name agrees with the readings; the ledger, corrected as names come in.

@@ -25,7 +25,7 @@ from firmware_proto.reference.settings import WITH_KEYS
 from firmware_proto.session import Capabilities
 from shoe_ctl.table import state
 from shoe_ctl.table.inputs import NotTold, from_bytes, to_bytes
-from shoe_ctl.table.shoe.commands import ANSWER_US, DONE_BY_EVENT, TEST_US
+from shoe_ctl.table.shoe.outbox import ANSWER_US, DONE_BY_EVENT, TEST_US
 from shoe_ctl.texts.message import message
 from shoe_testing.table_situations import (
     COMMAND_ARGS,

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from shoe_ctl.daemon.loss import LossRulings, OpenLosses
+from shoe_ctl.daemon.journal_loss import LossRulings, OpenLosses
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import DeliveryGate, Journal

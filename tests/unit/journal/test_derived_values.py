@@ -9,8 +9,8 @@ import pytest
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.codec import Connection
 from shoe_ctl.journal.files import head_path, log_path
+from shoe_ctl.journal.record_format import Connection
 from shoe_ctl.journal.store import Store
 from shoe_testing.cli import invoke
 from shoe_testing.journals import T_US, opened, spoil, stored_round, verified
