@@ -145,24 +145,28 @@ CREATE TABLE head ("table" TEXT PRIMARY KEY, n INTEGER, hash BLOB);
 """
 
 
+ERRORS = (apsw.Error, OSError, UnicodeDecodeError, OverflowError)
+"""Errors of SQLite and of damaged content: whatever a journal's file may raise."""
+
+
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of damaged content into one clear ``JournalError``."""
+    """Turn ``ERRORS`` into one clear ``JournalError``."""
     try:
         yield
-    except apsw.Error as error:
-        raise _journal_error(path, error) from error
-    except OSError as error:
-        raise JournalError(f"journal {path} cannot be used: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise corrupt_journal(path, "a text is not UTF-8") from error
-    except OverflowError as error:
-        raise corrupt_journal(path, "integer out of range") from error
+    except ERRORS as error:
+        raise journal_error(path, error) from error
 
 
-def _journal_error(path: Path, error: apsw.Error) -> JournalError:
+def journal_error(path: Path, error: Exception) -> JournalError:
+    """Return one of ``ERRORS`` as one clear line."""
+    if isinstance(error, UnicodeDecodeError | OverflowError):
+        is_text = isinstance(error, UnicodeDecodeError)
+        return corrupt_journal(path, "a text is not UTF-8" if is_text else "integer out of range")
     detail = " ".join(str(error).split())
     match error:
+        case OSError():
+            what = f"cannot be used: {error.strerror}"
         case apsw.CorruptError() | apsw.TooBigError():
             return corrupt_journal(path, detail)
         case apsw.NotADBError():
