@@ -256,7 +256,9 @@ def check_tables(connection: apsw.Connection, path: Path) -> None:
         there = connection.execute(query, (name,)).fetchall()
         if not there:
             raise corrupt_journal(path, f"it has no table {name}")
-        if any((each, kind, _loose(sql)) != (name, "table", form) for each, kind, sql in there):
+        if any(
+            (each, kind, _loose(str(sql))) != (name, "table", form) for each, kind, sql in there
+        ):
             raise corrupt_journal(path, f"its {there[0][1]} {name} has another form")
 
 
