@@ -1,6 +1,7 @@
-"""How a table stands, as anyone at it may see: state, revealed cards, what is next, who may do it.
+"""The status of a table: state, revealed cards, wagers, what is next, who may do it.
 
-In: the table's state, its game, its settings. Out: plain values, the public part only.
+In: the table's state, its game, its settings. Out: plain values: what anyone at the table may see,
+and in ``restricted`` what only those see who get the restricted stream.
 Must not know: who asks, how it is shown; it changes nothing.
 """
 
@@ -43,7 +44,7 @@ HANDS = ("player", "banker")
 
 
 def step_with(hand: str, at: TableView) -> dict[str, Any]:
-    """What is next with a hand that has cards lying face down."""
+    """Return what is next with a hand that has cards lying face down."""
     custody, control = at.round.hands.of(hand), at.now.control
     if custody.holder is not None:
         return _holder_exposes(hand, custody.holder, at)
@@ -86,12 +87,12 @@ def _is_third_card(hand: str, at: TableView) -> bool:
 
 
 def _position(lowest: str) -> dict[str, Any]:
-    """Who does what is next: this position or a higher one."""
+    """Return who does what is next: this position or a higher one."""
     return {"position": lowest}
 
 
 def _player(player: Player) -> dict[str, Any]:
-    """Who does what is next: the Player at this seat; None where the seat is not known."""
+    """Return who does what is next: the Player at this seat; None if the seat is not known."""
     return {"seat": player.seat}
 
 
@@ -146,7 +147,10 @@ def status(
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
-    """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
+    """Return the parts of the status that differ for those who see the restricted stream.
+
+    They name the Player of each wager, and every sink that refused events.
+    """
     at = TableView(now, game, settings, PROCEDURES)
     return {
         "wagers": payments.describe_wagers(at, restricted=True),
@@ -206,7 +210,7 @@ def _code(dealt: DealtCard) -> str | None:
 
 
 def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What the public stream was told of the halt, and the step that is open."""
+    """Return what the public stream was told of the halt, and the step that is open."""
     halt = at.now.halt
     if halt is None:
         return None
@@ -230,7 +234,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
 def _waiting(
     opened: OpenIrregularity, at: TableView, choices: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is open beside the round and halts nothing yet, as the room was told of it."""
+    """Return what is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": stack.public_seen(opened)}
     told |= {"prompt": _waiting_prompt(at, opened).as_data()}
@@ -251,14 +255,14 @@ _ASKED = {
     "betting": ("no_more_bets", message("next_no_more_bets")),
     "resolved": ("settle", message("next_settle")),
 }
-"""What people say next in a state, where they announce it."""
+"""The next announcement of people in a state, where they announce it."""
 
 
 _BEFORE_CARDS = ("idle", *situations.BEGUN)
 
 
 def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the table waits for, and who does it; the command that brings it, where one does."""
+    """Return what the table waits for, and who does it; the command that brings it, if one does."""
     now = at.now
     if now.halt is not None:
         return _halted(at, now.halt, choices)
@@ -281,7 +285,7 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def next_message(at: TableView) -> Message:
-    """What the table waits for."""
+    """Return what the table waits for."""
     return Message(**_next(at, [])["message"])
 
 
@@ -294,7 +298,7 @@ def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[s
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
-    """What is to be done about the shoe before anything else."""
+    """Return what is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
         return _wait(_no_shoe(now), who=_DEALER)
     if now.state == "shoe_change":
@@ -378,7 +382,7 @@ _DEALER = _position("dealer")
 def _do(
     command: str, says: Message, who: dict[str, Any] | None = None, **args: Any
 ) -> dict[str, Any]:
-    """A command brings it. ``who`` does it: by default the lowest position that may."""
+    """Return a step that a command brings; ``who`` is by default the lowest position that may."""
     by = _position(COMMANDS[command].position) if who is None else who
     return {"command": command, "args": args, "message": says.as_data(), "who": by}
 
@@ -394,6 +398,6 @@ def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, An
 
 
 def _wait(says: Message, who: dict[str, Any] | None = None, **draw: Any) -> dict[str, Any]:
-    """No command brings it; ``who`` does something all the same, or nobody."""
+    """Return a step that no command brings; ``who`` does something all the same, or nobody."""
     waits: dict[str, Any] = {"command": None, "args": {}, "message": says.as_data(), "who": who}
     return waits | ({"draw": draw} if draw else {})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -35,9 +35,6 @@ from shoe_ctl.table.state import (
 from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.message import Message, message
 
-if TYPE_CHECKING:
-    from shoe_ctl.table.procedures.procedure import Procedure
-
 
 class Cause(NamedTuple):
     """Why an irregularity is raised."""
@@ -45,15 +42,35 @@ class Cause(NamedTuple):
     key: str
     """The key of the irregularity or pause."""
     seen: Message
-    """What was seen; it never names a card."""
+    """A description of what was seen; it never names a card."""
     public_seen: Message | None = None
-    """What the public may know of it, where that is less than ``seen``."""
+    """The part that the public may know, where that is less than ``seen``."""
     subject: str | None = None
     """Tells this irregularity from others with the same key."""
     data: Mapping[str, Any] = MappingProxyType({})
-    """What its steps need to know: plain JSON values."""
+    """Facts that its steps need: plain JSON values."""
     step: str | None = None
     """The step at which it begins; None: the first one of its procedure."""
+
+
+class Disclosure(Protocol):
+    """The public part of an irregularity or a pause. A procedure says it, among other things."""
+
+    @property
+    def public_key(self) -> str | None:
+        """The name that public events give it; None: by its key."""
+
+    @property
+    def inspection(self) -> bool:
+        """True if all its events are restricted."""
+
+    @property
+    def pause(self) -> bool:
+        """True if it is a pause, which names no irregularity."""
+
+    @property
+    def events(self) -> Mapping[str, str]:
+        """Of a pause: the event types that replace those of an irregularity."""
 
 
 HANDED = ("A", "C")
@@ -67,7 +84,8 @@ _Input = TypeVar("_Input", bound=Happened)
 class TableView:
     """A table that is only read: its state, its game, its settings, its procedures.
 
-    ``procedures`` are the irregularities and pauses that may halt the table, by key.
+    ``procedures`` are the irregularities and pauses that may halt the table, by key. Here only what
+    they disclose matters; ``procedures.procedure.find_procedure`` returns one whole.
     """
 
     def __init__(
@@ -75,7 +93,7 @@ class TableView:
         now: TableState,
         game: Game,
         settings: TableSettings,
-        procedures: Mapping[str, Procedure],
+        procedures: Mapping[str, Disclosure],
     ) -> None:
         self.now = now
         self.game = game
@@ -96,7 +114,7 @@ class TableView:
 
     @property
     def halt(self) -> Halt:
-        """What halts the table, which is halted."""
+        """The halt of the table, which is halted."""
         assert self.now.halt is not None
         return self.now.halt
 
@@ -122,7 +140,7 @@ class TableView:
 
     @property
     def faces(self) -> str:
-        """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
+        """The way cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
         return "turned_by_dealer" if self.is_handed else self.settings.faces
 
     @property
@@ -132,7 +150,7 @@ class TableView:
 
     @cached_property
     def wager_rules(self) -> WagerRules:
-        """What limits wagers at this table."""
+        """The limits of wagers at this table."""
         settings = self.settings
         return WagerRules(self.game, settings.layout, settings.limits, settings.seats)
 
@@ -201,7 +219,7 @@ class Turn(TableView):
     drawn: CardDrawn
 
     def __init__(
-        self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
+        self, game: Game, settings: TableSettings, procedures: Mapping[str, Disclosure]
     ) -> None:
         super().__init__(TableState(), game, settings, procedures)
         # At once: with limits that the game has no place for there is no table.
@@ -408,7 +426,7 @@ class Objection(NamedTuple):
     why: Message
     """The reason, for people."""
     needs: Mapping[str, str] = {}
-    """What the command would need, by kind: a position, a state, a consent."""
+    """The needs of the command, by kind: a position, a state, a consent."""
     tell: Callable[[Turn], None] | None = None
     """Refuses the command where another event than ``command.refused`` says so."""
 

@@ -565,10 +565,6 @@ TEXTS: Mapping[str, str] = {
         "只知道该桌在 {after} 之后的事件：请指明牌桌，或对所有牌桌使用日志中仍有的事件编号，"
         "或 beginning"
     ),
-    "events_of_several_workers": (
-        "这些牌桌由多个工作进程服务，各有自己的事件顺序：在 {after} 之后请指明牌桌，"
-        "或对所有牌桌不带 after，或使用 beginning"
-    ),
     "events_not_for_this_user": "用户 {user} 只能看公开流：由配置中的 audience 决定",
     "events_not_kept": "{after} 之后的事件已不在日志中：现有 {first} 至 {last}",
     "events_removed": "接下来的事件已从日志中移出：请以 after 为 beginning 重新请求",
@@ -593,7 +589,6 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "密钥未更换：{detail}",
     "daemon_starting": "守护进程正在启动：请稍后再试",
-    "daemon_worker_silent": "工作进程 {worker} 没有应答：请稍后再试，或重启守护进程",
     "daemon_user_unknown": "用户 {user} 在此守护进程的牌桌没有职位",
     "daemon_too_many_connections": "用户 {user} 已打开 {most} 个连接",
     "daemon_failed": "{detail}",

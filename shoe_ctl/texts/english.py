@@ -762,10 +762,6 @@ TEXTS: Mapping[str, str] = {
         "what follows {after} is known for its own table only: name the table, or ask for all "
         'tables with the id of an event that the journal has, or with after "beginning"'
     ),
-    "events_of_several_workers": (
-        "several workers serve these tables, and their events have no common order: name the table "
-        "of {after}, or ask for all tables without after"
-    ),
     "events_not_for_this_user": (
         "user {user} may see the public stream only: the user's audience in the configuration says "
         "so"
@@ -797,7 +793,6 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "{detail}",
     "daemon_starting": "the daemon is starting: ask again",
-    "daemon_worker_silent": "worker {worker} does not answer: ask again, or restart the daemon",
     "daemon_user_unknown": "user {user} has no position at this daemon's tables",
     "daemon_too_many_connections": "user {user} has {most} connections open already",
     "daemon_failed": "{detail}",
