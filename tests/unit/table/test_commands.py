@@ -21,7 +21,7 @@ from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
 from shoe_testing.event_check import OwnData
 from shoe_testing.for_each import for_each
-from shoe_testing.staff import at
+from shoe_testing.staff import at as at_table
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.tables import TableHarness, game
 
@@ -53,7 +53,7 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
         assert (answer.accepted, answer.needs["position"]) == (False, needed)
         article = "an" if needed[:1] in "aeiou" else "a"
         low = f"{command} needs {article} {needed.replace('_', ' ')}"
-        offered = [one.command for one in list_offers(at(table_at_idle()))]
+        offered = [one.command for one in list_offers(at_table(table_at_idle()))]
         # What stands against it whoever gives it is said first.
         assert (answer.error == low) is (command in offered)
 
