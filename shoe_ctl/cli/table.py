@@ -844,7 +844,9 @@ def _show_answer(answer: dict[str, Any], words: Words, *, as_json: bool) -> None
         for line in answer_lines(answer, words):
             click.echo(line)
     else:
-        click.echo(f"shoectl: {refusal(answer, words)}", err=True)
+        todo = answer.get("message")
+        said = [refusal(answer, words), *([] if todo is None else [words.text(todo)])]
+        click.echo(f"shoectl: {words.join(said, 'clauses')}", err=True)
 
 
 def _show_what_waits(

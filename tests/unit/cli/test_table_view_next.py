@@ -214,10 +214,12 @@ def test_an_answer_and_a_refusal_are_in_the_language_that_is_asked_for(
 ) -> None:
     words = ["shoectl", "table", "--socket", REACHED[1], "--language", "zh", "--table", "bac-07"]
     done = typed([*words, "announce_totals"], monkeypatch, at_totals())
-    assert done.output.startswith("已执行：闲家 2 点、庄家 3 点；下一步：抽闲家第 3 张牌\n")
+    assert done.output.startswith("已执行：闲家 2 点、庄家 3 点；下一步：抽闲家的第三张牌\n")
     words += ["--position", "dealer"]
     refused = typed([*words, "pause", "--reason", "look"], monkeypatch, at_totals())
-    assert refused.output == ("shoectl: pause（暂停复核）须由监场主任作出；需要：职位 监场主任\n")
+    assert refused.output == (
+        "shoectl: pause（暂停复核）须由监场主任作出；需要：职位 监场主任；下一步：宣布双方点数\n"
+    )
     empty = typed([*words, "pause", "--reason", "..."], monkeypatch, at_totals())
     assert str(empty.exception) == "命令不完整：请填写 --reason。未执行任何操作。"
 

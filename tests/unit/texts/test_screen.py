@@ -72,7 +72,7 @@ def codes() -> dict[str, set[str]]:
     games = [catalog.load(game) for game in catalog.shipped()]
     choices = [c for p in PROCEDURES.values() for step in p.steps for c in step.choices]
     kinds: list[type] = [c.arguments for c in choices]
-    kinds += [command.args for command in COMMANDS.values() if command.args is not None]
+    kinds += [command.args for command in COMMANDS.values()]
     kinds += [p.declared.takes for p in PROCEDURES.values() if p.declared is not None]
     kinds += [DeclaredWager]
     requests = {*table_pages.REQUESTS, *table_pages.ABOUT_THE_JOURNAL}
