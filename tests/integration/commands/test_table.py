@@ -136,7 +136,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
     wants = "it needs the consent of another person"
     refused = {"error": {"text": wants}, "needs": {"consent": "another_person"}}
-    assert refusal(refused) == f"{wants} (add --consented-by NAME, Words())"
+    assert refusal(refused, Words()) == f"{wants} (add --consented-by NAME)"
 
 
 async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
