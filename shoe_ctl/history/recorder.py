@@ -218,7 +218,7 @@ def record_input(
     ``CommitResult.ids``. If it raises, nothing is added.
 
     Raises:
-        KeyError: an event replaces or revokes an outcome that ``index`` does not know.
+        KeyError: an event replaces, revokes or reopens an outcome that ``index`` does not know.
     """
     first = group.append_input(table, to_bytes(happened), happened.t_us)
     try:
@@ -232,14 +232,17 @@ def record_input(
         raise
 
 
+_NAMES_OUTCOME = ("revises", "revokes", "reopens")
+"""What an event may say of a round's outcome; the value is the id of the event that told it."""
+
+
 def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
     data, restricted = event.data, event.restricted_data
-    if event.revises is not None or event.revokes is not None:
-        for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
-            if round_id is not None:
-                ids = index.outcome(round_id)
-                restricted = {**(data if restricted is None else restricted), key: ids.restricted}
-                data = {**data, key: ids.public}
+    for key in _NAMES_OUTCOME:
+        if (round_id := getattr(event, key)) is not None:
+            ids = index.outcome(round_id)
+            restricted = {**(data if restricted is None else restricted), key: ids.restricted}
+            data = {**data, key: ids.public}
     return group.append_event(
         table,
         event.audience,

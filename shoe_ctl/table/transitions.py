@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from shoe_ctl.table import answers, decisions, undelivered
+from shoe_ctl.table import answers, corrections, decisions, undelivered
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
 from shoe_ctl.table.commands import command_rows
+from shoe_ctl.table.corrections import correct_card
 from shoe_ctl.table.decisions import (
     apply_choice,
     apply_shoe_event,
@@ -113,6 +114,8 @@ the table has seen by now; once all cards of the round are seen, the round advan
 #   set.*               the shoe holds other cards, unsuitable cards, or none
 #   change_due, _decided   no further round is dealt from these cards, by the rules or a choice
 #   outcome_due         the outcome is announced, by the dealer or inferred from the cards
+#   card_corrected      people said which card really lies open; card_corrected.card_due, if the
+#                       outcome was announced and a card is missing by it
 #   first_wager, round_over   *place your bets* and *settle*, inferred if the table is set so
 # The numbers are those of the rules; where the games differ, of No Commission and Tiger.
 # fmt: off
@@ -165,6 +168,8 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("dealing",     "card.fourth",        "revealing",   *DEAL),
     ("dealing",     "deal.ran_out",       "idle",        void_insufficient_cards),          # 5.3
     ("dealing",     "cards_placed",       BY_CARDS,      advance_round),
+    ("dealing",     "correct_card",       "dealing",     correct_card),                     # 6.3
+    ("dealing",     "card_corrected",     "dealing"),
     # -- revealing: hands are exposed, totals announced ------------------------------------------
     ("revealing",   "third_card_due",     "drawing",     call_for_third_card),
     ("revealing",   "third_card.early",   "revealing",   call_for_third_card, place_due_card,
@@ -173,16 +178,25 @@ ROUND: tuple[tuple[Any, ...], ...] = (
     ("revealing",   "third_card.aside",   "revealing",   deal_card_set_aside),              # 5.11.1
     ("revealing",   "third_card.ran_out", "idle",        void_insufficient_cards),          # 5.3
     ("revealing",   "outcome_due",        "resolved",    announce_outcome),
+    ("revealing",   "correct_card",       "revealing",   correct_card),                     # 6.3
+    ("revealing",   "card_corrected",     "revealing",   advance_round),
     # -- drawing: a hand gets its third card -----------------------------------------------------
     ("drawing",     "card.in_turn",       "revealing",   *DEAL),
     ("drawing",     "cards_placed",       "revealing",   advance_round),
+    ("drawing",     "correct_card",       "revealing",   correct_card),                     # 6.3
     # -- resolved: the outcome is announced, wagers are collected and paid -----------------------
     ("resolved",    "settle",             "idle",        end_round),
     ("resolved",    "round_over",         "idle",        end_round),
+    ("resolved",    "correct_card",       "resolved",    correct_card),                     # 6.3
+    ("resolved",    "card_corrected",     "resolved",    corrections.revise_announced),
+    ("resolved",    "card_corrected.card_due", "revealing", outcome.reopen_round,
+                                                         advance_round),                    # 5.7
     # -- suspended: something must be decided first ----------------------------------------------
     ("suspended",   "halt_ended",         RESUME,        resume_play),
     ("suspended",   "round_voided",       "idle",        apply_choice),
     ("suspended",   "round_entered",      "resolved",    enter_round),                      # 6.3
+    ("suspended",   "correct_card",       "suspended",   correct_card),                     # 6.3
+    ("suspended",   "card_corrected",     "suspended",   corrections.derive_in_halt),
     # -- shoe_change: no further round is dealt from these cards ---------------------------------
     ("shoe_change", "declare_new_shoe",   "idle",        answer_cards_replaced, admit_unnamed_set),
     ("shoe_change", "set.admitted",       "idle",        answer_cards_replaced, admit_pending_set),
@@ -415,6 +429,7 @@ ALWAYS: Mapping[str, Cell] = {
     "third_card.contested": halts(overdraw.halt_for_early_card),  # 6.1
     "third_card.judged": halts("result_too_early"),
     "overdrawn": halts(overdraw.halt_for_early_card),  # 6.1
+    "overdrawn.after_outcome": halts(overdraw.halt_for_each_early_card),  # 6.1
     "outcome.disputed": halts("result_disagrees"),
     "differential_due": halts(differential.halt_for_differential),  # I 5.16, 5.18
     "count_disagrees": halts(wrong_cards.halt_for_count),  # 5.1.2
@@ -429,7 +444,7 @@ OWN_TRIGGERS = frozenset({
     "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
     "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
     "change_decided", "halt_ended", "round_voided", "round_entered", "paused",
-    "irregularity_declared", "unread_exposed",
+    "irregularity_declared", "unread_exposed", "card_corrected",
 })  # fmt: skip
 """Triggers that the table fires itself. Each is fired only in states that have a line for it."""
 
