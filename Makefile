@@ -35,12 +35,11 @@ BENCH := $(VENV)/.bench-$(call sum,requirements/build.txt requirements/bench.txt
 RELEASE := $(VENV)/.release-$(call sum,requirements/build.txt requirements/release.txt)
 PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.txt)
 
-# What is built carries the date of the newest version in CHANGELOG.md, not the time of the build, so that the
-# same files give the same bytes in a checkout and in an unpacked source archive.
-wheel deb man: export SOURCE_DATE_EPOCH ?= \
-	$(shell date -u -d "$$(sed -nE '0,/^## \[[0-9].*\] - /s/^## \[[0-9].*\] - //p' CHANGELOG.md)" +%s)
+# What is built carries the time of its commit, not that of the build, so that the same files give the same bytes
+# everywhere. In an unpacked source archive each file carries that time.
+wheel deb man: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y PKG-INFO)
 
-.PHONY: help demo test test-kernel test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb lock clean
+.PHONY: help demo test test-kernel test-all test-pythons quick check docs same layouts soak bench wheel staff-pages man deb test-deb release lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list what can be made
@@ -109,6 +108,9 @@ deb: wheel man  ## build the Debian package: dist/
 
 test-deb: $(OURS) $(TEST) deb  ## install, upgrade, purge the package; needs root, debootstrap
 	@$(BIN)/python -m pytest -q -n 0 -m deb tests/packaging $(ARGS)
+
+release: $(OURS) $(TEST)  ## test, set the version, build all twice, compare, name the tag
+	@$(BIN)/python tools/release.py $(ARGS)
 
 lock:  ## pin the requirements anew, with hashes; ARGS="--upgrade"
 	@PYTHON="$(PYTHON)" bash requirements/lock.sh $(ARGS)

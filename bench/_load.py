@@ -58,7 +58,7 @@ def stage(floor: subprocess.Popen[bytes], name: str) -> dict[str, Any]:
 
 
 def loaded(
-    tables: int, pace_s: float, for_s: float, *, warm_s: float = WARM_UP_S, workers: int = 1
+    tables: int, pace_s: float, for_s: float, *, warm_s: float = WARM_UP_S
 ) -> dict[str, Any]:
     """What a new daemon with a sink does under this load, once it went on for ``warm_s``.
 
@@ -77,7 +77,7 @@ def loaded(
             child(
                 *(SHOE_SIM, "floor", "--tables", str(tables), "--pace", str(pace_s), "--json"),
                 *("--for", str(for_s), "--warm-up", str(warm_s), "--seed", "1"),
-                *("--workers", str(workers), "--config", str(written)),
+                *("--config", str(written)),
             )
         )
         stage(floor, "opened")
@@ -86,17 +86,16 @@ def loaded(
         run = (*RUN, "run", "--config", str(config))
         daemon = stack.enter_context(child(*run, stdout=said, stderr=said))
         wait_until_ready(daemon, log)
-        processes = [daemon.pid, *children_of(daemon.pid)]
         stage(floor, "began")
-        spent = sum(map(processor_s, processes))
+        spent = processor_s(daemon.pid)
         stage(floor, "measured")
         if daemon.poll() is not None:
             raise SystemExit(log.read_text()[-2000:])
-        spent = sum(map(processor_s, processes)) - spent
+        spent = processor_s(daemon.pid) - spent
         found = stage(floor, "ended")
         check_ended(found, floor.wait(PATIENCE_S))
         found |= {"cards": found["drawn"], "dealt_s": for_s + warm_s, "processor_s": spent}
-        found["peak_mb"] = sum(map(peak_mb, processes))
+        found["peak_mb"] = peak_mb(daemon.pid)
         daemon.terminate()
         daemon.wait(PATIENCE_S)
         stored: dict[str, list[str]] = {}
@@ -105,12 +104,6 @@ def loaded(
         found["lost"] = found["waiting"] or lost(found, stored)
         found["unserved"] = unserved(found)
         return found
-
-
-def children_of(pid: int) -> list[int]:
-    """The processes that this one started: the workers of a daemon, if it has some."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 def unserved(found: dict[str, Any]) -> int:

@@ -155,11 +155,7 @@ class Table:
             names_hands=False,
         )
 
-    def disconnect(self) -> None:
-        """The link to the shoe is lost."""
-        self.feed("link_lost", connection=1, reason="unplugged")
-
-    def hello(self, *, set_id: str | None = None, resumed: bool = True) -> None:
+    def hello(self) -> None:
         """The shoe reports who it is and how many cards are drawn."""
         from firmware_proto.events import Hello
 
@@ -170,9 +166,9 @@ class Table:
                 boot_id=7,
                 deck="french52",
                 decks=8,
-                set_id=set_id,
+                set_id=None,
                 drawn=self._drawn,
-                resumed=resumed,
+                resumed=False,
             )
         )
 
@@ -181,7 +177,7 @@ class Table:
         from firmware_proto.events import ShoeLoaded
 
         self.connect()
-        self.hello(resumed=False)
+        self.hello()
         self.shoe_event(ShoeLoaded(set_id="set-1", decks=8))
 
     def open_round(self) -> None:
@@ -204,15 +200,6 @@ class Table:
         face, armed = card(code), self.armed is not None
         self._drawn += 1
         self.shoe_event(CardDrawn(card=face, number=self._drawn, armed=armed))
-
-    def draw_together(self, codes: str) -> None:
-        """These cards leave the shoe at once, in an order that it does not know."""
-        from firmware_proto.cards import card
-        from firmware_proto.events import CardsDrawn
-
-        faces = tuple(map(card, codes.split()))
-        self.shoe_event(CardsDrawn(cards=faces, number=self._drawn + 1, order_known=False))
-        self._drawn += len(faces)
 
     def play_round(self, codes: Iterator[str]) -> None:
         """A whole round from these cards, with what a reference shoe reports beside them."""

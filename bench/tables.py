@@ -3,9 +3,8 @@
 In: --tables, --seconds, --tries. Out: a table (or JSON): the median of the tries, and their spread.
 ``shoe-sim floor`` in another process deals at that pace, over TCP. Cards a second and core are
 cards for each second of the daemon's processor time (all its threads), which another program on the
-machine hardly changes. Every card dealt must be stored, in order, and every table served. Last come
-400 tables in two workers and in one process, in turn: nothing is promised there, as two workers and
-the simulated floor share what cores there are. Exits 1 where a promise is missed.
+machine hardly changes. Every card dealt must be stored, in order, and every table served. Exits 1
+where a promise is missed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ FAST_S, REAL_S = 0.1, 2.0
 MOST_FAST = 400
 """So many tables are dealt at ``FAST_S``: what they ask for is more than one core takes."""
 
-WORKERS = 2
 MOST_MB = 48
 
 
@@ -67,29 +65,12 @@ def of_stored(key: str, runs: Sequence[dict[str, Any]]) -> list[float]:
     return [run["stored"][key] for run in runs]
 
 
-def of_workers(seconds: float, tries: int) -> list[Promise]:
-    """The cards a second of several workers and of one process, in turn."""
-    name = f"{PROMISED_TABLES} tables in {WORKERS} workers"
-    ratios, runs = [], []
-    for _ in range(tries):
-        alone = loaded(PROMISED_TABLES, FAST_S, seconds)
-        runs.append(loaded(PROMISED_TABLES, FAST_S, seconds, workers=WORKERS))
-        ratios.append(runs[-1]["reached"] / alone["reached"])
-    return [
-        median_of(f"{name}: cards a second, times one process", ratios),
-        median_of(f"{name}: cards a second and core", [*map(a_core, runs)]),
-        *served(name, runs, in_time=False),
-    ]
-
-
 def main() -> int:
     """Exits 1 where a promise is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=6.0, help="of each run (default 6)")
     parser.add_argument("--tries", type=int, default=3, help="of each (default 3)")
-    parser.add_argument(
-        "--tables", type=int, action="append", help="only so many, in one process; again"
-    )
+    parser.add_argument("--tables", type=int, action="append", help="only so many; again")
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON object")
     options = parser.parse_args()
     if options.tries < 1:
@@ -97,8 +78,6 @@ def main() -> int:
     found: list[Promise] = []
     for tables in options.tables or TABLES:
         found += of_tables(tables, options.seconds, options.tries)
-    if not options.tables:
-        found += of_workers(options.seconds, options.tries)
     return report(found, as_json=options.json)
 
 

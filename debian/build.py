@@ -182,6 +182,17 @@ def stage_host_files(root: Path, stage: Path) -> None:
             copy(path, stage / folder / path.name)
 
 
+def project_version(root: Path) -> str:
+    """The project's version, as Python writes it."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    return str(project["version"])
+
+
+def debian_version(project: str, revision: str) -> str:
+    """The package's version: 0.3.0.dev0 is 0.3.0~dev0, which Debian sorts before 0.3.0."""
+    return f"{project.replace('.dev', '~dev')}-{revision}"
+
+
 def documents(root: Path) -> list[Path]:
     """The pages and pictures that are installed, by their paths in the project."""
     found = [*root.glob("*.md"), root / "tests/README.md"]
@@ -202,7 +213,7 @@ def stage_pages(root: Path, stage: Path) -> None:
 def stage_documents(root: Path, stage: Path, version: str, built: datetime) -> None:
     """Install the pages, the bill of materials and the package's own changelog."""
     stage_pages(root, stage)
-    upstream = version.rpartition("-")[0]
+    upstream = project_version(root)
     copy(root / f"dist/shoe_ctl-{upstream}.cdx.json", stage / DOC / "shoe-ctl.cdx.json")
     entry = (
         f"shoe-ctl ({version}) unstable; urgency=medium\n\n"
@@ -278,11 +289,11 @@ def build(root: Path, out: Path, revision: str, built: datetime) -> Path:
     Raises:
         SystemExit: Something is missing, or a tool failed.
     """
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    project = project_version(root)
     wheel = root / f"dist/shoe_ctl-{project}-py3-none-any.whl"
     if not wheel.is_file():
         raise SystemExit(f"{wheel} is missing: run make wheel")
-    version = f"{project}-{revision}"
+    version = debian_version(project, revision)
     architecture = run("dpkg", "--print-architecture").strip()
     out.mkdir(parents=True, exist_ok=True)
     package = out / f"shoe-ctl_{version}_{architecture}.deb"

@@ -12,9 +12,6 @@ from typing import Protocol
 from firmware_proto.commands import AnyCommand, DesiredShoeState, HostMessage
 from firmware_proto.events import ShoeEvent
 
-COMMANDS = ("reset", "self_test", "query", "clear_error", "rotate_key", "set_time", "show")
-"""The commands of shoes, by name."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
@@ -28,8 +25,8 @@ class Capabilities:
     session asks, is never silent for so many seconds; None: it may be silent for hours. ``timed``:
     the events of a session depend not on the bytes alone but on the desired states, commands and
     ticks too: decoding the bytes again needs those, in their order among the bytes.
-    ``obeys``: the commands that such a shoe has (of ``COMMANDS``); ``tells``: what a query can
-    ask; ``commands``: whether it may be sent any.
+    ``obeys``: the commands that such a shoe has, by name; ``tells``: what a query can ask;
+    ``commands``: whether it may be sent any.
     """
 
     arm: bool

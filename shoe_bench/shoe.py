@@ -88,11 +88,6 @@ class BenchShoe:
         self._cards: Cards | None = None
         self._within_s = 30.0
 
-    @property
-    def takes_changes(self) -> bool:
-        """Whether the shoe takes changes."""
-        return self._control is not None
-
     def connect(self, cards: Cards, within_s: float) -> None:
         """Set how cards are awaited. The bench calls this."""
         self._cards, self._within_s = cards, within_s

@@ -246,8 +246,20 @@ def scenario_run(options: dict[str, Any], *, patience_s: float) -> ScenarioRun:
     )
 
 
+def print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:  # noqa: ARG001 - click's signature
+    """Print the version, and the commit of an unreleased one; then end."""
+    if asked and not ctx.resilient_parsing:
+        from firmware_proto.version import describe_version
+
+        click.echo(f"shoe-sim, version {describe_version()}")
+        ctx.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="shoe-ctl", prog_name="shoe-sim")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=print_version,
+    help="Show the version and exit.",
+)  # fmt: skip
 def cli() -> None:
     """Simulate card-reading shoes for tests and benches.
 

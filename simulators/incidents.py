@@ -47,7 +47,6 @@ class Incident:
     starts: bool = False
 
 
-_NONE: Mapping[str, Any] = {}
 _CODE = Text(about="the error's code", required=True, pattern="[A-Za-z0-9_]{1,32}",
              form="a code, such as sensor")  # fmt: skip
 _SEED = WholeNumber(about="chooses the cards", default=0, at_least=0, at_most=2**32)

@@ -25,14 +25,6 @@ class RequestRefused(ShoeCtlError):
         self.why = why
 
 
-class RefusedElsewhere(ShoeCtlError):
-    """Another process of the daemon refused a request; the caller gets its answer as it is."""
-
-    def __init__(self, answer: dict[str, Any]) -> None:
-        super().__init__(answer["error"]["text"])
-        self.answer = answer
-
-
 def refusal(why: Message, command_id: str | None = None) -> dict[str, Any]:
     """Return the answer to a request that is refused; ``command_id`` is the command's, if known."""
     named = {} if command_id is None else {"command_id": command_id}
@@ -41,8 +33,6 @@ def refusal(why: Message, command_id: str | None = None) -> dict[str, Any]:
 
 def failure(error: Exception, command_id: str | None = None) -> dict[str, Any]:
     """Return the answer to a request that was not handled: the error's own code, if it has one."""
-    if isinstance(error, RefusedElsewhere):
-        return error.answer
     if isinstance(error, RequestRefused):
         return refusal(error.why, command_id)
     if isinstance(error, BadRequest):

@@ -199,22 +199,6 @@ async def serving(  # noqa: PLR0913 - who is served, and by what
             await server.wait_closed()
 
 
-Converse = Callable[[asyncio.StreamReader, asyncio.StreamWriter, Caller], Awaitable[None]]
-"""Serves one connection of a caller that is known, to its end."""
-
-
-@asynccontextmanager
-async def conversing(
-    handler: Handler, *, events: EventSource | None = None
-) -> AsyncIterator[Converse]:
-    """Serve connections that are handed over; on leaving, what is being handled is answered."""
-    talk = _Talk({}, handler, events, PATIENCE_S)
-    try:
-        yield talk.connected
-    finally:
-        await talk.stop()
-
-
 class _Talk:
     """Every conversation that is under way."""
 
@@ -240,12 +224,8 @@ class _Talk:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        known: Caller | None = None,
     ) -> None:
-        """Serve one connection, from the first byte to the last.
-
-        ``known`` is its caller, whom another process of this daemon has checked.
-        """
+        """Serve one connection, from the first byte to the last."""
         task = asyncio.current_task()
         assert task is not None
         self._talks.add(task)
@@ -253,7 +233,7 @@ class _Talk:
         self._open[uid] += 1
         writer.transport.set_write_buffer_limits(high=0)  # drained means: the kernel has it all
         try:
-            await self._converse(uid, reader, writer, task, known)
+            await self._converse(uid, reader, writer, task)
         except asyncio.CancelledError:
             if not self._stopping:  # else this is how it ends
                 raise
@@ -289,10 +269,9 @@ class _Talk:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         task: asyncio.Task[None],
-        known: Caller | None,
     ) -> None:
-        caller = self._users.get(uid) if known is None else known
-        why_not = self._not_welcome(uid, caller) if known is None else None
+        caller = self._users.get(uid)
+        why_not = self._not_welcome(uid, caller)
         if why_not is not None:
             await self._say(writer, refusal(why_not))
             return

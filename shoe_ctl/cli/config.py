@@ -1,14 +1,14 @@
-"""``shoectl config``: check a configuration file without starting anything.
+"""``shoectl config``: check configuration files without starting anything.
 
-In: a configuration file. Out: how its tables are set up, or what is wrong with it.
-Must not know: how the daemon serves it, what is at a port. It opens no port and writes nothing.
+In: configuration files. Out: how their tables are set up, or what is wrong with them.
+Must not know: how a daemon serves one, what is at a port. It opens no port and writes nothing.
 """
 
 from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,46 +27,70 @@ _LABEL = 10
 
 @click.group
 def config() -> None:
-    """Check a configuration file.
+    """Check configuration files.
 
     \b
-    Example:
+    Examples:
       shoectl config check table.toml
+      shoectl config check /etc/shoectl
     """  # noqa: D301 - click wants the very character
 
 
 @config.command
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def check(ctx: click.Context, file: str, as_json: bool) -> None:
-    """Check the configuration FILE as the daemon does, and start nothing.
+def check(ctx: click.Context, files: tuple[str, ...], as_json: bool) -> None:
+    """Check each configuration FILE as its daemon does, and start nothing.
 
     It checks every key; the game of each table with its decks, layout, method and limits; the
     shoe's profile and settings; the files of keys and their modes; the socket's path, users and
     group; and the paths of the journal and the sinks. It opens no port, writes no file and may run
     beside a daemon. Run it as root or as the daemon's user, who can read the files of keys.
 
+    Of several files, each is the configuration of one daemon. A folder stands for all its files
+    NAME.toml. Two daemons must not share a table's id, a port, a journal, a socket or the file of a
+    sink, also not under another name or behind a link.
+
     Use shoectl doctor --config FILE to try the ports.
 
-    Exit code 0: the daemon can serve it; 2: something is wrong, one line for each thing.
+    Exit code 0: the daemons can serve them; 2: something is wrong, one line for each thing.
 
     \b
     Examples:
       shoectl config check table.toml
       shoectl config check table.toml --json
+      shoectl config check /etc/shoectl
     """  # noqa: D301 - click wants the very character
+    from shoe_ctl.config.daemons import configuration_files
     from shoe_ctl.terminal_text import printable, shortened
 
-    found = examine(file)
+    each = [examine(file) for file in configuration_files(files)]
+    shared = _shared(each)
+    problems = [*(problem for found in each for problem in found.problems), *shared]
     if as_json:
-        click.echo(json.dumps(found.plain()))
-    elif found.ok:
-        for line in found.lines():
-            click.echo(line)
-    for problem in found.problems:
+        (plain, *_) = every = [found.plain() for found in each]
+        if len(files) > 1 or not Path(files[0]).is_file():
+            plain = {"ok": not problems, "problems": shared, "files": every}
+        click.echo(json.dumps(plain))
+    elif not problems:
+        for number, found in enumerate(each):
+            if number:
+                click.echo()
+            for line in found.lines():
+                click.echo(line)
+    for problem in problems:
         click.echo(f"shoectl: {shortened(printable(problem))}", err=True)
-    ctx.exit(0 if found.ok else ConfigError.exit_code)
+    ctx.exit(ConfigError.exit_code if problems else 0)
+
+
+def _shared(each: Sequence[Findings]) -> list[str]:
+    """Return a line for each thing that two of the daemons would both use."""
+    from shoe_ctl.config.daemons import collisions
+
+    of_one = {problem for found in each for problem in found.problems}
+    configs = [found.config for found in each if found.config is not None]
+    return [line for line in collisions(configs) if line not in of_one]
 
 
 class Findings:
@@ -108,7 +132,6 @@ class Findings:
             "tables": [
                 {
                     "table": setup.settings.table,
-                    "worker": setup.config.worker,
                     "game": setup.game.id,
                     "game_sha256": setup.game.sha256,
                     "profile": setup.config.shoe.profile,
@@ -119,7 +142,6 @@ class Findings:
                 for setup in self.setups
             ],
             "journal": None if held is None else str(held.path(held.journal.path)),
-            "journals": {} if held is None else {n: str(path) for n, path in _journals(held)},
             "socket": None if socket is None else str(socket),
             "sinks": [
                 {
@@ -161,11 +183,7 @@ class Findings:
                 many, f"with keys of {many} shoes"
             )
             yield "shoe", f"{setup.config.shoe.profile} at {setup.config.shoe.port}, {keys}"
-            if self.config.workers != [1]:
-                yield "worker", str(setup.config.worker)
-        for worker, path in _journals(self.config):
-            of_worker = "" if self.config.workers == [1] else f" (worker {worker})"
-            yield "journal", f"{path}{of_worker}"
+        yield "journal", str(self.config.path(self.config.journal.path))
         if self.config.socket is not None:
             users = ", ".join(
                 f"{each.name or each.user} ({each.position})" for each in self.config.socket.user
@@ -178,29 +196,19 @@ class Findings:
             yield "note", note
 
 
-def _journals(config: Config) -> list[tuple[int, Path]]:
-    """Return the journal of each worker, by its number."""
-    from shoe_ctl.config.schema import numbered
-
-    return [
-        (worker, config.path(numbered(config.journal.path, worker))) for worker in config.workers
-    ]
-
-
 def examine(file: str) -> Findings:
     """Check a configuration file; every problem is found that does not hide behind another."""
+    from shoe_ctl.config.daemons import collisions
     from shoe_ctl.config.resolve import warnings
     from shoe_ctl.config.schema import load
-    from shoe_ctl.daemon.placement import check_histories
 
     found = Findings(file)
     with found.noting():
         config = found.config = load(file)
         _check_tables(config, found)
-        with found.noting():
-            check_histories(config)
         _check_socket(config, found)
         _check_paths(config, found)
+        found.problems += collisions([config])
         _check_brokers(config, found)
         found.notes += warnings(config)
     return found
@@ -212,18 +220,11 @@ def _check_tables(config: Config, found: Findings) -> None:
     from shoe_ctl.config.resolve import refuse_what_needs_people, resolve
     from shoe_ctl.link.address import SerialAddress, parse_address
 
-    ports: dict[str, str] = {}
     for table in config.table:
         with found.noting():
             (setup,) = resolve(msgspec.structs.replace(config, table=[table]))
             found.setups.append(setup)
             port = parse_address(table.shoe.port)
-            other = ports.setdefault(str(port), table.id)
-            if other != table.id:
-                raise ConfigError(
-                    f"table {table.id}: shoe.port: table {other} has {port} already: "
-                    "give each table a port of its own"
-                )
             if isinstance(port, SerialAddress) and not Path(port.path).exists():
                 found.notes.append(
                     f"table {table.id}: port {port} is not there now; "
@@ -252,10 +253,7 @@ def _check_paths(config: Config, found: Findings) -> None:
     """Check that the files that the daemon writes are files, or can be made."""
     from shoe_ctl.config.sinks import JsonlConfig
 
-    paths = {
-        "journal.path" if worker == 1 else f"journal.path (worker {worker})": path
-        for worker, path in _journals(config)
-    }
+    paths = {"journal.path": config.path(config.journal.path)}
     paths |= {
         f"sink[{at}].path": config.path(sink.path)
         for at, sink in enumerate(config.sink)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,6 +22,7 @@ from shoe_ctl.records import Audience
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.floor_view import View
+    from shoe_ctl.config.schema import Config
     from shoe_ctl.sinks.nats_connection import NatsConnection, NatsTarget
 
 FIRST_RETRY_S = 0.1
@@ -29,7 +31,12 @@ LONGEST_RETRY_S = 5.0
 
 @click.command()
 @click.option(
-    "--config", "config_file", metavar="FILE", help="Follow the nats sink of this configuration."
+    "--config",
+    "config_files",
+    metavar="FILE",
+    multiple=True,
+    help="Follow the nats sink of this configuration; of several, or of a folder of them, the one "
+    "stream that all publish to.",
 )
 @click.option("--address", metavar="ADDRESS", help="Follow the stream at nats://HOST:PORT.")
 @click.option("--stream", metavar="NAME", help="The stream's name.  [default: SHOE]")
@@ -50,7 +57,7 @@ LONGEST_RETRY_S = 5.0
 @click.option("--once", is_flag=True, help="Show how the tables stand, and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Write a JSON object for each change.")
 def floor(  # noqa: PLR0913 - the options of the command line
-    config_file: str | None,
+    config_files: tuple[str, ...],
     address: str | None,
     stream: str | None,
     user: str | None,
@@ -71,40 +78,55 @@ def floor(  # noqa: PLR0913 - the options of the command line
     Examples:
       shoectl floor --address nats://127.0.0.1:4222
       shoectl floor --config table.toml --once
+      shoectl floor --config /etc/shoectl --once
       shoectl floor --address nats://127.0.0.1:4222 --once --json
     """  # noqa: D301 - click wants the very character
-    if (config_file is None) == (address is None):
+    if bool(config_files) == (address is not None):
         raise UsageError("give --config FILE or --address ADDRESS")
     files = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
-    if config_file is not None:
+    if config_files:
         given = {"stream": stream, "user": user, **files}
         wrong = next((name for name, value in given.items() if value is not None), None)
         if wrong is not None:
             option = wrong.replace("_", "-")
             raise UsageError(f"--{option}: the configuration says it: leave it out, or --config")
-        target = _configured(config_file)
+        target = _configured(config_files)
     else:
         assert address is not None
         target = _given(address, stream, user, {k: v for k, v in files.items() if v is not None})
     asyncio.run(_follow(target, _view(target, as_json=as_json, once=once), hours, once=once))
 
 
-def _configured(config_file: str) -> NatsTarget:
-    """Return where the first nats sink publishes the public stream.
+def _configured(config_files: Sequence[str]) -> NatsTarget:
+    """Return where the first nats sinks of the configurations publish the public stream.
 
     Raises:
-        ConfigError: the configuration is wrong, or has no such sink.
+        ConfigError: a configuration is wrong, or has no such sink, or they have several streams.
     """
+    from shoe_ctl.config.daemons import configuration_files
     from shoe_ctl.config.schema import load
+
+    configs = [load(file) for file in configuration_files(config_files)]
+    targets = [_target_of(config) for config in configs]
+    first = targets[0]
+    for config, target in zip(configs, targets, strict=True):
+        if (set(target.addresses), target.stream) != (set(first.addresses), first.stream):
+            raise ConfigError(
+                f"{config.file}: it publishes to {target.where} {target.stream}, and "
+                f"{configs[0].file} to {first.where} {first.stream}: follow one stream at a time"
+            )
+    return first
+
+
+def _target_of(config: Config) -> NatsTarget:
     from shoe_ctl.config.sinks import NatsConfig
     from shoe_ctl.daemon.nats_sinks import target_of
 
-    config = load(config_file)
     for sink in config.sink:
         if isinstance(sink, NatsConfig) and sink.sees is Audience.PUBLIC:
             return target_of(config, sink)
     raise ConfigError(
-        f"{config_file}: it has no sink of kind nats with the public stream: give --address"
+        f"{config.file}: it has no sink of kind nats with the public stream: give --address"
     )
 
 

@@ -84,8 +84,20 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:  # noqa: ARG001 - click's signature
+    """Print the version, and the commit of an unreleased one; then end."""
+    if asked and not ctx.resilient_parsing:
+        from firmware_proto.version import describe_version
+
+        click.echo(f"shoectl, version {describe_version()}")
+        ctx.exit()
+
+
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="shoe-ctl", prog_name="shoectl")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=print_version,
+    help="Show the version and exit.",
+)  # fmt: skip
 def shoectl() -> None:
     """Drive a card-reading dealing shoe at a baccarat table.
 

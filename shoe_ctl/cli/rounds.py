@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.round_report.rounds import Line, RoundLine
 
-COLUMNS = 80
+COLUMNS = 90
+"""Of a line in a pipe: what stands behind an outcome is cut there."""
 
-_HEADS = ("ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME")
-_WIDTHS = (18, 8, 11, 11, 0)
+_HEADS = ("ROUND", "OPENED", "PLAYER", "BANKER", "HOUSE", "OUTCOME")
+_WIDTHS = (14, 8, 11, 11, -9, 0)
 _COLUMNS = [Column(head, fits=head not in ("ROUND", "OUTCOME")) for head in _HEADS]
 _NOTHING = "no rounds recorded"
 _STYLES = {"player": "blue", "banker": "red", "tie": "green"}
@@ -40,10 +41,11 @@ _STYLES = {"player": "blue", "banker": "red", "tie": "green"}
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with a header line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> None:
-    """List the shoes and rounds of JOURNAL with outcomes and irregularities.
+    """List the shoes and rounds of JOURNAL with outcomes, money and irregularities.
 
-    JOURNAL is a journal or an export. The list is restricted information, as the reports of
-    shoectl replay are.
+    JOURNAL is a journal or an export. HOUSE is what the house wins, or loses below
+    0, in minor units; --csv and --json say what it paid, collected and gave back.
+    The list is restricted information, as the reports of shoectl replay are.
 
     \b
     Examples:
@@ -140,14 +142,24 @@ def _heading(line: Any) -> str:
 
 
 def _cells(line: RoundLine) -> tuple[str, ...]:
-    """A round for people: its id, when it was opened, both hands, how it ended."""
+    """A round for people: its id, when it was opened, both hands, its money, how it ended."""
     hands = ("", "")
     if line.player is not None and line.banker is not None:
         hands = (
             f"{' '.join(line.player)} ={line.player_total}",
             f"{' '.join(line.banker)} ={line.banker_total}",
         )
-    return line.round_id, line.time[11:19], *hands, _outcome(line)
+    return line.round_id, line.time[11:19], *hands, _house(line), _outcome(line)
+
+
+def _house(line: RoundLine) -> str:
+    """What the house wins or loses in the round, in minor units; empty without a wager."""
+    if not any((line.paid, line.collected, line.returned)):
+        return ""
+    from fractions import Fraction
+
+    wins = Fraction(line.collected) - Fraction(line.paid)
+    return f"+{wins}" if wins > 0 else str(wins)
 
 
 def _outcome(line: RoundLine) -> str:

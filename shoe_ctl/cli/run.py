@@ -13,7 +13,6 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,12 +21,10 @@ import click
 from shoe_ctl.errors import JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
-    from shoe_ctl.api.worker_link import WorkerEnd
     from shoe_ctl.clock import Clock
     from shoe_ctl.config.schema import Config
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.environment import Environment, ServiceManager
-    from shoe_ctl.daemon.workers import Worker
+    from shoe_ctl.daemon.environment import ServiceManager
     from shoe_ctl.journal.record_format import Ruling
 
 PATIENT_PRESSES = 2
@@ -89,7 +86,6 @@ def run(  # noqa: PLR0913 - the options of the command line
       shoectl run --config table.toml --wait --json
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.config.schema import load, with_public_output
-    from shoe_ctl.daemon.placement import check_histories
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
 
@@ -102,13 +98,7 @@ def run(  # noqa: PLR0913 - the options of the command line
     config = load(config_file)
     if as_json:
         config = with_public_output(config)
-    options = _Options(new_key, accepted, wait)
-    check_histories(config)
-    if config.workers == [1]:
-        terminated = asyncio.run(serve(config, options))
-    else:
-        terminated = _run_workers(config, options)
-    if terminated:
+    if asyncio.run(serve(config, _Options(new_key, accepted, wait))):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
@@ -138,73 +128,6 @@ class _Options(NamedTuple):
     wait: bool = False
 
 
-def _run_workers(config: Config, options: _Options) -> bool:
-    """Run a daemon of several processes; as ``serve``."""
-    from shoe_ctl.api.unix_socket import check_socket
-    from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people, resolve
-    from shoe_ctl.config.schema import config_of_worker
-    from shoe_ctl.daemon.callers import gid_of
-    from shoe_ctl.daemon.environment import Environment, allow_open_files, watchdog_s
-    from shoe_ctl.daemon.workers import WorkerReports, other_senders, start_workers
-    from shoe_ctl.journal.files import FRONT, WriterLock
-
-    if options.accepted is not None:
-        raise UsageError(
-            "--accept-loss: the configuration has several workers: add a [socket], and use "
-            "shoectl table accept_loss --table ID"
-        )
-    for setup in resolve(config):
-        with naming_file(config):
-            refuse_what_needs_people(setup.settings, way_in=config.takes_commands)
-    with naming_file(config):
-        others = {n: other_senders(config, config_of_worker(config, n)) for n in config.workers}
-        gid = None if config.socket is None else gid_of(config.socket)
-    if config.socket_path is not None:  # known before any is stored
-        check_socket(config.socket_path, gid=gid)
-    import_module("shoe_ctl.daemon.daemon")  # once for all workers
-    allow_open_files()  # of events of all tables the front has a descriptor for each worker
-    beat_s = watchdog_s(os.environ, os.getpid())
-
-    async def work(number: int, end: WorkerEnd) -> bool:
-        lock.leave()
-        environment = Environment(socket=end.serving, callers=others[number])
-        own, reports = config_of_worker(config, number), WorkerReports(end, beat_s)
-        return await _serve(own, options, reports, environment, ())
-
-    # Of two daemons that start at once, one gets all journals: not each of them some.
-    journal = config.path(config.journal.path)
-    with suppress(RuntimeError):  # a link that leads to itself: a worker says so
-        journal = journal.resolve()
-    lock = WriterLock(journal, FRONT)
-    try:
-        return asyncio.run(_watch_workers(config, start_workers(config.workers, work)))
-    finally:
-        lock.release()
-
-
-async def _watch_workers(config: Config, workers: list[Worker]) -> bool:
-    """Serve as the front process of these workers; as ``serve``."""
-    from shoe_ctl.config.resolve import warnings
-    from shoe_ctl.daemon.environment import service_manager
-    from shoe_ctl.daemon.workers import Front
-
-    with service_manager(os.environ, os.getpid()) as manager:
-        front = Front(config, workers, manager)
-
-        def ready() -> None:
-            log = logging.getLogger(__name__)
-            log.info("ready: workers=%d tables=%d", len(workers), len(config.table))
-            for line in warnings(config):
-                log.warning(line)
-            manager.ready()
-
-        async with _reporting(manager):
-            with _hangups(front.reopen_sinks):
-                terminated = await until_terminated(front.run(ready))
-            front.check_end()
-            return terminated
-
-
 async def serve(config: Config, options: _Options) -> bool:
     """Run the daemon until SIGTERM (then True) or SIGINT (raises KeyboardInterrupt).
 
@@ -214,30 +137,19 @@ async def serve(config: Config, options: _Options) -> bool:
         ConfigError: the configuration needs what this version cannot be told.
         JournalError: it was stopped, or could not start, while nothing could be stored.
     """
-    from shoe_ctl.config.resolve import warnings
-    from shoe_ctl.daemon.environment import SYSTEM, service_manager
-
-    with service_manager(os.environ, os.getpid()) as manager:
-        return await _serve(config, options, manager, SYSTEM, warnings(config))
-
-
-async def _serve(
-    config: Config,
-    options: _Options,
-    manager: ServiceManager,
-    environment: Environment,
-    warned: Sequence[str],
-) -> bool:
     from concurrent.futures import ThreadPoolExecutor
 
     from shoe_ctl.clock import SystemClock
-    from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people
+    from shoe_ctl.config.resolve import naming_file, refuse_what_needs_people, warnings
     from shoe_ctl.daemon.daemon import Daemon
-    from shoe_ctl.daemon.environment import SYSTEM, allow_open_files
+    from shoe_ctl.daemon.environment import allow_open_files, service_manager
 
     allow_open_files()
     clock = SystemClock()
-    with ThreadPoolExecutor(thread_name_prefix="port") as executor:
+    with (
+        service_manager(os.environ, os.getpid()) as manager,
+        ThreadPoolExecutor(thread_name_prefix="port") as executor,
+    ):
         daemon = Daemon(
             config,
             clock=clock,
@@ -246,13 +158,12 @@ async def _serve(
             new_key=options.new_key,
             accepted=options.accepted,
             wait=options.wait,
-            environment=environment,
         )
-        if environment is SYSTEM:  # else the front process did
-            with naming_file(config):
-                for settings in daemon.settings:
-                    refuse_what_needs_people(settings, way_in=config.takes_commands)
+        with naming_file(config):
+            for settings in daemon.settings:
+                refuse_what_needs_people(settings, way_in=config.takes_commands)
         async with _watched(manager, clock):
+            warned = warnings(config)
             say_ready = partial(_say_ready, manager, daemon, warned, wait=options.wait)
             serving = daemon.run(say_ready, manager.status)
             with _hangups(daemon.reopen_sinks):
@@ -294,18 +205,6 @@ async def _watched(manager: ServiceManager, clock: Clock) -> AsyncIterator[None]
     """Tell the service manager that the loop is alive, what ends the daemon, and that it ends."""
     beating = asyncio.create_task(manager.beat(clock), name="watchdog")
     try:
-        async with _reporting(manager):
-            yield
-    finally:
-        beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
-
-
-@asynccontextmanager
-async def _reporting(manager: ServiceManager) -> AsyncIterator[None]:
-    """Tell the service manager what ends the daemon, and that it ends."""
-    try:
         yield
     except JournalError as error:
         # The journal cannot say so itself.
@@ -316,6 +215,9 @@ async def _reporting(manager: ServiceManager) -> AsyncIterator[None]:
         raise
     finally:
         manager.stopping()
+        beating.cancel()
+        with suppress(asyncio.CancelledError):
+            await beating
 
 
 def host_boot() -> str:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
+from shoe_ctl.errors import EnvironmentFault, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
+    from shoe_ctl.cli.daemons import Daemon
     from shoe_ctl.cli.table_pages import ArgumentOption
 
 TIMEOUT_S = 30.0
@@ -30,7 +31,10 @@ _PIECE = 65536
 
 # The commands of the group: each is made when it is asked for.
 
-CONFIG = "The daemon's configuration file: it names the socket."
+CONFIG = (
+    "The daemon's configuration file: it names the socket. Of several files, or a folder of them, "
+    "the one that has the table."
+)
 SOCKET = "The daemon's socket.  [$SHOECTL_SOCKET]"
 TABLE = "The table.  [$SHOECTL_TABLE, else the daemon's only one]"
 
@@ -40,7 +44,7 @@ def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
     read = {"socket": "SHOECTL_SOCKET", "table": "SHOECTL_TABLE"} if environment else {}
     about = {"hidden": plain}
     return [
-        click.Option(["--config", "config_file"], metavar="FILE", help=CONFIG),
+        click.Option(["--config", "config_files"], metavar="FILE", multiple=True, help=CONFIG),
         click.Option(
             ["--socket", "socket_path"], metavar="PATH", help=SOCKET, envvar=read.get("socket")
         ),
@@ -319,6 +323,7 @@ def table(**_: object) -> None:
     \b
     Examples:
       shoectl table status --config table.toml
+      shoectl table status --config /etc/shoectl
       shoectl table expose hand=player
       shoectl table decide choice=play_on --reason "link back"
 
@@ -330,7 +335,7 @@ def table(**_: object) -> None:
 class _Options(NamedTuple):
     """The options given with a command: behind its name, or else before it."""
 
-    config_file: str | None
+    config_files: tuple[str, ...]
     socket_path: str | None
     table: str | None
     person: str | None
@@ -349,23 +354,24 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     assert before is not None
     arguments = _collect_arguments(args, own)
     options = _Options(**{name: _chosen(own[name], before.params[name]) for name in own})
-    given = [*options[3:9]]
     _refuse_placeholders(arguments, options)
     names_table = own["table"] is not None or _is_on_command_line(before, "table")
-    if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
-        raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
-    if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
-        raise UsageError("resend takes sink=NAME and after=ID and no other argument")
-    if command == "status" and (arguments or any(value is not None for value in given)):
-        raise UsageError("status takes --table and no other argument: it changes nothing")
-    if command == "events" and (set(arguments) - {"after", "source", "audience"} or any(given)):
-        raise UsageError(
-            "events takes after=ID, source=SOURCE, audience=NAME and --table, and no other argument"
-        )
+    _refuse_what_it_takes_not(command, arguments, options, names_table=names_table)
     connection = _connection_words(own, before)
-    with Wire(_path(options.config_file, options.socket_path)) as wire:
+    from shoe_ctl.cli.daemons import daemon_of, find_daemons
+
+    daemons = find_daemons(options.config_files, options.socket_path)
+    if command == "status" and options.table is None:
+        return _show_every_status(daemons, connection, as_json=options.as_json)
+    if command == "redeliver" and len(daemons) > 1:
+        raise UsageError("redeliver is for one daemon: give its --config alone")
+    table = _table_of(str(arguments["after"])) if command == "resend" else options.table
+    daemon = daemon_of(daemons, table)
+    if len(daemons) > 1:
+        connection = ["--config", daemon.file]
+    with Wire(daemon.path) as wire:
         if command == "status":
-            return _show_status(wire.status(options.table), connection, as_json=options.as_json)
+            return _show_status(wire.status(table), connection, as_json=options.as_json)
         if command == "redeliver":
             asked = {"request": command} | arguments
             return _show_redelivered(wire.ask(asked), as_json=options.as_json)
@@ -376,6 +382,27 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
             asked = {"request": command, "table": options.table} | arguments
             return _print_events(wire, asked, as_json=options.as_json)
         return _give(wire, command, arguments, options, connection)
+
+
+def _refuse_what_it_takes_not(
+    command: str, arguments: dict[str, Any], options: _Options, *, names_table: bool
+) -> None:
+    """Refuse what a plain request does not take.
+
+    Raises:
+        UsageError: it says what the request takes.
+    """
+    given = [*options[3:9]]
+    if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
+        raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
+    if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
+        raise UsageError("resend takes sink=NAME and after=ID and no other argument")
+    if command == "status" and (arguments or any(value is not None for value in given)):
+        raise UsageError("status takes --table and no other argument: it changes nothing")
+    if command == "events" and (set(arguments) - {"after", "source", "audience"} or any(given)):
+        raise UsageError(
+            "events takes after=ID, source=SOURCE, audience=NAME and --table, and no other argument"
+        )
 
 
 def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, Any]:
@@ -398,7 +425,7 @@ def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, A
 
 def _chosen(own: Any, before: Any) -> Any:
     """What stands behind the command's name, where anything does."""
-    return before if own is None or own is False else own
+    return before if own in (None, False, ()) else own
 
 
 def _give(
@@ -441,9 +468,10 @@ def _is_on_command_line(ctx: click.Context, name: str) -> bool:
 def _connection_words(own: dict[str, Any], before: click.Context) -> list[str]:
     """Options that say again where the daemon is; none where the environment says it."""
     words: list[str] = []
-    for name, option in (("config_file", "--config"), ("socket_path", "--socket")):
+    for name, option in (("config_files", "--config"), ("socket_path", "--socket")):
         typed = own[name] or (before.params[name] if _is_on_command_line(before, name) else None)
-        words += [] if typed is None else [option, typed]
+        values = [typed] if isinstance(typed, str) else typed or ()
+        words += [word for value in values for word in (option, value)]
     return words
 
 
@@ -588,22 +616,6 @@ def refusal(answer: dict[str, Any]) -> str:
     return f"{error}; it needs {told}" if told else error
 
 
-def _path(config_file: str | None, socket_path: str | None) -> Path:
-    """The socket to connect to: an explicit configuration file is meant before the environment."""
-    if config_file is None:
-        if socket_path is None:
-            raise UsageError(
-                "no daemon is named: give --config FILE or --socket PATH, or set SHOECTL_SOCKET"
-            )
-        return Path(socket_path)
-    from shoe_ctl.config.schema import load
-
-    path = load(config_file).socket_path
-    if path is None:
-        raise ConfigError(f"{config_file}: the daemon takes no commands: add a [socket]")
-    return path
-
-
 def _no_daemon(path: Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"socket {path}: permission denied: add this user to the socket's group"
@@ -649,6 +661,41 @@ def _only(tables: list[dict[str, Any]]) -> str:
     if len(ids) != 1:
         raise UsageError(f"no table is named: give --table, one of {', '.join(ids)}")
     return ids[0]
+
+
+def _table_of(event: str) -> str:
+    """The table in an event's id, such as ``bac-07/p31``."""
+    return event.partition("/")[0]
+
+
+def _show_every_status(
+    daemons: Sequence[Daemon], connection: Sequence[str], *, as_json: bool
+) -> int:
+    """How the tables of all daemons stand, also where one of them does not answer.
+
+    Raises:
+        ShoeCtlError: a daemon does not answer, or has a storage fault; the others are shown.
+    """
+    from shoe_ctl.terminal_text import printable, shortened
+
+    errors: list[ShoeCtlError] = []
+    shown = 0
+    for daemon in daemons:
+        words = connection if len(daemons) == 1 else ["--config", daemon.file]
+        try:
+            with Wire(daemon.path) as wire:
+                answer = wire.status(None)
+            if shown and not as_json:
+                click.echo()
+            shown += 1
+            _show_status(answer, words, as_json=as_json)
+        except ShoeCtlError as error:
+            errors.append(error)
+    for each in errors[:-1]:
+        click.echo(f"shoectl: {shortened(printable(str(each)))}", err=True)
+    if errors:
+        raise errors[-1]
+    return 0
 
 
 def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: bool) -> int:
@@ -770,7 +817,6 @@ def _show_what_waits(
     becomes of the question, the command is done.
     """
     from shoe_ctl.cli.table_view import open_lines
-    from shoe_ctl.errors import ShoeCtlError
 
     named = str(answer.get("halted") or answer.get("asks"))
     try:

@@ -129,6 +129,7 @@ def _rows(
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}))
     yield from _wagers(held.get("wagers") or [])
+    yield from _last_round(held)
     yield from _open(held)
     for parked in held["parked"]:
         last = f"the last {parked['last']} ({parked['type']})"
@@ -315,6 +316,18 @@ def _wagers(wagers: list[dict[str, Any]]) -> Iterator[Labelled]:
             )
         else:
             yield f"seat {seat}", ", ".join(map(_stake, here))
+
+
+def _last_round(held: dict[str, Any]) -> Iterator[Labelled]:
+    """The round settled last: between rounds, and as long as it was revised."""
+    last = held.get("last_round")
+    if last is None or not (held["round"] is None or last["revisions"]):
+        return
+    yield "last", f"{last['round_id']}: {catalogue.text(last['message'])}"
+    for before in last["revisions"]:
+        yield "revised", f"it was: {catalogue.text(before['message'])}"
+        for change in before["changes"]:
+            yield "", catalogue.text(change["message"])
 
 
 def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:

@@ -35,8 +35,6 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
 HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
 """The number of a user or group of this host; the highest number names nobody."""
 
-MOST_WORKERS = 64
-
 _FARTHEST = 2**53
 
 
@@ -149,11 +147,6 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     it, neither."""
     limits: TableLimits = TableLimits()
     """The section `[table.limits]`."""
-    worker: Annotated[int, msgspec.Meta(ge=1, le=MOST_WORKERS)] = 1
-    """The process that serves the table, from 1 to 64, for more tables than one processor core can
-    serve. Each worker has its own journal: worker 2 has `journal-2.db` beside `journal.db`. A table
-    stays where its records are: the daemon refuses another number. See
-    [many tables](../guides/many-tables.md)."""
 
     def settings(self, game: Any) -> TableSettings:
         """Return the table's settings for this game.
@@ -252,11 +245,6 @@ class Config(Strict, frozen=True, kw_only=True):
         return Path(self.folder) / name
 
     @property
-    def workers(self) -> list[int]:
-        """Return the numbers of the workers that have a table, in order."""
-        return sorted({table.worker for table in self.table})
-
-    @property
     def takes_commands(self) -> bool:
         """Return whether anybody can give commands: at the socket, or over a sink."""
         over_sinks = any(isinstance(sink, MqttConfig) and sink.sender for sink in self.sink)
@@ -299,9 +287,7 @@ def with_public_output(config: Config) -> Config:
         return config
     sinks = [*config.sink, JsonlConfig(path="-")]
     check_sinks(sinks, [table.id for table in config.table], config.file)
-    changed = msgspec.structs.replace(config, sink=sinks)
-    check_workers(changed, config.file)
-    return changed
+    return msgspec.structs.replace(config, sink=sinks)
 
 
 def parse(source: bytes, name: str) -> Config:
@@ -327,6 +313,7 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
         if key in plain:
             raise ConfigError(f"{name}: unknown key `{key}`")
     _check_values(plain, name)
+    _refuse_workers(plain, name)
     try:
         config = msgspec.convert(plain, Config)
     except msgspec.ValidationError as error:
@@ -335,79 +322,11 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
         ) from None
     _check_ids(config, name)
     check_sinks(config.sink, [table.id for table in config.table], name)
-    check_workers(config, name)
     _check_positions([] if config.socket is None else config.socket.user, f"{name}: socket.user")
     for at, sink in enumerate(config.sink):
         if isinstance(sink, MqttConfig):
             _check_positions(sink.sender, f"{name}: sink[{at}].sender")
     return config
-
-
-# Workers: processes that serve a part of the tables each.
-
-
-def numbered(path: str, worker: int) -> str:
-    """Return the path of this worker's own file: `journal-2.db` for `journal.db`."""
-    if worker == 1:
-        return path
-    whole = Path(path)
-    return str(whole.with_name(f"{whole.stem}-{worker}{whole.suffix}"))
-
-
-def config_of_worker(config: Config, worker: int) -> Config:
-    """Return what one worker serves: its tables, its journal, and the sinks that get its events.
-
-    A file that every worker would append to is a file for each, under the name of the one sink.
-    """
-    tables = [table for table in config.table if table.worker == worker]
-    ids = [table.id for table in tables]
-    sinks = [
-        msgspec.structs.replace(sink, path=numbered(sink.path, worker), name=sink.known_as)
-        if isinstance(sink, JsonlConfig) and sink.table is None and worker > 1
-        else sink
-        for sink in config.sink
-        if sink.table is None or sink.table in ids
-    ]
-    journal = msgspec.structs.replace(config.journal, path=numbered(config.journal.path, worker))
-    socket = config.socket
-    if socket is not None:  # not opened: what lies beside it is the worker's own
-        path = numbered(str(config.socket_path), worker)
-        socket = msgspec.structs.replace(socket, path=str(Path(path).absolute()))
-    return msgspec.structs.replace(config, table=tables, journal=journal, sink=sinks, socket=socket)
-
-
-def check_workers(config: Config, name: str) -> None:
-    """Refuse what several workers cannot share. ``name`` is the file's.
-
-    Raises:
-        ConfigError: one line that names the file, the key and what to do.
-    """
-    workers = config.workers
-    if workers == [1]:
-        return
-    for at, sink in enumerate(config.sink):
-        if isinstance(sink, JsonlConfig) and sink.path == "-" and sink.table is None:
-            raise ConfigError(
-                f"{name}: sink[{at}].path: several workers cannot share standard output: use a "
-                "file, or give the sink a table (--json adds such a sink)"
-            )
-    holders: dict[str, TableConfig] = {}
-    for table in config.table:
-        if (keys := table.shoe.key_file) is not None:
-            other = holders.setdefault(keys, table)
-            if other.worker != table.worker:
-                raise ConfigError(
-                    f"{name}: table {table.id}: shoe.key_file: worker {other.worker} uses "
-                    f"{keys!r} as well: give each worker a file of its own"
-                )
-    files = [numbered(config.journal.path, worker) for worker in workers]
-    for sink in config.sink:
-        if isinstance(sink, JsonlConfig):
-            each = workers if sink.table is None else [1]
-            files += [numbered(sink.path, worker) for worker in each]
-    twice = next((file for file in files if files.count(file) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"{name}: two workers or sinks would write to {twice!r}: rename one")
 
 
 def _check_positions(users: Sequence[UserConfig], where: str) -> None:
@@ -432,6 +351,26 @@ def _check_values(plain: Mapping[str, Any], name: str) -> None:
             raise ConfigError(f"{name}: {key}: expected a number of at most {_FARTHEST:,}")
         elif isinstance(value, str) and "\0" in value:
             raise ConfigError(f"{name}: {key}: expected a text without the character NUL")
+
+
+def _refuse_workers(plain: Mapping[str, Any], name: str) -> None:
+    """Refuse keys for several processes in one daemon, which daemons had while they were made."""
+    tables = plain.get("table")
+    held = [
+        (table.get("id"), table["worker"])
+        for table in (tables if isinstance(tables, list) else [])
+        if isinstance(table, dict) and "worker" in table
+    ]
+    for table_id, worker in held:
+        if worker != 1:
+            raise ConfigError(
+                f"{name}: table {table_id}: worker: a daemon is one process: move the tables of "
+                f"worker {worker} to a separate configuration, which keeps their journal (the "
+                f"one that ends in -{worker}), and remove the key: see docs/guides/many-tables.md"
+            )
+    if held or "workers" in plain:
+        key = f"table {held[0][0]}: worker" if held else "workers"
+        raise ConfigError(f"{name}: {key}: a daemon is one process: remove the key")
 
 
 def _check_ids(config: Config, name: str) -> None:

@@ -97,8 +97,7 @@ class JsonlConfig(SinkConfig, frozen=True, kw_only=True, tag_field="kind", tag="
 
     path: str
     """A file that the daemon appends to, or `"-"` for standard output. Two sinks cannot share a
-    file, nor can two daemons. With several workers each has its own, unless the sink has a
-    `table`: worker 2 writes `public-2.jsonl` for `public.jsonl`."""
+    file, nor can two daemons."""
 
     @property
     def default_name(self) -> str:

@@ -184,8 +184,7 @@ class Daemon:
                 sinks = [*self._sinks, *opened]
                 self._ways_in += [named.way_in for named in opened if named.way_in is not None]
                 await stack.enter_async_context(reopening(sinks, self._reopen))
-                path = self._config.socket_path
-                if path is not None and self._environment.socket is None:
+                if (path := self._config.socket_path) is not None:
                     check_socket(path, gid=self._gid)  # known before any is stored
             except BaseException:
                 store.close()
@@ -350,9 +349,7 @@ class Daemon:
         self, handler: Handler, events: EventSource | None = None
     ) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            if self._environment.socket is not None:
-                await stack.enter_async_context(self._environment.socket(handler, events))
-            elif (path := self._config.socket_path) is not None:
+            if (path := self._config.socket_path) is not None:
                 at_socket = serving_socket(path, self._users, handler, events=events, gid=self._gid)
                 await stack.enter_async_context(at_socket)
             for way_in in self._ways_in:

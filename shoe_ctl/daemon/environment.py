@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from firmware_proto.profiles import SerialSettings
 from shoe_ctl.api.requests import Caller
-from shoe_ctl.api.unix_socket import EventSource, Handler
+from shoe_ctl.api.unix_socket import Handler
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.link.address import Address
 from shoe_ctl.link.transport import Opener
@@ -43,10 +43,6 @@ Thread = Callable[[str], Executor]
 
 WayIn = Callable[[Handler], AbstractAsyncContextManager[None]]
 """Hands what callers ask to the handler, from entering to leaving."""
-
-
-ServingRequests = Callable[[Handler, EventSource | None], AbstractAsyncContextManager[None]]
-"""Hands requests of callers that are known, and those for events, from entering to leaving."""
 
 
 def one_thread(name: str) -> Executor:
@@ -87,8 +83,7 @@ class Environment:
     """How the daemon reaches its host.
 
     ``ways_in`` are opened beside the configured socket, for ``callers``. ``epoch`` draws the epoch
-    that tells the events of one journal, or of a part of it, from all others. ``socket`` takes the
-    place of the configured one, where another process has that.
+    that tells the events of one journal, or of a part of it, from all others.
     """
 
     thread: Thread = one_thread
@@ -96,7 +91,6 @@ class Environment:
     ways_in: tuple[WayIn, ...] = ()
     callers: tuple[Caller, ...] = ()
     epoch: Callable[[], str] = draw_epoch
-    socket: ServingRequests | None = None
 
 
 SYSTEM = Environment()
@@ -127,11 +121,6 @@ class ServiceManager:
         """Report one line of status."""
         self._status = " ".join(text.split())[:LONGEST_STATUS]
         self._send(f"STATUS={self._status}")
-
-    @property
-    def said_last(self) -> str:
-        """Return the last line of status; *serving* before the first."""
-        return self._status
 
     def alive(self) -> None:
         """Report a sign of life, for the watchdog."""
@@ -182,14 +171,14 @@ def service_manager(environment: Mapping[str, str], pid: int) -> Iterator[Servic
     if address is not None and not address.startswith(("/", "@")):
         log.warning("service manager: NOTIFY_SOCKET ignored: value=%s is no local socket", address)
         address = None
-    manager = ServiceManager(address, watchdog_s(environment, pid))
+    manager = ServiceManager(address, _watchdog_s(environment, pid))
     try:
         yield manager
     finally:
         manager.close()
 
 
-def watchdog_s(environment: Mapping[str, str], pid: int) -> float | None:
+def _watchdog_s(environment: Mapping[str, str], pid: int) -> float | None:
     """Return how long the service manager waits for a sign of life; None without a watchdog."""
     wanted, whose = environment.get("WATCHDOG_USEC"), environment.get("WATCHDOG_PID")
     if wanted is None or (whose is not None and whose != str(pid)):

@@ -30,7 +30,7 @@ from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import (
     ChainPlace,
     chain_end,
-    checked_records_of_tables,
+    checked_records,
     invalid_record_error,
     last_start,
     read_anchor,
@@ -287,29 +287,21 @@ class _Start(msgspec.Struct, frozen=True, kw_only=True):
     index: EventIndex
 
 
-def recover(reader: Reader, table: str) -> RecoveredTable:
-    """Return the table as its records leave it: its last valid snapshot and the inputs after it.
-
-    A snapshot by another version of the software, or under other rules than the start before it, is
-    skipped. If none is left, the recovery starts at the table's first record; if that was removed,
-    at the first snapshot that is left, whatever version wrote it.
-
-    Raises:
-        JournalError: the journal cannot be read, is damaged or of another format where it was
-            read, or holds no place at which the table's recovery can start.
-    """
-    return recover_tables(reader, [table])[table]
-
-
 def recover_tables(reader: Reader, tables: Sequence[str]) -> dict[str, RecoveredTable]:
     """Return each of these tables as its records leave it, reading the journal once for all.
 
+    That is its last valid snapshot and the inputs after it. A snapshot by another version of the
+    software, or under other rules than the start before it, is skipped. If none is left, the
+    recovery starts at the table's first record; if that was removed, at the first snapshot that is
+    left, whatever version wrote it.
+
     Raises:
-        JournalError: as ``recover``.
+        JournalError: the journal cannot be read, is damaged or of another format where it was
+            read, or holds no place at which a table's recovery can start.
     """
     recoveries = {table: _Recovery(reader, table) for table in tables}
     places = {table: each.place for table, each in recoveries.items()}
-    for record in checked_records_of_tables(reader, places):
+    for record in checked_records(reader, places):
         recoveries[record.table].read(record)
     return {table: each.finish() for table, each in recoveries.items()}
 

@@ -180,22 +180,18 @@ def sync_folder(path: Path) -> None:
 WRITER = "-lock"
 """Added to a journal's name: the file whose lock its writer holds."""
 
-FRONT = "-front-lock"
-"""The same for the front process of several workers, beside the journal that is configured."""
-
 
 class WriterLock:
     """The lock of a journal's one writer, held from construction until ``release``.
 
-    The lock is on the file beside the journal, which stays: its content only names the holder. With
-    another ``suffix`` it is held by whoever starts the writers of several journals.
+    The lock is on the file beside the journal, which stays: its content only names the holder.
 
     Raises:
         JournalError: another process has it, or the file cannot be made.
     """
 
-    def __init__(self, journal: Path, suffix: str = WRITER) -> None:
-        path = journal.with_name(journal.name + suffix)
+    def __init__(self, journal: Path) -> None:
+        path = journal.with_name(journal.name + WRITER)
         self._fd = _open_lock_file(path, journal)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -223,11 +219,6 @@ class WriterLock:
                 os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = -1
-
-    def leave(self) -> None:
-        """Close the copy that a forked process has: the lock stays with the one that took it."""
-        os.close(self._fd)
-        self._fd = -1
 
 
 def _open_lock_file(path: Path, journal: Path) -> int:

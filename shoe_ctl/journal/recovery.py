@@ -188,17 +188,6 @@ def read_anchor(reader: Reader) -> Anchor:
         raise _corrupt(reader, str(error)) from None
 
 
-def checked_records(
-    reader: Reader, table: str, *, after: int = 0, end: bytes = GENESIS
-) -> Iterator[Record]:
-    """Yield the table's records after record ``after``, whose chain hash is ``end``, to the last.
-
-    Raises:
-        JournalError: the journal cannot be read, or a record does not follow from the one before.
-    """
-    return checked_records_of_tables(reader, {table: ChainPlace(after, end)})
-
-
 class ChainPlace(NamedTuple):
     """A place in a table's chain: behind record ``after``, whose chain hash is ``end``."""
 
@@ -206,13 +195,13 @@ class ChainPlace(NamedTuple):
     end: bytes
 
 
-def checked_records_of_tables(reader: Reader, places: Mapping[str, ChainPlace]) -> Iterator[Record]:
+def checked_records(reader: Reader, places: Mapping[str, ChainPlace]) -> Iterator[Record]:
     """Yield each table's records behind its place, to its last one.
 
     The journal is read once for all tables whose records lie among one another's.
 
     Raises:
-        JournalError: as ``checked_records``.
+        JournalError: the journal cannot be read, or a record does not follow from the one before.
     """
     due = {table: place.end for table, place in places.items()}
     ends = _chain_ends(reader, places)

@@ -22,6 +22,12 @@ PROC = Path("/proc")
 MODEM_MANAGER = "ModemManager"
 _ESTABLISHED = "01"
 
+PTY_MAJORS = range(136, 144)
+"""The kernel's device numbers of the slave ends of ptys (Documentation/admin-guide/devices.txt).
+
+Each mounted devpts counts them from 0, so that ptys of two containers have the same numbers.
+"""
+
 _LOCKS = (*FLOCK, "POSIX")
 """The kinds of locks that programs take on a port."""
 
@@ -49,7 +55,10 @@ def find_port_users(path: str, proc: Path = PROC) -> Iterator[PortUser]:
     real = os.path.realpath(path)
     seen: set[int] = set()
     lockers = find_lock_holders(Path(real), _LOCKS, proc)
-    for pid in chain(lockers, _find_openers({real}.__contains__, proc)):
+    openers = (
+        p for p in _find_openers({real}.__contains__, proc) if not _has_namesake(p, real, proc)
+    )
+    for pid in chain(lockers, openers):
         if pid not in seen:
             seen.add(pid)
             yield _port_user(pid, proc)
@@ -60,7 +69,8 @@ def terminal_owner(path: str, proc: Path = PROC) -> PortUser | None:
     with suppress(OSError, ValueError):
         info = Path(path).stat()
         if stat.S_ISCHR(info.st_mode):
-            found = dict(_find_in_terminal(info.st_rdev, proc))
+            at_number = _find_in_terminal(info.st_rdev, proc)
+            found = {pid: s for pid, s in at_number if not _has_namesake(pid, path, proc)}
             leaders = [pid for pid, session in found.items() if pid == session]
             for pid in (*leaders, *found):
                 return _port_user(pid, proc)
@@ -111,6 +121,39 @@ def _find_in_terminal(device: int, proc: Path) -> Iterator[tuple[int, int]]:
             major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
             if os.makedev(major, minor) == device:
                 yield pid, int(words[3])
+
+
+def _has_namesake(pid: int, path: str, proc: Path) -> bool:
+    """Return True if what a process has there is the pty of this number in another container.
+
+    False where this process may not look: a person's terminal is rather refused once too often.
+    """
+    try:
+        info = Path(path).stat()
+    except OSError:
+        return False
+    if not stat.S_ISCHR(info.st_mode) or os.major(info.st_rdev) not in PTY_MAJORS:
+        return False
+    of_process = proc / str(pid)
+    try:
+        # Behind these links lie the files themselves, whatever their paths mean to this process.
+        had = _instances(info.st_rdev, (of_process / "fd").iterdir())
+        if not had:  # it closed them, or they lead elsewhere: what has this number where it lives?
+            had = _instances(info.st_rdev, [of_process / f"root/dev/pts/{os.minor(info.st_rdev)}"])
+    except OSError:
+        return False
+    return bool(had) and info.st_dev not in had
+
+
+def _instances(number: int, places: Iterable[Path]) -> set[int]:
+    """Return the file systems that hold the terminals of this number at these places."""
+    found = set()
+    for place in places:
+        with suppress(FileNotFoundError):  # closed meanwhile
+            info = place.stat()
+            if stat.S_ISCHR(info.st_mode) and info.st_rdev == number:
+                found.add(info.st_dev)
+    return found
 
 
 def _port_user(pid: int, proc: Path) -> PortUser:

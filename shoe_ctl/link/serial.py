@@ -25,7 +25,7 @@ from typing import Any
 from firmware_proto.profiles import SerialSettings
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress
-from shoe_ctl.link.port_users import PROC, find_port_users, terminal_owner
+from shoe_ctl.link.port_users import PROC, PTY_MAJORS, find_port_users, terminal_owner
 from shoe_ctl.link.transport import (
     DescriptorTransport,
     Loss,
@@ -36,9 +36,6 @@ from shoe_ctl.link.transport import (
 )
 
 PTYS = Path("/dev/pts")
-
-PTY_MAJORS = range(136, 144)
-"""The kernel's device numbers of the slave ends of ptys (Documentation/admin-guide/devices.txt)."""
 
 _PTMX = (5, 2)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +19,7 @@ from shoe_ctl.records import Record
 
 _OF_A_ROUND = b'"type":"round.'
 _IRREGULARITY = b'"type":"irregularity.raised"'
+_OF_A_WAGER = (b'"type":"wager.settled"', b'"type":"wager.revised"')
 _STEP = 2000
 
 
@@ -34,7 +36,8 @@ class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
     """A round, from the record that opened it, with the outcome that was told last.
 
     ``state`` is ``open`` where nothing ended it in this journal. ``method`` and what follows are
-    None where there was no outcome.
+    None where there was no outcome. ``paid``, ``commission``, ``collected`` and ``returned`` are
+    the sums of its wagers in minor units, a fraction as ``"19/2"``, as they were settled last.
     """
 
     table: str
@@ -52,6 +55,10 @@ class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
     manual: bool = False
     revised: bool = False
     irregularities: list[str] = []
+    paid: int | str = 0
+    commission: int | str = 0
+    collected: int | str = 0
+    returned: int | str = 0
 
 
 Line = ShoeLine | RoundLine
@@ -86,7 +93,8 @@ def lines(  # noqa: PLR0913 - what narrows it, each by name
     tables: dict[str, _Table] = {}
     records = reader.records(after=first - 1, upto=upto, table=table, kinds=(Kind.RESTRICTED,))
     for count, record in enumerate(records):
-        if _OF_A_ROUND in record.body or _IRREGULARITY in record.body:
+        body = record.body
+        if _OF_A_ROUND in body or _IRREGULARITY in body or any(t in body for t in _OF_A_WAGER):
             of = tables.setdefault(record.table, _Table(shoe_id))
             yield from of.take(record)
         if count % _STEP == 0:
@@ -102,6 +110,8 @@ class _Table:
         self._only = shoe_id
         self._shoe: str | None = None
         self._held: list[RoundLine] = []
+        self._settled: dict[str, dict[int, dict[str, Any]]] = {}
+        """Round → how each of its wagers was settled last, by the wager's number."""
 
     def take(self, record: Record) -> Iterator[Line]:
         """Take the next event; a damaged one is skipped: replay and verify report it."""
@@ -121,7 +131,9 @@ class _Table:
 
     def _given(self, keep: int) -> Iterator[Line]:
         while len(self._held) > keep:
-            yield self._held.pop(0)
+            given = self._held.pop(0)
+            self._settled.pop(given.round_id, None)
+            yield given
 
     def _opened(self, record: Record, event: _Event) -> Iterator[Line]:
         assert event.subject is not None
@@ -163,3 +175,20 @@ class _Table:
                 found.state = "settled"
             case "round.void":
                 found.state = "void"
+            case "wager.settled" | "wager.revised":
+                wagers = self._settled.setdefault(found.round_id, {})
+                wagers[event.data["number"]] = event.data
+                _sum_up(found, list(wagers.values()))
+
+
+def _sum_up(found: RoundLine, wagers: list[dict[str, Any]]) -> None:
+    """Set what the house paid, kept, collected and gave back in this round."""
+    found.paid = _sum(wagers, "pays")
+    found.commission = _sum(wagers, "commission")
+    found.collected = _sum(wagers, "collected")
+    found.returned = _sum(wagers, "returned")
+
+
+def _sum(wagers: list[dict[str, Any]], name: str) -> int | str:
+    exact = sum((Fraction(wager.get(name, 0)) for wager in wagers), Fraction(0))
+    return exact.numerator if exact.denominator == 1 else str(exact)

@@ -19,6 +19,7 @@ from shoe_ctl.table.effects import Answer, Effect, TableEvent
 from shoe_ctl.table.inputs import CommandsRefused, TableCommand
 from shoe_ctl.table.state import FirstAnswer
 from shoe_ctl.table.turn import Turn
+from shoe_ctl.table.wagers.payments import change_message, outcome_message
 from shoe_ctl.texts.message import Message, message
 
 REMEMBERED_COMMANDS = 256
@@ -97,10 +98,13 @@ def emit_unrecorded(turn: Turn) -> None:
 Data = Mapping[str, Any]
 
 
-def sentence(effects: Iterable[Effect], todo: Message) -> Message:
-    """Return what happened and what is to be done next: ``banker wins, 9 to 7; next: settle``."""
+def sentence(effects: Iterable[Effect], todo: Message, payments: Sequence[Message] = ()) -> Message:
+    """Return what happened and what is to be done next: ``banker wins, 9 to 7; next: settle``.
+
+    ``payments`` are what *settle* will pay and collect, where the command has changed that.
+    """
     told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
-    happened = [said.as_data() for said in _happened(told)]
+    happened = [said.as_data() for said in (*_happened(told), *payments)]
     once = [said for place, said in enumerate(happened) if said not in happened[:place]]
     if not once:
         return message("done_nothing", next=todo)
@@ -168,12 +172,7 @@ _TOGETHER: Mapping[str, Callable[[Sequence[Data]], Message]] = {
 
 
 def _outcome(data: Data) -> Message:
-    totals = {hand: data[hand]["total"] for hand in ("player", "banker")}
-    winner = str(data["winner"])
-    if winner == "tie":
-        return message("done_tie", player=totals["player"], banker=totals["banker"])
-    loser = "banker" if winner == "player" else "player"
-    return message("done_outcome", winner=winner, total=totals[winner], against=totals[loser])
+    return outcome_message(str(data["winner"]), data["player"]["total"], data["banker"]["total"])
 
 
 def _revised(data: Data) -> Message:
@@ -267,9 +266,7 @@ _EACH: Mapping[str, Callable[[Data], Message]] = {
     "method.changed": lambda data: message("done_method_changed", method=data["to"]),
     "method.breached": lambda _: message("done_method_breached"),
     "wager.accepted": _accepted,
-    "wager.revised": lambda data: message(
-        "done_wager_revised", seat=data["seat"], wager=data["wager"]
-    ),
+    "wager.revised": change_message,
     "wagers.restricted": _restricted,
     "withdrawal.opened": lambda data: message("done_window_opened").citing(data.get("rule")),
     "withdrawal.closed": _closed_window,

@@ -50,7 +50,11 @@ from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
 from shoe_ctl.table.transitions import UNFORESEEN, Line, lines
 from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.table.wagers import payments
 from shoe_ctl.texts.message import Message, message
+
+REVISING = ("revise_round", "correct_card")
+"""Commands that change money after the outcome: their answer says what each Player gets."""
 
 _TRIGGERS = {
     LinkUp: "link_up",
@@ -207,13 +211,15 @@ def _accept(turn: Turn, command: TableCommand) -> Answer:
     """Return the answer to a command that was taken: what happened, what the table waits for."""
     halt, waits = turn.now.halt, stack.due_decision(turn)
     stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    todo = status.next_message(TableView(stands, turn.game, turn.settings, turn.procedures))
+    view = TableView(stands, turn.game, turn.settings, turn.procedures)
+    revises = command.command in REVISING
+    paid = payments.payment_messages(view) if revises else []
     return Answer(
         command_id=command.command_id,
         accepted=True,
         halted=None if halt is None else turn.public_key(halt.current.key),
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
-        message=sentence(turn.effects, todo),
+        message=sentence(turn.effects, status.next_message(view), paid),
     )
 
 

@@ -25,7 +25,7 @@ from shoe_ctl.table.round import card_entry, outcome, reconstruct, reveal
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.situations import CARDS_OUT
-from shoe_ctl.table.state import INITIAL_DEAL, DealtCard, pending_cards
+from shoe_ctl.table.state import INITIAL_DEAL, DealtCard, FormerOutcome, pending_cards
 from shoe_ctl.table.turn import Cause, Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -82,9 +82,21 @@ def correct_card(turn: Turn) -> None:
     """Record which card it really is, and derive from the revealed cards what follows."""
     args = require_args(turn, CorrectedCard)
     slot = (args.hand, args.index)
+    if _is_announced(turn):
+        _note_former_outcome(turn)
     card_entry.correct_revealed_card(turn, dealing.find_card(turn, slot), card(args.card))
     derive_round(turn, announces=slot in INITIAL_DEAL)
     turn.fire("card_corrected")
+
+
+def _is_announced(turn: Turn) -> bool:
+    """Return True if the round waits for *settle*; one that was reopened does not."""
+    return "resolved" in (turn.source, turn.now.halt and turn.resume_state)
+
+
+def _note_former_outcome(turn: Turn) -> None:
+    former = FormerOutcome(cards=turn.round.cards, until_us=turn.now.t_us, settled=False)
+    turn.set_round(revised=(*turn.round.revised, former))
 
 
 def derive_round(turn: Turn, *, announces: bool) -> None:

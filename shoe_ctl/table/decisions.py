@@ -26,6 +26,7 @@ from shoe_ctl.table.procedures.procedure import (
     Choice,
     Declared,
     End,
+    find_procedure,
     never,
 )
 from shoe_ctl.table.procedures.shared import check_can_resume
@@ -66,7 +67,7 @@ def _find_end(turn: Turn, taken: Choice | Accepts | None) -> End | None:
     deciding = stack.due_decision(turn)
     if taken is None or deciding is None:
         return None
-    return turn.procedures[deciding.key].end(_find_next(turn, taken))
+    return find_procedure(turn, deciding.key).end(_find_next(turn, taken))
 
 
 def _find_next(turn: Turn, taken: Choice | Accepts) -> str:
@@ -131,7 +132,8 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
 
 def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
     """Return what stands against declaring what is named; with None, against every declaration."""
-    declarable = {key: p.declared for key, p in turn.procedures.items() if p.declared is not None}
+    forms = {key: find_procedure(turn, key).declared for key in turn.procedures}
+    declarable = {key: declared for key, declared in forms.items() if declared is not None}
     if given is None:
         recorded = (check_recorded(turn, key, None) for key in RECORDED)
         others = (_check_declarable(turn, key, one) for key, one in declarable.items())
@@ -203,7 +205,7 @@ def declare(turn: Turn) -> None:
 def raise_declared(turn: Turn) -> None:
     """Raise the irregularity that was declared."""
     key = str(turn.command.args["key"])
-    declared = turn.procedures[key].declared
+    declared = find_procedure(turn, key).declared
     assert declared is not None and turn.command.reason is not None
     args = msgspec.to_builtins(arguments.require_args(turn, declared.takes))
     noted = {name: value for name, value in args.items() if name != "key" and value is not None}

@@ -7,7 +7,6 @@ the table halted.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -21,9 +20,17 @@ from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import link, unplaced
 from shoe_ctl.table.situations import CARDS_OUT
-from shoe_ctl.table.state import INITIAL_DEAL, DealtCard, SettledRound, TableState, UnplacedCard
+from shoe_ctl.table.state import (
+    INITIAL_DEAL,
+    DealtCard,
+    FormerOutcome,
+    SettledRound,
+    TableState,
+    UnplacedCard,
+)
 from shoe_ctl.table.turn import Cause, Objection, Turn
 from shoe_ctl.table.wagers.money import json_amount
+from shoe_ctl.table.wagers.payments import player_gets
 from shoe_ctl.table.wagers.settlement import SettlementLine, line_data, settle_all
 from shoe_ctl.texts.message import Message, message
 
@@ -336,11 +343,18 @@ def revise(turn: Turn) -> None:
     entered = arguments.require_args(turn, Revision).cards()
     if _is_same_shoe(turn, last):
         _correct_ledger(turn, last, entered)
-    revised = msgspec.structs.replace(last.round, cards=_revised_cards(last, entered))
+    former = FormerOutcome(
+        cards=last.round.cards, until_us=turn.now.t_us, settled=turn.source != "resolved"
+    )
+    revised = msgspec.structs.replace(
+        last.round,
+        cards=_revised_cards(last, entered),
+        revised=(*last.round.revised, former),
+    )
     after = msgspec.structs.replace(last, round=revised)
     outcome.emit_revised(turn, after.round, after.shoe_id, after.method)
     if turn.source == "resolved":
-        turn.set_round(cards=revised.cards)
+        turn.set_round(cards=revised.cards, revised=revised.revised)
         return
     _settle_again(turn, last, after)
     turn.change(last_settled=after)
@@ -395,12 +409,7 @@ def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None
 def _emit_wager_revised(
     turn: Turn, round_id: str, was: SettlementLine, now: SettlementLine
 ) -> None:
-    change = _player_gets(now) - _player_gets(was)
+    change = player_gets(now) - player_gets(was)
     secret: dict[str, Any] = {**line_data(now), "change": json_amount(change)}
     public = {name: value for name, value in secret.items() if name != "player"}
     turn.emit("wager.revised", public, restricted=secret, of_round=round_id)
-
-
-def _player_gets(line: SettlementLine) -> Fraction:
-    """Return what the Player gets of the wager in all."""
-    return line.returned + line.pays

@@ -12,9 +12,6 @@ import msgspec
 
 from shoe_ctl.table.wagers.limits import TableLimits
 
-HLGA = frozenset({"Paiza Club", "Ruby Room"})
-"""The high-limit gaming areas (the definition of HLGA in every table game)."""
-
 
 class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of one table."""

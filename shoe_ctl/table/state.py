@@ -222,6 +222,17 @@ class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
     """True if the Banker hand began with a pair."""
 
 
+class FormerOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What an outcome was announced from before people revised it."""
+
+    cards: tuple[DealtCard, ...]
+    """The cards of the round as they were then."""
+    until_us: int
+    """When it was revised."""
+    settled: bool
+    """True if the wagers were settled by it."""
+
+
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """A round of play, from *place your bets* to *settled*."""
 
@@ -251,6 +262,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """Who has the cards of both hands."""
     shoe_sorted: bool = False
     """True if the shoe's other cards lie sorted on the table: the round gets none of them."""
+    revised: tuple[FormerOutcome, ...] = ()
+    """The outcomes that it had before they were revised, oldest first."""
 
     def hand(self, name: str) -> tuple[Card, ...]:
         """Return the cards of this hand that are known, in order, revealed or not."""

@@ -32,9 +32,7 @@ from shoe_ctl.table.state import (
     next_slot,
 )
 from shoe_ctl.table.turn import TableView
-from shoe_ctl.table.wagers import settlement
-from shoe_ctl.table.wagers.settlement import settle_all
-from shoe_ctl.table.wagers.types import Wager
+from shoe_ctl.table.wagers import payments
 from shoe_ctl.texts.message import Message, message
 
 HANDS = ("player", "banker")
@@ -65,45 +63,6 @@ def called(player: Player) -> Message:
     return message("player_by_seat", seat=player.seat)
 
 
-_OF_THE_WAGER = ("number", "player", "seat", "wager")
-"""What a line of a settlement says that the wager itself says already."""
-
-
-def shown(at: TableView, *, restricted: bool) -> list[dict[str, Any]]:
-    """The wagers on the layout, seat by seat counter-clockwise; ``player`` only if ``restricted``.
-
-    Amounts are minor units. ``not_honoured`` came after *no more bets* and goes back; what was
-    ``taken_back`` is settled as if it stood. Once the outcome is announced ``settlement`` says what
-    *settle* will record of the wager: the same values as in ``wager.settled``.
-    """
-    wagers, lines = at.now.wagers, {}
-    if not wagers.standing:
-        return []
-    if at.now.state == "resolved":
-        settled = settle_all(wagers, at.settle(at.round), at.wager_rules)
-        lines = {line.number: line for line in settled.lines}
-    held = settlement.order_lines(wagers.standing, at.wager_rules)
-    return [_wager(one, lines.get(one.number), restricted=restricted) for one in held]
-
-
-def _wager(
-    held: Wager, line: settlement.SettlementLine | None, *, restricted: bool
-) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "number": held.number,
-        "seat": held.seat,
-        "wager": held.wager,
-        "amount": held.amount,
-    }
-    said |= {"player": held.player} if restricted else {}
-    said |= {"not_honoured": held.not_honoured} if held.not_honoured else {}
-    said |= {"taken_back": True} if held.taken_back else {}
-    if line is not None:
-        data = settlement.line_data(line)
-        said["settlement"] = {k: v for k, v in data.items() if k not in _OF_THE_WAGER}
-    return said
-
-
 def status(
     now: TableState,
     game: Game,
@@ -118,7 +77,8 @@ def status(
     done now with proper arguments, each with the lowest position that may give it, and whether it
     wants a reason or a second person;
     ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
-    the layout; once the outcome is announced each with what it is paid or loses.
+    the layout; from the outcome until *settle* each with what it is paid or loses. ``last_round``
+    is the one settled last, with its revisions.
     """
     at = TableView(now, game, settings, procedures)
     choices = offers.list_choices(at)
@@ -136,7 +96,8 @@ def status(
         if now.shoe is None
         else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
         "round": None if now.round is None else _round(now.round),
-        "wagers": shown(at, restricted=False),
+        "wagers": payments.describe_wagers(at, restricted=False),
+        "last_round": payments.describe_last_round(at, restricted=False),
         "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.public() for offer in offers.list_offers(at)],
         "halt": _halt(at, choices),
@@ -149,7 +110,8 @@ def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str
     """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
     at = TableView(now, game, settings, PROCEDURES)
     return {
-        "wagers": shown(at, restricted=True),
+        "wagers": payments.describe_wagers(at, restricted=True),
+        "last_round": payments.describe_last_round(at, restricted=True),
         "parked": undelivered.describe(now, restricted=True),
     }
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, NamedTuple, NoReturn, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -35,9 +35,6 @@ from shoe_ctl.table.state import (
 from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.message import Message, message
 
-if TYPE_CHECKING:
-    from shoe_ctl.table.procedures.procedure import Procedure
-
 
 class Cause(NamedTuple):
     """Why an irregularity is raised."""
@@ -56,6 +53,26 @@ class Cause(NamedTuple):
     """The step at which it begins; None: the first one of its procedure."""
 
 
+class Disclosure(Protocol):
+    """How much of an irregularity or pause is public. A procedure says it, among other things."""
+
+    @property
+    def public_key(self) -> str | None:
+        """What public events call it; None: by its key."""
+
+    @property
+    def inspection(self) -> bool:
+        """True if all its events are restricted."""
+
+    @property
+    def pause(self) -> bool:
+        """True if it is a pause, which names no irregularity."""
+
+    @property
+    def events(self) -> Mapping[str, str]:
+        """Of a pause: the event types that replace those of an irregularity."""
+
+
 HANDED = ("A", "C")
 """The methods in which Players handle cards, which are then always dealt face down."""
 
@@ -67,7 +84,8 @@ _Input = TypeVar("_Input", bound=Happened)
 class TableView:
     """A table that is only read: its state, its game, its settings, its procedures.
 
-    ``procedures`` are the irregularities and pauses that may halt the table, by key.
+    ``procedures`` are the irregularities and pauses that may halt the table, by key. Here only what
+    they disclose matters; ``procedures.procedure.find_procedure`` returns one whole.
     """
 
     def __init__(
@@ -75,7 +93,7 @@ class TableView:
         now: TableState,
         game: Game,
         settings: TableSettings,
-        procedures: Mapping[str, Procedure],
+        procedures: Mapping[str, Disclosure],
     ) -> None:
         self.now = now
         self.game = game
@@ -201,7 +219,7 @@ class Turn(TableView):
     drawn: CardDrawn
 
     def __init__(
-        self, game: Game, settings: TableSettings, procedures: Mapping[str, Procedure]
+        self, game: Game, settings: TableSettings, procedures: Mapping[str, Disclosure]
     ) -> None:
         super().__init__(TableState(), game, settings, procedures)
         # At once: with limits that the game has no place for there is no table.

@@ -270,11 +270,15 @@ TEXTS: Mapping[str, str] = {
     "done_wager_as_if_it_stood": "{seat} 号座位：{wager} 视为保留并结算",
     "done_wager_decreased": "{seat} 号座位：{wager} 减 {change}，现为 {amount}",
     "done_wager_found_late": "{seat} 号座位：{wager} 上的 {change} 属迟到投注，不予承认",
+    "done_wager_gets_more": "{seat} 号座位：{wager} 补付 {amount}",
     "done_wager_goes_back": "{seat} 号座位：{wager} 上的 {change} 退回",
     "done_wager_increased": "{seat} 号座位：{wager} 加 {change}，现为 {amount}",
+    "done_wager_loses": "{seat} 号座位：{wager} 输，收取 {collected}",
+    "done_wager_owes": "{seat} 号座位：{wager} 应退还 {amount}",
     "done_wager_placed": "{seat} 号座位：{wager} 投注 {change}",
     "done_wager_recorded": "{seat} 号座位：{wager} 已记录，{amount} 有效",
-    "done_wager_revised": "{seat} 号座位：{wager} 重新结算",
+    "done_wager_revised": "{seat} 号座位：{wager} 重新结算，金额不变",
+    "done_wager_wins": "{seat} 号座位：{wager} 赢，赔付 {pays}",
     "done_wagers_restricted": "从下一局起每个投注区最多 {number} 注",
     "done_wagers_settled": "赔付 {pays}，收取 {collected}，退回 {returned}",
     "done_wagers_settled_with_commission": (
@@ -561,10 +565,6 @@ TEXTS: Mapping[str, str] = {
         "只知道该桌在 {after} 之后的事件：请指明牌桌，或对所有牌桌使用日志中仍有的事件编号，"
         "或 beginning"
     ),
-    "events_of_several_workers": (
-        "这些牌桌由多个工作进程服务，各有自己的事件顺序：在 {after} 之后请指明牌桌，"
-        "或对所有牌桌不带 after，或使用 beginning"
-    ),
     "events_not_for_this_user": "用户 {user} 只能看公开流：由配置中的 audience 决定",
     "events_not_kept": "{after} 之后的事件已不在日志中：现有 {first} 至 {last}",
     "events_removed": "接下来的事件已从日志中移出：请以 after 为 beginning 重新请求",
@@ -589,7 +589,6 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "密钥未更换：{detail}",
     "daemon_starting": "守护进程正在启动：请稍后再试",
-    "daemon_worker_silent": "工作进程 {worker} 没有应答：请稍后再试，或重启守护进程",
     "daemon_user_unknown": "用户 {user} 在此守护进程的牌桌没有职位",
     "daemon_too_many_connections": "用户 {user} 已打开 {most} 个连接",
     "daemon_failed": "{detail}",

@@ -405,11 +405,15 @@ TEXTS: Mapping[str, str] = {
     "done_wager_as_if_it_stood": "seat {seat}: {wager} is settled as if it stood",
     "done_wager_decreased": "seat {seat}: {change} less on {wager}, now {amount}",
     "done_wager_found_late": "seat {seat}: {change} on {wager} is late and is not honoured",
+    "done_wager_gets_more": "seat {seat} gets {amount} more on {wager}",
     "done_wager_goes_back": "seat {seat}: {change} on {wager} goes back",
     "done_wager_increased": "seat {seat}: {change} more on {wager}, now {amount}",
+    "done_wager_loses": "seat {seat}: {wager} loses, collect {collected}",
+    "done_wager_owes": "seat {seat} owes {amount} on {wager}",
     "done_wager_placed": "seat {seat}: {change} on {wager}",
     "done_wager_recorded": "seat {seat}: {wager} is recorded, {amount} plays",
-    "done_wager_revised": "seat {seat}: {wager} is settled again",
+    "done_wager_revised": "seat {seat}: {wager} is settled again, no money changes hands",
+    "done_wager_wins": "seat {seat}: {wager} wins, pay {pays}",
     "done_wagers_restricted": (
         "from the next round an area takes {number:count wager wagers} at most"
     ),
@@ -753,10 +757,6 @@ TEXTS: Mapping[str, str] = {
         "what follows {after} is known for its own table only: name the table, or ask for all "
         'tables with the id of an event that the journal has, or with after "beginning"'
     ),
-    "events_of_several_workers": (
-        "several workers serve these tables, and their events have no common order: name the table "
-        "of {after}, or ask for all tables without after"
-    ),
     "events_not_for_this_user": (
         "user {user} may see the public stream only: the user's audience in the configuration says "
         "so"
@@ -788,7 +788,6 @@ TEXTS: Mapping[str, str] = {
     # What the daemon answers by itself.
     "daemon_rotate_key_refused": "{detail}",
     "daemon_starting": "the daemon is starting: ask again",
-    "daemon_worker_silent": "worker {worker} does not answer: ask again, or restart the daemon",
     "daemon_user_unknown": "user {user} has no position at this daemon's tables",
     "daemon_too_many_connections": "user {user} has {most} connections open already",
     "daemon_failed": "{detail}",

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from simulators.floor.load import Load
 
 _MOST_TABLES = 10_000
-_MOST_WORKERS = 64
 _LONGEST_S = 1_000_000.0
 _HIGHEST_PORT = 65535
 _FAILED = 1
@@ -77,14 +76,6 @@ class _Seconds(click.FloatRange):
     metavar="FILE",
     help="Write the daemon's configuration for these tables to FILE, for shoectl run. Its journal "
     "is a new file beside it.",
-)
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(1, _MOST_WORKERS),
-    default=1,
-    show_default=True,
-    help="Spread the tables in FILE over N workers of the daemon, evenly. Each has a journal.",
 )
 @click.option(
     "--for",
@@ -148,9 +139,7 @@ class _Seconds(click.FloatRange):
     help="Print JSON lines: once the ports are open, once dealing begins, once it has been "
     "measured, and the report.",
 )
-def floor(
-    as_json: bool, config: Path | None, port: str, game: str, workers: int, **options: Any
-) -> int:
+def floor(as_json: bool, config: Path | None, port: str, game: str, **options: Any) -> int:
     """Load a daemon with many simulated tables, and report how late it was.
 
     Each table is a shoe at a TCP port and a hand that draws a card at its pace, once the daemon has
@@ -170,12 +159,8 @@ def floor(
     from simulators.server import any_seed
 
     at = _tcp(port, options["tables"], config)
-    if workers > options["tables"]:
-        raise WrongUsage(f"--workers {workers}: more than there are tables: give each one a table")
     if config is not None:
         configuration.check_writable(config)
-    elif workers > 1:
-        raise WrongUsage("--config is missing: --workers is about the file that it writes")
     if options["seed"] is None:
         options["seed"] = any_seed()
     shown = _Line()
@@ -192,7 +177,6 @@ def floor(
                 game=game,
                 decks=options["decks"],
                 run=load.run,
-                workers=workers,
             )
         _stage("opened", as_json, **_opened(load, config))
         try:

@@ -35,7 +35,7 @@ _TABLE = """
 [[table]]
 id = "{name}"
 game = {game}
-decks = {decks}{worker}
+decks = {decks}
 announcements = "implied"
 method_b = {{faces = "face_up", face_up_after_ms = 0}}
 shoe = {{profile = "reference", port = "{port}"}}
@@ -68,18 +68,15 @@ def check_writable(path: Path) -> None:
         )
 
 
-def write(  # noqa: PLR0913 - what the file holds, each by name
+def write(
     path: Path,
     tables: Sequence[PacedTable],
     *,
     game: str,
     decks: int,
     run: str,
-    workers: int = 1,
 ) -> None:
     """Write the file, whole or not at all. The journal of each run is a new one beside it.
-
-    The tables are given to the workers in turn. One worker is not named: it needs no key.
 
     Raises:
         PortFault: it cannot be written.
@@ -96,10 +93,9 @@ def write(  # noqa: PLR0913 - what the file holds, each by name
             name=table.name,
             game=_text(game),
             decks=decks,
-            worker=f"\nworker = {at % workers + 1}" if workers > 1 else "",
             port=table.address,
         )
-        for at, table in enumerate(tables)
+        for table in tables
     ]
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     try:

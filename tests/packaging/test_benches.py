@@ -46,7 +46,6 @@ def test_each_bench_finds_what_it_imports() -> None:
 
 CANNOT_DIFFER = {
     "disk": "a journal that is made in bulk has the same bytes each time",
-    "house": "files and calls are counted",
     "load": "cards are counted, over all rounds",
 }
 """Benches with a promise whose figure has no spread, and why."""

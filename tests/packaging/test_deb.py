@@ -62,9 +62,12 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("newer")
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     (version,) = VERSION.findall(text)
-    (root / "pyproject.toml").write_text(VERSION.sub(f'version = "{version}.1"', text), "utf-8")
+    # The release is newer than what came before it, and 0.3.0.1 newer than 0.3.0.
+    released, under_development, _ = version.partition(".dev")
+    later = released if under_development else f"{released}.1"
+    (root / "pyproject.toml").write_text(VERSION.sub(f'version = "{later}"', text), "utf-8")
     packages = ("firmware_proto", "shoe_bench", "shoe_ctl", "simulators")
-    for folder in (*packages, "systemd", "udev", "docs", "debian"):
+    for folder in (*packages, "systemd", "udev", "docs", "debian", "tools"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in [*ROOT.glob("*.md"), ROOT / "LICENSE"]:
         shutil.copy(path, root)
@@ -79,7 +82,7 @@ def newer(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=root, check=True, capture_output=True,
     )  # fmt: skip
     shutil.copy(
-        ROOT / f"dist/shoe_ctl-{version}.cdx.json", root / f"dist/shoe_ctl-{version}.1.cdx.json"
+        ROOT / f"dist/shoe_ctl-{version}.cdx.json", root / f"dist/shoe_ctl-{later}.cdx.json"
     )
     return build(root, root / "dist")
 
@@ -180,6 +183,11 @@ def test_the_same_inputs_build_the_same_package(package: Path, tmp_path: Path) -
     assert again.read_bytes() == package.read_bytes()
 
 
+def shown_version(host: Machine) -> str:
+    """The installed program's version, as Debian writes it."""
+    return host.run("shoectl", "--version").split()[2].replace(".dev", "~dev")
+
+
 def files_in(package: Path) -> set[str]:
     """A line for each file of a package: its MD5 and its name."""
     told = subprocess.run(
@@ -190,7 +198,7 @@ def files_in(package: Path) -> set[str]:
 
 def test_it_installs_all_that_a_host_needs(host: Machine, package: Path) -> None:
     host.install(package)
-    assert host.run("shoectl", "--version").split()[-1] in package.name
+    assert shown_version(host) in package.name
     assert "tiger" in host.run("shoectl", "games")
     assert host.run("shoe-sim", "--version")
     assert host.run("dpkg", "--verify", "shoe-ctl") == ""
@@ -257,7 +265,7 @@ def test_a_round_goes_on_over_an_upgrade_and_nothing_is_lost(
     table(booted, "expose", "hand=player")
 
     booted.install(newer)
-    assert booted.run("shoectl", "--version").split()[-1] in newer.name
+    assert shown_version(booted) in newer.name
     after = reached(booted, "revealing")
     round_id = before["round"]["round_id"]
     assert after["round"]["round_id"] == round_id

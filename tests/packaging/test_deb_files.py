@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import pwd
 import re
@@ -122,3 +123,11 @@ def test_the_pages_name_each_file_that_an_installer_meets(builder: ModuleType) -
 def test_the_pages_warn_that_a_purge_removes_the_journals() -> None:
     (row,) = [line for line in PAGES["upgrade"].splitlines() if "apt purge" in line]
     assert "/var/lib/shoectl" in row
+
+
+def test_debian_sorts_what_is_under_development_before_the_release(builder: ModuleType) -> None:
+    versions = ["0.2.9-1", "0.3.0~dev0-1", "0.3.0-1", "0.3.1~dev1-1", "0.3.1-1"]
+    made = [builder.debian_version(each, "1") for each in ("0.3.0.dev0", "0.3.0", "0.3.1.dev1")]
+    assert made == versions[1:4]
+    for older, newer in itertools.pairwise(versions):
+        subprocess.run(["dpkg", "--compare-versions", older, "lt", newer], check=True)

@@ -27,9 +27,12 @@ def versions() -> list[tuple[str, str]]:
     return re.findall(r"(?m)^## \[(\d[^]]*)\] - (\S+)$", CHANGELOG)
 
 
-def test_the_changelog_begins_with_the_version_of_the_project() -> None:
+def test_the_changelog_begins_with_the_version_of_the_project_once_it_is_released() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert versions()[0][0] == project["version"]
+    released, under_development, _ = str(project["version"]).partition(".dev")
+    if not under_development:
+        assert versions()[0][0] == released
+    assert under_development or "\n* " not in CHANGELOG.partition(f"## [{released}]")[0]
 
 
 def test_versions_of_the_changelog_are_dated_newest_first() -> None:

@@ -112,10 +112,6 @@ def test_a_reload_opens_the_files_of_sinks_anew() -> None:
     assert assigned("ExecReload") == ["/bin/kill -HUP $MAINPID"]
 
 
-def test_only_the_main_process_is_told_to_stop_and_it_tells_its_workers() -> None:
-    assert assigned("KillMode") == ["mixed"]
-
-
 def test_it_runs_as_nobody_special_and_waits_to_be_told() -> None:
     assert assigned("Type") == ["notify"]
     assert assigned("User") == ["shoectl"]

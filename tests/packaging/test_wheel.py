@@ -133,7 +133,16 @@ def test_the_source_archive_holds_what_make_needs_and_what_is_installed_by_hand(
         assert (unpacked / name).exists(), name
 
 
-def test_the_newest_version_of_the_changelog_is_the_version_that_is_built(wheel: Path) -> None:
-    versions = re.findall(r"(?m)^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text("utf-8"))
-    released = [each for each in versions if each != "Unreleased"]
-    assert wheel.name.startswith(f"shoe_ctl-{released[0]}-")
+def test_an_unreleased_wheel_and_its_source_archive_name_their_commit(
+    wheel: Path, unpacked: Path
+) -> None:
+    if ".dev" not in wheel.name or not (ROOT / ".git").exists():
+        return  # a release is its number alone
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [each for each in archive.namelist() if each.endswith("/extra_metadata/commit")]
+        named = archive.read(name).decode()
+    assert head.startswith(named.split()[0]) and len(named.split()[0]) == 12
+    assert (unpacked / "commit").read_text("utf-8") == named

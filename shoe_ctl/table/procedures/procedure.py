@@ -305,6 +305,17 @@ class Procedure(NamedTuple):
         return next((end for end in self.ends if end.name == name), None)
 
 
+def find_procedure(view: TableView, key: str) -> Procedure:
+    """Return the procedure of this key, of those that this table was given.
+
+    Raises:
+        KeyError: there is none.
+    """
+    found = view.procedures[key]
+    assert isinstance(found, Procedure)
+    return found
+
+
 REVIEW = Procedure(
     "review",
     (Step("review", message("prompt_review"), ()),),

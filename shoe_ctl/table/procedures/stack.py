@@ -18,7 +18,16 @@ from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures import withdrawal
-from shoe_ctl.table.procedures.procedure import BACK, DECIDES, OUTAGE, VOID, Choice, End, Step
+from shoe_ctl.table.procedures.procedure import (
+    BACK,
+    DECIDES,
+    OUTAGE,
+    VOID,
+    Choice,
+    End,
+    Step,
+    find_procedure,
+)
 from shoe_ctl.table.procedures.shared import update_current
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.state import DealtCard, Halt, OpenIrregularity, TableState
@@ -29,7 +38,7 @@ from shoe_ctl.table.turn import Cause, TableView, Turn
 
 def step_of(view: TableView, opened: OpenIrregularity) -> Step:
     """Return the step that this irregularity is at."""
-    return view.procedures[opened.key].step(opened.step)
+    return find_procedure(view, opened.key).step(opened.step)
 
 
 def open_step(turn: Turn) -> Step:
@@ -291,7 +300,9 @@ def remaining_after(turn: Turn, end: End) -> tuple[OpenIrregularity, ...]:
     if end.resumes_in == VOID:
         return ()
     under = halt.stack[: len(halt.stack) - len(halt.current_group)]
-    return tuple(o for o in under if not (end.clears_cards and turn.procedures[o.key].of_cards))
+    return tuple(
+        o for o in under if not (end.clears_cards and find_procedure(turn, o.key).of_cards)
+    )
 
 
 def close_all(turn: Turn, how: str) -> None:
@@ -364,7 +375,7 @@ def _emit_window(turn: Turn) -> None:
 
 def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:
     """Return the irregularity as it opens, at the step at which it begins."""
-    procedure = turn.procedures[cause.key]
+    procedure = find_procedure(turn, cause.key)
     facts, step = procedure.facts(turn), cause.step
     if step is None and procedure.begins_by is not None:
         step = procedure.begins_by(turn, facts)
@@ -392,7 +403,7 @@ def _next_number(turn: Turn) -> int:
 def _push(turn: Turn, opened: OpenIrregularity) -> None:
     """Put the irregularity on top of the stack; without a stack, halt the table."""
     halt = turn.now.halt or Halt(resume_state=turn.source, stack=(), instance=turn.open_instance())
-    covers = bool(halt.stack) and halt.current.key in turn.procedures[opened.key].covers
+    covers = bool(halt.stack) and halt.current.key in find_procedure(turn, opened.key).covers
     on_top = msgspec.structs.replace(opened, includes_below=covers)
     turn.change(halt=msgspec.structs.replace(halt, stack=(*halt.stack, on_top)))
 
@@ -402,7 +413,7 @@ def _emit_raised(turn: Turn, opened: OpenIrregularity, step_fields: dict[str, An
     data = {
         "seen": public_seen(opened),
         "rules": dict(turn.game.irregularities.get(opened.key, {})),
-        **turn.procedures[opened.key].facts(turn),
+        **find_procedure(turn, opened.key).facts(turn),
         **step_fields,
     }
     secret = {"seen": opened.seen.as_data(), **command_arguments(turn, "declare")}

@@ -14,10 +14,6 @@ from pathlib import Path
 import pytest
 
 from shoe_testing.config import (
-    FACE_UP,
-    PUBLIC_SINK,
-    make_config,
-    table_section,
     write_config,
 )
 from shoe_testing.daemon import nothing_is_wrong_with
@@ -51,23 +47,7 @@ def outcomes(folder: Path) -> list[object]:
     return list(of_type(once_each(lines_of(path)), "round.outcome")) if path.exists() else []
 
 
-def write_two_workers(folder: Path, ports: list[str]) -> None:
-    """A table for each of two workers, and no socket that only one daemon could have."""
-    tables = [
-        table_section(
-            f"bac-0{worker}",
-            port=port,
-            decks=8,
-            announcements="implied",
-            method_b=FACE_UP,
-            worker=worker,
-        )
-        for worker, port in enumerate(ports, 1)
-    ]
-    (folder / "table.toml").write_text(make_config(*tables, sink=[PUBLIC_SINK]))
-
-
-@pytest.mark.parametrize("shared", ["journal", "journals of workers", "device"])
+@pytest.mark.parametrize("shared", ["journal", "device"])
 def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it_does_not(
     tmp_path: Path, shared: str
 ) -> None:
@@ -75,11 +55,7 @@ def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it
     with shoe_program("reference") as port, ExitStack() as stack:
         for folder in set(folders):
             folder.mkdir()
-            if shared == "journals of workers":
-                other = stack.enter_context(shoe_program("reference"))
-                write_two_workers(folder, [port, other])
-            else:
-                write_config(folder, port)
+            write_config(folder, port)
         both = [started(stack, folder / "table.toml") for folder in folders]
         loser = loser_of(both)
         code, said = rest_of(loser)
@@ -103,5 +79,4 @@ def test_of_two_daemons_started_at_once_one_serves_and_one_says_in_a_line_why_it
         first.send_signal(signal.SIGTERM)
         assert rest_of(first)[0] == 0
     assert nothing_is_wrong_with(at / "journal.db") >= 2
-    for told in at.glob("public*.jsonl"):
-        assert of_type(once_each(lines_of(told)), "table.halted") == []
+    assert of_type(once_each(lines_of(at / "public.jsonl")), "table.halted") == []

@@ -52,7 +52,7 @@ class JournalTable:
         self.store = store
         self.table: str = under.settings["table"]
         with store.reader() as reader:
-            before = snapshots.recover(reader, self.table)
+            before = snapshots.recover_tables(reader, [self.table])[self.table]
         self.controller = snapshots.continue_under(before.controller, before.meta, under)
         self.index: EventIndex = before.index
         self.sections = SnapshotSchedule(store, under, self.table)
@@ -82,7 +82,7 @@ class JournalTable:
     def again(self) -> RecoveredTable:
         """The table as a restart would find it now."""
         with self.store.reader() as reader:
-            return snapshots.recover(reader, self.table)
+            return snapshots.recover_tables(reader, [self.table])[self.table]
 
 
 def all_bytes_of(folder: Path) -> bytes:

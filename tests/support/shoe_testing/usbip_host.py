@@ -1,6 +1,6 @@
-"""A host without a kernel that attaches USB/IP devices: a controller as vhci-hcd, and two drivers.
+"""A host without a kernel that attaches USB/IP devices: a controller as vhci-hcd, without drivers.
 
-In: the address of a server. Out: what it answers, a pty as cdc_acm makes a port, a pyusb backend.
+In: the address of a server. Out: what it answers.
 Must not know: the simulators' own layouts; it has them from the kernel's documentation.
 """
 
@@ -10,18 +10,12 @@ import asyncio
 import contextlib
 import errno
 import struct
-from array import array
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, Self
 
-import usb.backend  # type: ignore[import-untyped]
-import usb.core  # type: ignore[import-untyped]
-
 from simulators.ports.port import Attachment
-from simulators.ports.pty import PtyPort
 
 VERSION = 0x0111
 FULL_SPEED = 2
@@ -319,220 +313,8 @@ def _data(ended: Ended) -> bytes:
     return data
 
 
-class SerialDriver:
-    """What cdc_acm makes of a device: a port under ``link``, as long as the device is there."""
-
-    def __init__(self, link: str) -> None:
-        self.tty = PtyPort(link)
-        self._device: AttachedDevice | None = None
-
-    @asynccontextmanager
-    async def attached(self, at: Attachment) -> AsyncIterator[AttachedDevice]:
-        """Attaches the device and drives it; once it is gone, so is its port."""
-        async with attached(at) as device:
-            await device.enumerate()
-            await device.tell(0x21, 0x20, data=struct.pack("<IBBB", 115200, 0, 0, 8))
-            self._device = device
-            self.tty.start(self)
-            reading = asyncio.create_task(self._read(device))
-            try:
-                yield device
-            finally:
-                reading.cancel()
-                await asyncio.gather(reading, return_exceptions=True)
-                self.tty.close()
-
-    async def _read(self, device: AttachedDevice) -> None:
-        with contextlib.suppress(UsbFailed):
-            while True:
-                self.tty.write(_data(await device.submit(BULK_IN, length=128)[1]))
-        self.tty.close()
-
-    def opened(self) -> None:
-        self._set_control_lines(3)
-
-    def received(self, data: bytes) -> None:
-        with contextlib.suppress(UsbFailed):
-            assert self._device is not None
-            self._device.submit(BULK_OUT, data=data)
-
-    def closed(self) -> None:
-        self._set_control_lines(0)
-
-    def drained(self) -> None: ...
-
-    def _set_control_lines(self, lines: int) -> None:
-        with contextlib.suppress(UsbFailed):
-            assert self._device is not None
-            self._device.submit(0, setup=struct.pack("<BBHHH", 0x21, 0x22, lines, 0, 0))
-
-
-class UsbIpBus(usb.backend.IBackend):  # type: ignore[misc]
-    """A backend of pyusb over attached devices; made in the loop, used from threads."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.devices: list[AttachedDevice] = []
-        self._loop = asyncio.get_running_loop()
-
-    @asynccontextmanager
-    async def attached(self, at: Attachment) -> AsyncIterator[AttachedDevice]:
-        """Attaches the device: pyusb finds it until it is gone."""
-        async with attached(at) as device:
-            await device.enumerate()
-            self.devices.append(device)
-            try:
-                yield device
-            finally:
-                self.devices.remove(device)
-
-    def _wait(self, work: Coroutine[Any, Any, bytes]) -> bytes:
-        try:
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE_S)
-        except UsbFailed as failed:
-            raise usb.core.USBError(str(failed), errno=-failed.number) from None
-
-    # --- what libusb knows without asking the device ------------------------------------------
-
-    def enumerate_devices(self) -> Iterator[AttachedDevice]:
-        return iter([device for device in self.devices if not device.gone.is_set()])
-
-    def get_device_descriptor(self, dev: AttachedDevice) -> SimpleNamespace:
-        names = (
-            "bLength bDescriptorType bcdUSB bDeviceClass bDeviceSubClass bDeviceProtocol "
-            "bMaxPacketSize0 idVendor idProduct bcdDevice iManufacturer iProduct iSerialNumber "
-            "bNumConfigurations"
-        )
-        return SimpleNamespace(
-            **_named(names, "<BBHBBBBHHHBBBB", dev.descriptor),
-            address=dev.listed.device,
-            bus=dev.listed.bus,
-            port_number=1,
-            port_numbers=(1,),
-            speed=FULL_SPEED,
-        )
-
-    def get_configuration_descriptor(self, dev: AttachedDevice, config: int) -> SimpleNamespace:
-        if config:
-            raise IndexError(config)
-        names = (
-            "bLength bDescriptorType wTotalLength bNumInterfaces bConfigurationValue "
-            "iConfiguration bmAttributes bMaxPower"
-        )
-        return _part(names, "<BBHBBBBB", dev.configuration)
-
-    def get_interface_descriptor(
-        self,
-        dev: AttachedDevice,
-        intf: int,
-        alt: int,
-        config: int,  # noqa: ARG002 - there is one
-    ) -> SimpleNamespace:
-        interfaces = [part for part in parts_of(dev.configuration) if part[1] == 4]
-        if alt:
-            raise IndexError(alt)
-        names = (
-            "bLength bDescriptorType bInterfaceNumber bAlternateSetting bNumEndpoints "
-            "bInterfaceClass bInterfaceSubClass bInterfaceProtocol iInterface"
-        )
-        return _part(names, "<BBBBBBBBB", interfaces[intf])
-
-    def get_endpoint_descriptor(
-        self,
-        dev: AttachedDevice,
-        ep: int,
-        intf: int,
-        alt: int,  # noqa: ARG002
-        config: int,  # noqa: ARG002
-    ) -> SimpleNamespace:
-        found: list[list[bytes]] = []
-        for part in parts_of(dev.configuration):
-            if part[1] == 4:
-                found.append([])
-            elif part[1] == 5:
-                found[-1].append(part)
-        names = "bLength bDescriptorType bEndpointAddress bmAttributes wMaxPacketSize bInterval"
-        read = _part(names, "<BBBBHB", found[intf][ep])
-        read.bRefresh = read.bSynchAddress = 0
-        return read
-
-    # --- what asks the device ------------------------------------------------------------------
-
-    def open_device(self, dev: AttachedDevice) -> AttachedDevice:
-        return dev
-
-    def close_device(self, dev_handle: AttachedDevice) -> None: ...
-
-    def get_configuration(self, dev_handle: AttachedDevice) -> int:  # noqa: ARG002
-        return 1
-
-    def is_kernel_driver_active(self, dev_handle: AttachedDevice, intf: int) -> bool:  # noqa: ARG002
-        return False
-
-    def claim_interface(self, dev_handle: AttachedDevice, intf: int) -> None: ...
-
-    def release_interface(self, dev_handle: AttachedDevice, intf: int) -> None: ...
-
-    def ctrl_transfer(  # noqa: PLR0913 - as pyusb calls it
-        self,
-        dev_handle: AttachedDevice,
-        bmRequestType: int,  # noqa: N803
-        bRequest: int,  # noqa: N803
-        wValue: int,  # noqa: N803
-        wIndex: int,  # noqa: N803
-        data: array[int],
-        timeout: int,  # noqa: ARG002
-    ) -> int:
-        assert bmRequestType & _IN
-        asked = dev_handle.ask(bmRequestType, bRequest, wValue, wIndex, len(data))
-        return _fill(data, self._wait(asked))
-
-    def bulk_read(
-        self,
-        dev_handle: AttachedDevice,
-        ep: int,
-        intf: int,  # noqa: ARG002
-        buff: array[int],
-        timeout: int,
-    ) -> int:
-        return _fill(buff, self._wait(_in_time(dev_handle, timeout, ep, length=len(buff))))
-
-    def bulk_write(
-        self,
-        dev_handle: AttachedDevice,
-        ep: int,
-        intf: int,  # noqa: ARG002
-        data: array[int],
-        timeout: int,
-    ) -> int:
-        self._wait(_in_time(dev_handle, timeout, ep, data=data.tobytes()))
-        return len(data)
-
-
-async def _in_time(device: AttachedDevice, timeout_ms: int, endpoint: int, **rest: Any) -> bytes:
-    """A transfer that is taken back after this time, as usbfs does it."""
-    number, ending = device.submit(endpoint, **rest)
-    await asyncio.wait({ending}, timeout=timeout_ms / 1000)
-    if not ending.done() and await device.unlink(number):
-        raise usb.core.USBTimeoutError("Operation timed out", errno=errno.ETIMEDOUT)
-    return _data(await ending)
-
-
 def parts_of(configuration: bytes) -> Iterator[bytes]:
     """The descriptors that a configuration descriptor has behind one another."""
     while configuration:
         yield configuration[: configuration[0]]
         configuration = configuration[configuration[0] :]
-
-
-def _named(names: str, form: str, raw: bytes) -> dict[str, int]:
-    return dict(zip(names.split(), struct.unpack_from(form, raw), strict=True))
-
-
-def _part(names: str, form: str, raw: bytes) -> SimpleNamespace:
-    return SimpleNamespace(**_named(names, form, raw), extra_descriptors=b"")
-
-
-def _fill(buffer: array[int], data: bytes) -> int:
-    buffer[: len(data)] = array("B", data)
-    return len(data)

@@ -16,7 +16,6 @@ from shoe_ctl.games import catalog
 from shoe_ctl.table.settings import TableSettings
 from shoe_testing.cli import invoke
 from shoe_testing.config import FACE_UP, PUBLIC_SINK, make_config, table_section, this_user
-from shoe_testing.journals import stored, stored_round
 
 IMPLIED: dict[str, Any] = {"announcements": "implied", "method_b": FACE_UP}
 
@@ -101,10 +100,12 @@ def test_every_problem_has_its_line_and_the_exit_code_is_two(folder: Path) -> No
         (
             "table t1: shoe: key_file: ",
             "table t2: layout: tiger has A, B",
-            f"table t4: shoe.port: table t3 has {folder / 'shoe'} already",
             "socket: group: this host has no group 'no-such-group'",
             f"socket {folder / ('x' * 200)}: the path is longer than",
             f"journal.path: {folder / 'journal.db'} is a directory",
+            f"table t2: shoe.port: table t1 has {folder / 'shoe'} already",
+            f"table t3: shoe.port: table t1 has {folder / 'shoe'} already",
+            f"table t4: shoe.port: table t1 has {folder / 'shoe'} already",
         ),
         strict=True,
     ):
@@ -192,19 +193,85 @@ def test_the_files_that_a_sink_logs_in_with_are_checked(folder: Path) -> None:
     assert "wonderland" not in result.output
 
 
-def test_each_worker_is_shown_with_its_journal_and_a_table_is_not_moved(folder: Path) -> None:
-    other = {"port": str(folder / "other"), **IMPLIED}
-    both = [table(folder), table_section("bac-08", worker=2, **other)]
-    (folder / "other").touch()
-    result = check(folder, *both, sink=[PUBLIC_SINK], socket=socket())
+def two_daemons(folder: Path, **of_other: Any) -> Path:
+    """Configurations in a folder, as the unit reads them; each has files of its own."""
+    at = folder / "etc"
+    at.mkdir()
+    for name, table_id in (("hall", "bac-07"), ("salon", "bac-08")):
+        (at / f"{name}-shoe").touch()
+        section = table_section(table_id, port=str(at / f"{name}-shoe"), **IMPLIED)
+        more = {"journal": {"path": f"{name}.db"}, "socket": socket(path=f"{name}.sock")}
+        changed = of_other if name == "salon" else {}
+        (at / f"{name}.toml").write_text(make_config(section, **{**more, **changed}))
+    return at
+
+
+def test_a_folder_of_configurations_is_checked_whole(folder: Path) -> None:
+    at = two_daemons(folder)
+    result = invoke(config, "check", at)
     assert (result.exit_code, result.stderr) == (0, "")
     shown = " ".join(result.stdout.split())
-    assert f"journal {folder / 'journal.db'} (worker 1)" in shown
-    assert f"journal {folder / 'journal-2.db'} (worker 2)" in shown
-    stored(folder / "journal.db", [stored_round(0, "bac-08")])
-    result = check(folder, *both, socket=socket())
-    assert result.exit_code == 2
-    assert "table bac-08: worker: its records are in" in result.stderr
+    for words in ("table bac-07: ", f"{at / 'hall.toml'}: valid", f"{at / 'salon.toml'}: valid"):
+        assert words in shown
+    plain = json.loads(invoke(config, "check", at, "--json").stdout)
+    assert (plain["ok"], plain["problems"]) == (True, [])
+    assert [one["tables"][0]["table"] for one in plain["files"]] == ["bac-07", "bac-08"]
+
+
+def test_what_two_daemons_would_share_is_a_problem_of_neither_alone(folder: Path) -> None:
+    at = two_daemons(folder, journal={"path": "hall.db"})
+    for name in ("hall", "salon"):
+        assert invoke(config, "check", at / f"{name}.toml").exit_code == 0
+    result = invoke(config, "check", at / "hall.toml", at / "salon.toml")
+    line = (
+        f"{at / 'salon.toml'}: journal.path: the journal of {at / 'hall.toml'} has "
+        f"{at / 'hall.db'} already: give each daemon a journal of its own"
+    )
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"shoectl: {line}\n"
+    plain = json.loads(invoke(config, "check", at, "--json").stdout)
+    assert (plain["ok"], plain["problems"]) == (False, [line])
+    assert [one["ok"] for one in plain["files"]] == [True, True]
+
+
+def test_each_wrong_file_of_several_has_its_lines(folder: Path) -> None:
+    at = two_daemons(folder, sink=[{"kind": "jsonl", "path": "."}])
+    (at / "hall.toml").write_text("[journal]\n")
+    result = invoke(config, "check", at)
+    assert (result.exit_code, result.stdout) == (2, "")
+    hall, salon = result.stderr.splitlines()
+    assert hall.startswith(f"shoectl: {at / 'hall.toml'}: ")
+    assert salon.startswith(f"shoectl: {at / 'salon.toml'}: sink[0].path: ")
+
+
+@pytest.mark.parametrize(
+    ("workers", "line"),
+    [
+        ([1, 2], "table bac-08: worker: a daemon is one process: move the tables of worker 2 to a "
+         "separate configuration, which keeps their journal (the one that ends in -2), and "
+         "remove the key: see docs/guides/many-tables.md"),
+        ([1, None], "table bac-07: worker: a daemon is one process: remove the key"),
+        ([None, "x"], "table bac-08: worker: a daemon is one process: move the tables of worker x"),
+    ],
+)  # fmt: skip
+def test_a_worker_is_refused_in_one_line_that_says_what_to_do(
+    folder: Path, workers: list[Any], line: str
+) -> None:
+    tables = [
+        table(folder, name, **({} if worker is None else {"worker": worker}))
+        for name, worker in zip(("bac-07", "bac-08"), workers, strict=True)
+    ]
+    result = check(folder, *tables)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"shoectl: {folder / 'table.toml'}: {line}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_number_of_workers_is_refused_in_one_line(folder: Path) -> None:
+    result = check(folder, table(folder), workers=2)
+    file = folder / "table.toml"
+    line = f"shoectl: {file}: workers: a daemon is one process: remove the key\n"
+    assert (result.exit_code, result.stderr) == (2, line)
 
 
 IMPORTED = """

@@ -46,6 +46,19 @@ UNTIL = {
 """What says that a command is at work that goes on until Ctrl-C."""
 
 
+UNIT_FOLDER = "/etc/shoectl"
+"""Where the examples have the units' configurations; here they lie beside the others."""
+
+
+def in_folder(example: str, folder: Path) -> str:
+    """The example, with a folder of configurations that is there."""
+    beside = folder / "configurations"
+    beside.mkdir(exist_ok=True)
+    shutil.copy(folder / "table.toml", beside)
+    (beside / "shoe").touch()
+    return example.replace(UNIT_FOLDER, beside.name)
+
+
 def environment(folder: Path) -> dict[str, str]:
     return os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "TMPDIR": str(folder)}
 
@@ -199,6 +212,7 @@ def test_an_example_does_what_it_says(
     if words[1:] == ("floor",):
         example = example.replace(PLACE, broker)
         (folder / "table.toml").write_text(configuration("shoe", sink=[nats_sink(broker)]))
+    example = in_folder(example, folder)
     until = next((text for start, text in UNTIL.items() if example.startswith(start)), None)
     if "--once" in example:
         until = None
@@ -254,7 +268,7 @@ def test_an_example_of_a_table_is_taken(
 ) -> None:
     monkeypatch.setenv("SHOECTL_SOCKET", str(at_the_table / "s"))
     monkeypatch.chdir(at_the_table)
-    _, *words = shlex.split(example.replace("\\\n", ""))
+    _, *words = shlex.split(in_folder(example, at_the_table).replace("\\\n", ""))
     ran = CliRunner().invoke(shoectl, words, prog_name="shoectl")
     if words[1] == "events":  # they end with the daemon alone
         hung_up = f"the daemon at {at_the_table / 's'} hung up; to go on behind what you have: "

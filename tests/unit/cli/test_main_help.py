@@ -76,7 +76,9 @@ def test_a_wrong_word_gets_a_suggestion(program: str, words: list[str], meant: s
 @pytest.mark.parametrize("program", PROGRAM_COMMANDS)
 def test_each_program_has_a_version(program: str) -> None:
     ran = CliRunner().invoke(PROGRAM_COMMANDS[program], ["--version"], prog_name=program)
-    assert re.fullmatch(rf"{program}, version \d+\.\d+\.\d+\n", ran.output)
+    released = rf"{program}, version \d+\.\d+\.\d+"
+    unreleased = r"\.dev\d+ \(unreleased, commit ([0-9a-f]{12}( with changes)?|unknown)\)"
+    assert re.fullmatch(rf"{released}({unreleased})?\n", ran.output)
 
 
 def test_an_unknown_command_is_told_in_one_line_without_the_rest_of_it() -> None:

@@ -50,13 +50,13 @@ def test_every_round_is_one_line_behind_its_shoe(journal: Path) -> None:
     result = rounds(journal)
     assert (result.exit_code, result.stderr) == (0, "")
     header, *found = result.stdout.splitlines()
-    assert header.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME"]
+    assert header.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "HOUSE", "OUTCOME"]
     assert found[0].startswith("shoe t1-s1, its first round on ")
     with Reader.open(journal) as reader:
         known = [place.round_id for place in rounds_opened_after(reader, "t1", 0)]
     assert [line.split()[0] for line in found[1:]] == known
     assert len(known) == ROUNDS
-    assert max(map(len, found)) <= 80
+    assert max(map(len, found)) <= 90
     assert found[1].index(known[0]) == header.index("ROUND")
     assert found[1][header.index("OPENED") :][2:6:3] == "::"
 
@@ -121,7 +121,8 @@ async def test_a_revised_outcome_is_listed_as_it_was_told_last(tmp_path: Path) -
         shoe, first, *_ = lines(reader)
     assert isinstance(shoe, ShoeLine) and isinstance(first, RoundLine)
     assert (first.winner, first.revised, first.state) == ("banker", True, "settled")
-    assert "banker, revised" in rounds(tmp_path / "journal.db").stdout
+    assert (first.paid, first.collected, first.returned, first.commission) == (0, 500, 0, 0)
+    assert "+500  banker, revised" in rounds(tmp_path / "journal.db").stdout
 
 
 @pytest.mark.slow
@@ -163,7 +164,7 @@ def test_a_reader_that_went_away_ends_it_quietly(journal: Path) -> None:
 def test_a_journal_without_rounds_gives_a_header_and_says_so(tmp_path: Path) -> None:
     Store.open(tmp_path / "journal.db").close()
     result = rounds(tmp_path / "journal.db")
-    assert result.stdout.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "OUTCOME"]
+    assert result.stdout.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "HOUSE", "OUTCOME"]
     assert (result.exit_code, result.stderr) == (0, "no rounds recorded\n")
     plain = rounds(tmp_path / "journal.db", "--json")
     assert (plain.exit_code, plain.stdout, plain.stderr) == (0, "", "")

@@ -61,7 +61,7 @@ async def at_a_table(path: Path, clock: HandClock | None = None) -> AsyncIterato
     with ThreadPoolExecutor(1) as writer:
         journal = Journal(store, writer)
         with store.reader() as reader:
-            before = snapshots.recover(reader, TABLE)
+            before = snapshots.recover_tables(reader, [TABLE])[TABLE]
         under = snapshots.start_record(game(), settings(), clock.wall_us())
         controller = snapshots.continue_under(before.controller, before.meta, under)
         runner = TableRunner(

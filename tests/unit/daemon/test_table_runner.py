@@ -120,7 +120,7 @@ async def test_a_snapshot_waits_until_the_status_before_it_is_stored(
         stands = table.runner.controller.state
     with Reader.open(tmp_path / "journal.db") as reader:
         assert verify(reader).ok
-        recovered = snapshots.recover(reader, "t1").controller
+        recovered = snapshots.recover_tables(reader, ["t1"])["t1"].controller
     assert recovered is not None
     assert recovered.state == stands
 
@@ -153,7 +153,7 @@ async def test_an_input_whose_events_cannot_be_recorded_is_a_fault_and_its_bytes
         await table.receives(status())
         stands = table.runner.controller.state
     with Reader.open(path) as reader:
-        recovered = snapshots.recover(reader, "t1").controller
+        recovered = snapshots.recover_tables(reader, ["t1"])["t1"].controller
     assert recovered is not None
     assert recovered.state == stands
 

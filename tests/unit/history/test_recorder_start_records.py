@@ -48,7 +48,7 @@ def journal_of(path: Path, *parts: Meta | list[Input]) -> Iterator[Reader]:
 
 def left_by(reader: Reader, table: str = "bac-07") -> tuple[TableController | None, Meta | None]:
     """The table as the journal left it, and what it was last run under."""
-    before = snapshots.recover(reader, table)
+    before = snapshots.recover_tables(reader, [table])[table]
     return before.controller, before.meta
 
 

@@ -61,7 +61,7 @@ def goes_on(made: bulk_journal.Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """A restart finds the table in no time, reading next to nothing."""
     with Reader.open(made.path) as reader, counted_reads(monkeypatch) as rows:
         began = time.process_time()
-        again = snapshots.recover(reader, bulk_journal.TABLE)
+        again = snapshots.recover_tables(reader, [bulk_journal.TABLE])[bulk_journal.TABLE]
         took_s = time.process_time() - began
     assert again.controller is not None
     assert again.controller.state.rounds == made.rounds

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Connection, Direction, Kind, Meta, Resume, Wire
-from shoe_ctl.journal.recovery import checked_records, last_start, recover
+from shoe_ctl.journal.recovery import ChainPlace, checked_records, last_start, recover
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope
@@ -253,11 +254,13 @@ def test_a_restart_finds_what_it_needs(path: Path) -> None:
         assert last_start(reader, "a", 7) == meta
         assert last_start(reader, "a", 8) == newer
         assert last_start(reader, "b", 100) == meta
-        told = [r.body for r in checked_records(reader, "a") if r.kind == "input"]
+        whole = {"a": ChainPlace(0, GENESIS)}
+        told = [r.body for r in checked_records(reader, whole) if r.kind == "input"]
         assert told == [b"one", b"two"]
         (seventh,) = reader.records(after=6, upto=7)
-        assert [r.n for r in checked_records(reader, "a", after=7, end=seventh.hash)] == [8, 9, 10]
+        behind = {"a": ChainPlace(7, seventh.hash)}
+        assert [r.n for r in checked_records(reader, behind)] == [8, 9, 10]
         new = recover(reader, "c")
         assert (new.connection, new.t_us, new.devices) == (0, 0, {})
         assert last_start(reader, "c", 100) is None
-        assert list(checked_records(reader, "c")) == []
+        assert list(checked_records(reader, {"c": ChainPlace(0, GENESIS)})) == []

@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,7 @@ import pytest
 from firmware_proto.profiles import profile as profile_named
 from shoe_ctl.link.address import parse_address
 from shoe_ctl.link.discovery import System
-from shoe_ctl.link.port_users import MODEM_MANAGER
+from shoe_ctl.link.port_users import MODEM_MANAGER, find_port_users, terminal_owner
 from shoe_ctl.link.transport_factory import opener
 from shoe_testing.faulty_ports import (
     BRIEFLY_S,
@@ -77,6 +80,56 @@ async def test_nobody_is_to_end_the_shell_whose_terminal_was_named(pty: str) -> 
     assert (found.well, found.cause) == (False, "not_serial")
     assert "is the terminal of python" in found.says and f"(process {pid})" in found.says
     assert "end it" not in found.says
+
+
+ELSEWHERE = """
+import fcntl, os, subprocess, sys, termios
+path, how, folder = sys.argv[1:]
+wanted = int(path.rpartition("/")[2])
+options = "newinstance,ptmxmode=0666"
+subprocess.run(["mount", "-t", "devpts", "-o", options, "devpts", folder], check=True)
+if how != "seen":
+    subprocess.run(["mount", "--bind", folder, "/dev/pts"], check=True)
+ends = [os.open(folder + "/ptmx", os.O_RDWR | os.O_NOCTTY) for _ in range(wanted + 1)]
+fcntl.ioctl(ends[-1], 0x40045431, bytes(4))  # TIOCSPTLCK, which termios lacks: unlock it
+os.setsid()
+slave = os.open(folder + "/" + str(wanted), os.O_RDWR)
+fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+if how == "closed":
+    os.close(slave)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def somebody_in_another_container(pty: str, how: str, folder: Path) -> Iterator[int]:
+    """A session at the pty of the same number, of a second devpts."""
+    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
+    with subprocess.Popen(
+        ["unshare", *rights, "--mount", sys.executable, "-c", ELSEWHERE, pty, how, str(folder)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        try:
+            yield process.pid
+        finally:
+            process.stdin.close()
+
+
+@pytest.mark.parametrize("how", ["open", "closed", "seen"])
+async def test_a_terminal_of_the_same_number_in_another_container_is_not_this_one(
+    pty: str, how: str, tmp_path: Path
+) -> None:
+    with somebody_in_another_container(pty, how, tmp_path) as pid:
+        number = os.stat(pty).st_rdev  # noqa: PTH116 - beside the kernel's own words
+        stat_line = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        assert int(stat_line[4]) & 0xFF == os.minor(number) & 0xFF  # it does have a namesake
+        assert terminal_owner(pty) is None
+        assert [user.pid for user in find_port_users(pty)] == []
+        found = await diagnosed(target(pty), seconds=BRIEFLY_S)
+    assert found.cause not in {"not_serial", "taken"}, found.says
 
 
 async def test_where_people_log_in_the_service_is_named_and_not_the_shell(

@@ -70,6 +70,8 @@ def test_a_card_that_is_missing_after_the_outcome_is_drawn_and_the_outcome_revis
     table.does("settle")
     (line,) = table.told("wager.settled")
     assert (line["result"], line["collected"]) == ("lose", 100)
+    (former,) = table.now.last_settled.round.revised
+    assert [d.card.code for d in former.cards] == ["7D", "4H", "TS", "3C"]
     assert balanced(table.now)
     assert from_bytes(to_bytes(table.now)) == table.now
 

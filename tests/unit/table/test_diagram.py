@@ -32,8 +32,16 @@ def test_the_script_prints_the_page() -> None:
 
 def test_every_change_of_state_in_the_round_is_an_edge_of_the_diagram() -> None:
     drawn = DRAWN
-    named = {transitions.BY_CARDS: "by_the_cards", transitions.RESUME: "resumed"}
-    edges = {(state, named.get(to, to)) for state, _, to, *_ in transitions.ROUND if state != to}
+    named: dict[object, object] = {
+        transitions.BY_CARDS: "by_the_cards",
+        transitions.RESUME: "resumed",
+    }
+    edges = {
+        (state, named.get(cell.to, cell.to))
+        for state, rows in transitions.ROUND.items()
+        for cell in rows.values()
+        if state != cell.to
+    }
     assert drawn.count(" --> ") == len(edges) + 1
     assert all(f"    {a} --> {b} : " in drawn for a, b in edges)
 
@@ -54,8 +62,15 @@ def test_all_that_halts_a_table_stands_beside_the_diagram() -> None:
     page = diagram.page()
     for (state, trigger), lines in transitions.lines().items():
         if state != "suspended" and trigger not in COMMANDS:
-            words = trigger.replace(".", " ").replace("_", " ")
-            assert words in page or not any(line.to == "suspended" for line in lines)
+            assert f"| `{trigger}` |" in page or not any(line.to == "suspended" for line in lines)
+
+
+def test_the_page_says_why_for_every_line_that_a_table_holds() -> None:
+    page = diagram.page()
+    rounds = [cell for rows in transitions.ROUND.values() for cell in rows.values()]
+    shoe = [cell for rows in transitions.SHOE.values() for cell in rows.values()]
+    for cell in (*rounds, *shoe, *transitions.ALWAYS.values()):
+        assert f"| {cell.why} | {cell.rule or ''} |" in page
 
 
 def test_the_staffs_page_explains_every_state() -> None:

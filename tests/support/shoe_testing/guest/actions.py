@@ -1,4 +1,4 @@
-"""What a test calls in the guest: attach and detach, what udev and the kernel show, programs.
+"""What a test calls in the guest: attach, what udev and the kernel show, programs.
 
 Arguments and results are plain JSON.
 """
@@ -69,11 +69,6 @@ def attach(host: str, port: int, bus_id: str, controller: int) -> int:
         number = free_ports(controller)[0]
         (VHCI / "attach").write_text(f"{number} {server.fileno()} {bus << 16 | device} {speed}")
     return number
-
-
-def detach(number: int) -> None:
-    """Detach what is at a port, as ``usbip detach`` does."""
-    (VHCI / "detach").write_text(str(number))
 
 
 def _ports(controller: int | None = None) -> dict[int, int]:

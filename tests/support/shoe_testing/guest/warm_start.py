@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Final
 
 MODULES: Final = (
-    "shoe_ctl.cli.main", "shoe_ctl.cli.run", "shoe_ctl.daemon.daemon", "shoe_ctl.daemon.placement",
-    "shoe_ctl.cli.doctor", "shoe_ctl.cli.doctor_view", "shoe_ctl.link.doctor",
+    "shoe_ctl.cli.main", "shoe_ctl.cli.run", "shoe_ctl.daemon.daemon", "shoe_ctl.cli.doctor",
+    "shoe_ctl.cli.doctor_view", "shoe_ctl.link.doctor",
     "shoe_ctl.link.usb", "shoe_ctl.texts.english",
     "firmware_proto.reference.profile", "shoe_testing.guest.actions",
     "cryptography.hazmat.primitives.asymmetric.ed25519", "importlib.metadata",

@@ -30,14 +30,10 @@ def test_the_file_is_toml_whatever_its_name(tmp_path: Path, name: str) -> None:
     check_writable(path)
 
 
-@pytest.mark.parametrize(("workers", "given"), [(1, [None] * 5), (2, [1, 2, 1, 2, 1])])
-def test_tables_are_given_to_the_workers_in_turn_and_one_worker_is_not_named(
-    tmp_path: Path, workers: int, given: list[int | None]
-) -> None:
+def test_the_file_has_every_table_in_order(tmp_path: Path) -> None:
     path = tmp_path / "floor.toml"
-    write(path, tables(5), game="tiger", decks=8, run="abc", workers=workers)
-    written = tomllib.loads(path.read_text())["table"]
-    assert [table.get("worker") for table in written] == given
+    write(path, tables(3), game="tiger", decks=8, run="abc")
+    assert [table["id"] for table in tomllib.loads(path.read_text())["table"]] == ["t0", "t1", "t2"]
 
 
 def test_a_name_that_toml_cannot_hold_is_refused(tmp_path: Path) -> None:

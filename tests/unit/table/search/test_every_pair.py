@@ -22,8 +22,8 @@ from shoe_testing.table_corpus import WAYS, at, goes_on, passed_through
 from shoe_testing.tables import TableHarness, game, settings
 
 OUTSIDE = tuple(sorted(transitions.triggers() - transitions.OWN_TRIGGERS))
-OF_THE_ROUND = {(state, trigger) for state, trigger, *_ in transitions.ROUND}
-OF_THE_ROUND_ALONE = {t for _, t in OF_THE_ROUND} - {m for m, *_ in transitions.SHOE}
+OF_THE_ROUND = {(state, trigger) for state, rows in transitions.ROUND.items() for trigger in rows}
+OF_THE_ROUND_ALONE = {t for _, t in OF_THE_ROUND} - transitions.SHOE.keys()
 LEADS = {
     transitions.BY_CARDS: ("dealing", "drawing", "revealing"),
     transitions.RESUME: tuple(state for state in STATES if state != "suspended"),
@@ -65,7 +65,8 @@ def test_the_situations_cover_the_ten_states_and_a_halt_of_each() -> None:
     assert (
         sorted(plain) == sorted(left) == sorted(state for state in STATES if state != "suspended")
     )
-    assert {len(cells) for _, *cells in transitions.SHOE} == {len(SITUATIONS)}
+    for message in transitions.SHOE:
+        assert transitions.cells_by_situation(message).keys() == SITUATIONS.keys()
 
 
 @for_each(STATES)
@@ -102,11 +103,16 @@ def test_no_line_stands_for_a_case_that_nothing_is() -> None:
 
 
 def test_no_pair_stands_in_two_tables() -> None:
-    of_the_shoe = [message for message, *_ in transitions.SHOE]
-    everywhere = [*of_the_shoe, *transitions.ALWAYS]
+    everywhere = [*transitions.SHOE, *transitions.ALWAYS]
     assert len(everywhere) == len(set(everywhere))
     assert not {trigger for _, trigger in OF_THE_ROUND} & set(everywhere)
-    assert len(OF_THE_ROUND) == len(transitions.ROUND)
+
+
+def test_every_cell_says_why_in_plain_sentences() -> None:
+    rounds = [cell for rows in transitions.ROUND.values() for cell in rows.values()]
+    shoe = [cell for rows in transitions.SHOE.values() for cell in rows.values()]
+    for cell in (*rounds, *shoe, *transitions.ALWAYS.values()):
+        assert cell.why[0].isupper() and cell.why[-1] == "." and cell.rule != ""
 
 
 def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
