@@ -1,4 +1,4 @@
-"""What card-reading shoes and their hosts send each other, from both ends. No I/O, no clock.
+"""The protocols of card-reading shoes, from both ends: a shoe's and its host's. No I/O, no clock.
 
 A *profile* is one protocol: ``reference`` (our own, open), ``angel_eye`` and ``bee_tek``. Its host
 session turns a shoe's bytes into events and a host's wishes into bytes; its device session is the

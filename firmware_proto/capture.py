@@ -76,7 +76,7 @@ def line(entry: Entry) -> str:
 
 
 def is_capture(start: bytes) -> bool:
-    """Whether bytes that begin like this are a capture and not a shoe's own."""
+    """True if bytes that begin like this are a capture and not a shoe's own."""
     return start.startswith(b'{"capture":')
 
 

@@ -1,4 +1,4 @@
-"""What a host sends to a shoe: desired states, commands with ids, and the protocol's own requests.
+"""Messages of a host to a shoe: desired states, commands with ids, and the protocol's own requests.
 
 In: nothing. Out: DesiredShoeState, ShoeCommand and HostMessage values.
 Must not know: which profile sends them, bytes, the round.

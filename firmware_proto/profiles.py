@@ -16,7 +16,7 @@ PROFILES = ("reference", "angel_eye", "bee_tek")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialSettings:
-    """How a serial port is set for a profile. ``parity`` is N, E or O.
+    """The settings of a profile's serial port. ``parity`` is N, E or O.
 
     ``others``: rates that shoes of the profile have been met at, too.
     """
@@ -47,7 +47,7 @@ class SerialSettings:
 
 
 class Profile(Protocol):
-    """What the package of a profile offers in its module ``profile``."""
+    """The names that each profile's module ``profile`` has."""
 
     CAPABILITIES: Capabilities
     SERIAL: SerialSettings

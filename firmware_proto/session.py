@@ -15,7 +15,7 @@ from firmware_proto.events import ShoeEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What shoes of a profile can do.
+    """The capabilities of a profile's shoes.
 
     ``arm``: can be armed for one draw and locked by the host. ``replay``: sends again what was
     not acknowledged. ``judges``: sends its own result of a round. ``names_hands``: reports which
@@ -60,7 +60,7 @@ class ReceivedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """What the host durably knows of a device: its id and the last event number it stored."""
+    """The part of a device's history that the host has stored: its id and its last event number."""
 
     device_id: str
     seq: int

@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a test wants: the simulated shoe's kind and cards, keys of the daemon's ``[[table]]``.
+    """The wishes of a test: the simulated shoe's kind and cards, keys of the ``[[table]]``.
 
     ``more`` is any other text of the daemon's configuration.
     """
@@ -70,7 +70,7 @@ class Wanted:
 
 
 class ShoeBench:
-    """What a test has: ``shoe``, ``table``, ``commands``, ``events``.
+    """The fixture of a test: ``shoe``, ``table``, ``commands``, ``events``.
 
     ``socket`` is the daemon's, for other programs, and ``journal`` its journal. ``tell`` says one
     line to the person beside the shoe.

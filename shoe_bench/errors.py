@@ -13,7 +13,7 @@ class BenchError(Exception):
 
 
 class NotInTime(BenchError):
-    """What a test waited for did not come within its limit."""
+    """Something that a test waited for did not come within its limit."""
 
 
 class Unasked(BenchError):

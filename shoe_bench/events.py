@@ -41,7 +41,7 @@ OF_THE_SHOE = (
     "shoe.refused",
     "shoe.unanswered",
 )
-"""What a shoe brings about by itself, unless a command or a change of the test's did."""
+"""Events that a shoe brings about by itself, unless a command or a change of the test's did."""
 
 _PIECE = 65536
 _SHOWN = 12
@@ -249,7 +249,7 @@ class Events:
         return awaited or self._asked_for(event)
 
     def _unasked_but(self, event: Event) -> None:
-        """What a test waits for by its name it has asked for, also if it came before."""
+        """Forget an event that a test waits for by its name, also if it came before."""
         self.unasked = [each for each in self.unasked if each is not event]
 
     def _raise_unasked(self) -> None:

@@ -49,7 +49,7 @@ _RESTORES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "clean_lens": lambda shoe: any(shoe["dirty_lens"][key] for key in ("misread", "unsure")),
     "new_shoe": lambda shoe: shoe["remaining"] < ENOUGH,
 }
-"""What brings a shoe back, in order, and whether it is due as the shoe stands."""
+"""Changes that bring a shoe back, in order, and whether each is due as the shoe stands."""
 
 
 class Cards(Protocol):
@@ -81,7 +81,7 @@ class BenchShoe:
         self.profile = profile
         self.port = port
         self.was_changed = False
-        """Whether the test made a change after which the shoe may do anything."""
+        """True if the test made a change after which the shoe may do anything."""
 
         self._control = None if control is None else ShoeControl(control)
         self._tell = tell

@@ -14,7 +14,7 @@ from firmware_proto.capture import HOST, Chunk, Lost, read_entry
 from shoe_bench.table import TABLE
 
 CHUNKS = 24
-"""How many reads and writes a report shows, and how many messages: the last ones."""
+"""A report shows so many reads and writes, and so many messages: the last ones."""
 
 WITHIN_S = 60.0
 

@@ -28,7 +28,7 @@ class Argument(ABC):
     @property
     @abstractmethod
     def expected(self) -> str:
-        """What values it may have, in words."""
+        """The values that it may have, in words."""
 
     @abstractmethod
     def takes(self, value: object) -> bool:

@@ -30,7 +30,7 @@ from simulators.ports.port import Attachment, Port, PortAt
 from simulators.server import port_at, signals
 
 LINGER_S = 1.0
-"""How long the port stays after the last byte: a hang-up would take what the host has not read."""
+"""The port stays so long after the last byte: a hang-up would take what the host has not read."""
 
 SERIAL = "CAPTURE"
 """The serial number of a USB device that plays: a capture does not know that of its shoe."""

@@ -1,4 +1,4 @@
-"""What the installed command ``shoe-sim`` calls: it imports the command line, and then runs it.
+"""The installed command ``shoe-sim``: it imports the command line, and then runs it.
 
 Must not import, at its top, anything that takes time: Ctrl-C is not quiet before this is loaded.
 """

@@ -1,4 +1,4 @@
-"""What a person may be told when a simulator cannot do as asked, each with its exit code.
+"""The errors that tell a person why a simulator cannot do as asked, each with its exit code.
 
 In: nothing. Out: the error classes. Must not know: who prints them.
 """

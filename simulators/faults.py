@@ -61,7 +61,7 @@ class CleanLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """How often each fault strikes a chunk, 0 to 1; ``delay_s`` is the longest delay.
+    """The chance, 0 to 1, that each fault strikes a chunk; ``delay_s`` is the longest delay.
 
     ``split`` gives a chunk as two; ``merge`` keeps it for the next one; ``drop`` loses some of
     its bytes; ``flip`` turns one bit; ``repeat`` gives it twice; ``delay`` holds it (and all

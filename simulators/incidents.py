@@ -1,4 +1,4 @@
-"""What can happen to a shoe beside its draws, by name: its lid, its power, its lens, a jam.
+"""The incidents of a shoe beside its draws, by name: its lid, its power, its lens, a jam.
 
 In: a name and arguments, a device, the time. Out: the incident happens, or is refused by name.
 Must not know: scenarios, sockets, what a table makes of it.

@@ -16,7 +16,7 @@ from simulators.shoe.device import Device
 from simulators.table.dealer import Dealer
 
 REPLUG_S = 0.2
-"""How long a cable that a faulty line pulled stays out."""
+"""A cable that a faulty line pulled stays out for so long."""
 
 
 def _raise(error: PortFault) -> None:
@@ -49,7 +49,7 @@ class Rig:
         self._held = False
         self.frozen = False
         self.connections = 0
-        """How often a host has opened the port."""
+        """The number of times that a host has opened the port."""
 
         self.plugged = False
         self.watchers: set[Callable[[], None]] = set()
@@ -107,7 +107,7 @@ class Rig:
         self._held = True
 
     def release(self) -> None:
-        """What was said meanwhile arrives."""
+        """Deliver what was said meanwhile."""
         self._held = False
         self.turn()
 

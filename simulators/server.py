@@ -47,7 +47,7 @@ _ENOUGH = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """What to serve. ``shoes`` counts sets, the first with ``seed``, each next one more."""
+    """The shoes to serve. ``shoes`` counts sets, the first with ``seed``, each next one more."""
 
     profile: str
     port: PortAt

@@ -113,7 +113,7 @@ class _Stream:
 
     @property
     def position(self) -> int:
-        """How many bytes were fed so far."""
+        """The number of bytes fed so far."""
         return self.scanner.position
 
     def feed(self, data: bytes) -> list[Item]:
@@ -121,7 +121,7 @@ class _Stream:
         return [self._item(piece) for piece in self.scanner.feed(data)]
 
     def end(self) -> list[Item]:
-        """What is left when nothing more will come."""
+        """Return what is left when nothing more will come."""
         return [self._item(piece) for piece in self.scanner.end()]
 
     def _item(self, piece: Piece) -> Item:
@@ -139,7 +139,7 @@ class _Stream:
 
 
 class Decoder(_Stream):
-    """What a shoe sends, as items; commands that come back as an echo too."""
+    """Decodes a shoe's bytes to items; commands that come back as an echo too."""
 
     def __init__(self, checks: Checks) -> None:
         starts = bytes((fields.ENQ, fields.ACK, fields.NAK, fields.STX))
@@ -148,7 +148,7 @@ class Decoder(_Stream):
 
 
 class CommandDecoder(_Stream):
-    """What a host sends, as items."""
+    """Decodes a host's bytes to items."""
 
     def __init__(self, check: CommandBcc) -> None:
         scanner = Scanner(_measure_host, starts=bytes((fields.STX,)), restart=fields.STX)
@@ -172,7 +172,7 @@ class Listener:
         return [self._received(item) for item in self._decoder.feed(data)]
 
     def end(self) -> list[ReceivedEvent]:
-        """What is left when nothing more will come."""
+        """Return what is left when nothing more will come."""
         return [self._received(item) for item in self._decoder.end()]
 
     def _received(self, item: Item) -> ReceivedEvent:

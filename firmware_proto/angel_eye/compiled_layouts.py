@@ -11,10 +11,10 @@ from typing import Final
 from firmware_proto.angel_eye.fields import Characters, Coded, CompiledLayout
 
 SEQUENCE: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-"""What a sequence character may be."""
+"""The values of a sequence character."""
 
 OPERATION: Final = b"OP"
-"""What every command begins with."""
+"""The beginning of every command."""
 
 _HAND_INDEX = Coded(
     ("hand", "index"),
@@ -289,7 +289,7 @@ EVENTS: Final = {
 """The payload of each event by its code."""
 
 COMMAND: Final = CompiledLayout(_KIND, _DATA)
-"""What a command has behind its operation."""
+"""The layout of a command behind its operation."""
 
 REPLIES: Final[dict[bytes, str | None]] = {
     b"\x06": None,

@@ -18,7 +18,7 @@ SEQUENCE: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The sequence characters in order: number n is sent as the character at n modulo 36."""
 
 NOT_SENT: Final = (Hello, ShoeLoaded, Status, Gap)
-"""What the shoe knows of itself and this wire cannot carry."""
+"""Facts that the shoe knows of itself and this wire cannot carry."""
 
 
 class AngelEyeDevice:

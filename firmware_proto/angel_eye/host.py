@@ -60,8 +60,8 @@ CAPABILITIES = Capabilities(
 )
 
 ASK_AFTER_S = 30.0
-"""How often it is looked whether anything came: a round is seldom quieter. A shoe of which nothing
-did since the last look is asked, and has three attempts of 3 s to answer."""
+"""The interval of the look whether anything came: a round is seldom quieter. A shoe that sent
+nothing since the last look is asked, and has three attempts of 3 s to answer."""
 
 LOST_S = 75.0
 """Asked so, a shoe that is there has sent something by then."""
@@ -233,7 +233,7 @@ class AngelEyeHost:
         return b"" if self._lock is None else self._lock.outgoing() + self._commands.outgoing()
 
     def _look(self, t: float) -> None:
-        """Whether anything came since the last look; if not, the shoe is asked for any answer."""
+        """Check that something came since the last look; if not, ask the shoe for any answer."""
         came = self._decoder.position
         if came == self._looked_at and self._look_at > float("-inf"):
             self._commands.ask_whether_alive()

@@ -16,16 +16,16 @@ from firmware_proto.commands import ClearError, Query
 from firmware_proto.events import CommandUnanswered, Reply
 
 REPLY_TIMEOUT_S: Final = 3.0
-"""How long integrators allow the shoe for its reply."""
+"""The time that integrators allow the shoe for its reply."""
 ATTEMPTS: Final = 3
-"""How often a command is sent before the host gives up; each takes its whole time-out."""
+"""A command is sent so often before the host gives up; each attempt takes its whole time-out."""
 
 TEMPORARY_REFUSALS: Final = frozenset({"line_error", "bcc", "no_etx", "busy", "writing"})
 """Refusals of a command that was not understood, or came at a bad time: it is sent again."""
 
 OVERDRAW: Final = "overdraw"
 PROGRESS: Final = "progress"
-"""What a ``Query`` may ask of this shoe."""
+"""The one thing that a ``Query`` may ask of this shoe."""
 
 NO_REPLY: Final = "no_reply"
 ERROR_CHANGED: Final = "error_changed"
@@ -217,7 +217,7 @@ class LockKeeper:
             self._done = False
 
     def want(self, locked: bool) -> None:
-        """What the shoe should be from now on; sent unless it is so already, or on its way."""
+        """Set what the shoe should be from now on; sent unless it is so already, or on its way."""
         if locked == self._wanted:
             return
         self._wanted = locked
@@ -227,7 +227,7 @@ class LockKeeper:
             self._next()
 
     def reply(self, reply: Reply) -> bool:
-        """Whether this reply counts: it does only while a command is outstanding."""
+        """Take a reply; return True if it counts: it does only while a command is outstanding."""
         if self._phase is not _Phase.AWAITING_REPLY:
             return False
         self._unanswered -= 1
@@ -291,7 +291,7 @@ class LockKeeper:
         return data
 
     def _next(self) -> None:
-        """What was sent is answered or of no interest any more: what is wanted comes next."""
+        """Go on to what is wanted next: what was sent is answered, or no longer of interest."""
         if self._unanswered:
             self._phase = _Phase.RESTING
         elif self._wanted is None or (self._done and self._wanted == self._sent):

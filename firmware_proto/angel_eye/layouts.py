@@ -46,7 +46,7 @@ from firmware_proto.angel_eye.fields import (
 
 _PRINTABLE: Final = tuple(range(0x20, 0x7F))
 ALPHANUMERIC: Final = tuple(b for b in _PRINTABLE if chr(b).isalnum())
-"""What a sequence character may be."""
+"""The values of a sequence character."""
 
 
 def _one() -> Construct:

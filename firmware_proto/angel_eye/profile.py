@@ -1,4 +1,4 @@
-"""What the Angel Eye profile offers to all else: capabilities, port settings, both sessions.
+"""The Angel Eye profile, as all else sees it: capabilities, port settings, both sessions.
 
 In: settings. Out: fresh sessions. Must not know: which port, whose shoe.
 """

@@ -21,7 +21,7 @@ REPEAT_WINDOW: Final = 8
 
 
 class RepeatKey(Enum):
-    """What names an event within the window: integrators disagree."""
+    """The key that names an event within the window: integrators disagree."""
 
     SEQ_AND_CODE = "seq_and_code"
     SEQ = "seq"
@@ -64,7 +64,7 @@ class RepeatFilter:
 
 
 RUN_BYTES: Final = 64
-"""What does not fit is reported at this length at the latest; a frame has 12 bytes or fewer."""
+"""Bytes that do not fit are reported at this length at the latest; a frame has 12 or fewer."""
 
 HEAD_BYTES: Final = 3
 """So many bytes settle how long a frame is, or that it is none."""
@@ -161,7 +161,7 @@ class Scanner:
         return pieces
 
     def end(self) -> list[Piece]:
-        """What is left when nothing more will come."""
+        """Return what is left when nothing more will come."""
         rest, at = self.rest, self.at
         if not rest:
             return []
@@ -172,7 +172,7 @@ class Scanner:
 
     @property
     def position(self) -> int:
-        """How many bytes were fed so far."""
+        """The number of bytes fed so far."""
         return self.at + len(self.rest)
 
     def _begin(self, data: bytes, at: int) -> int | Run:

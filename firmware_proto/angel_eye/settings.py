@@ -23,7 +23,7 @@ class Redesignation(Enum):
 
 
 SENDS: Final = (1, 3)
-"""How often a shoe may send each event."""
+"""The least and the most times that a shoe may send each event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

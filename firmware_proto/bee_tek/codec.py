@@ -37,7 +37,7 @@ class Decoder:
 
     @property
     def position(self) -> int:
-        """How many bytes were fed so far."""
+        """The number of bytes fed so far."""
         return self._first + len(self._line)
 
     def feed(self, data: bytes) -> list[ReceivedEvent]:
@@ -89,7 +89,7 @@ class Decoder:
         return received
 
     def end(self) -> list[ReceivedEvent]:
-        """What is left when nothing more will come: a line without its end is discarded."""
+        """Return what is left when nothing more will come: a line without its end is discarded."""
         received: list[ReceivedEvent] = []
         line, self._line, self.unfinished = self._line, b"", None
         if line.endswith(b"\r"):

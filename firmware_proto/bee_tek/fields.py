@@ -18,7 +18,7 @@ ALARM: Final = "GameAlarm"
 CR: Final = 0x0D
 LF: Final = 0x0A
 LINE_END: Final = bytes((CR, LF))
-"""What ends a line that is sent."""
+"""The end of a line that is sent."""
 LONGEST_LINE: Final = 128
 """Bytes of a line without its end. The longest that is known has 40; what is longer is no line."""
 

@@ -161,7 +161,7 @@ class Enclosed(Element):
 
     @property
     def around(self) -> tuple[str, str]:
-        """What stands before the text and behind it, as a pattern."""
+        """The patterns before the text and behind it."""
         return rf"{re.escape(self.left)}[ \t]*", rf"[ \t]*{re.escape(self.right)}"
 
     def _parse(self, stream: Any, context: Any, path: str) -> str:  # noqa: ARG002
@@ -211,7 +211,7 @@ CARDS: Final[dict[str, Construct]] = {
 _alarm_prefix = (Word("Alarm"), Blanks(), Word(":"), Blanks())
 
 ALARM_START: Final = Struct(*_alarm_prefix[:3])
-"""How a token begins that is an alarm, where a card's could stand."""
+"""The beginning of an alarm's token, where a card's could stand."""
 
 ALARM_WITH_TEXT: Final = Struct(
     *_alarm_prefix, "code" / Number("E"), Blanks(" ", least=1), "text" / Words(), Terminated

@@ -31,7 +31,7 @@ from firmware_proto.events import CardDrawn, Discarded, Error, ShoeEvent, Warned
 
 
 class CardForm(Enum):
-    """How a card is written: integrators disagree. All are read."""
+    """The form of a card: integrators disagree. All are read."""
 
     NAMED = "named"
     """``Card:4S``"""
@@ -42,7 +42,7 @@ class CardForm(Enum):
 
 
 class TenForm(Enum):
-    """How a ten is written; both are read."""
+    """The form of a ten; both are read."""
 
     DIGITS = "10"
     LETTER = "T"
@@ -89,7 +89,7 @@ def _read(line: bytes) -> ShoeEvent | None:
 
 
 def _read_card(token: str, *, hand: str | None, place: str) -> ShoeEvent:
-    """What stands beside the tag of a card: the card, that it was not read, or an alarm."""
+    """Return what stands beside the tag of a card: the card, that it was not read, or an alarm."""
     if token.lower() == GAME.lower():
         return CardDrawn(card=None, hand=hand)
     if ALARM_START.match(token):

@@ -1,4 +1,4 @@
-"""What the Bee-Tek profile offers to all else: capabilities, port settings, both sessions.
+"""The Bee-Tek profile, as all else sees it: capabilities, port settings, both sessions.
 
 In: settings; the shoe's bytes, or its events. Out: received events, or its bytes. Sans I/O.
 Must not know: which port, whose shoe, the round: which hand a card is for follows elsewhere.
@@ -28,7 +28,7 @@ SERIAL = SerialSettings(baud=9600)
 """8 data bits, no parity, 1 stop bit, no flow control."""
 
 NOT_SENT: Final = (Hello, ShoeLoaded, Status, Gap)
-"""What the shoe knows of itself and this wire cannot carry."""
+"""Facts that the shoe knows of itself and this wire cannot carry."""
 
 
 class BeeTekHost:

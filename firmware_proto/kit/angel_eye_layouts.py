@@ -49,7 +49,7 @@ from firmware_proto.angel_eye.fields import Characters, Coded, CompiledLayout
 
 
 _BITS = (Transformed, Restreamed)
-"""What BitStruct makes: the latter where its length is not known beforehand."""
+"""The classes that BitStruct makes: the latter where its length is not known beforehand."""
 
 
 def compile_layout(layout: Construct) -> CompiledLayout:
@@ -142,13 +142,13 @@ def compiled() -> str:
     )
     return (
         _HEAD
-        + f'SEQUENCE: Final = {_bytes(sequence)}\n"""What a sequence character may be."""\n\n'
-        + f'OPERATION: Final = {_bytes(operation)}\n"""What every command begins with."""\n\n'
+        + f'SEQUENCE: Final = {_bytes(sequence)}\n"""The values of a sequence character."""\n\n'
+        + f'OPERATION: Final = {_bytes(operation)}\n"""The beginning of every command."""\n\n'
         + "".join(tables.values())
         + "EVENTS: Final = {\n"
         + "".join(events)
         + '}\n"""The payload of each event by its code."""\n\n'
-        + f'COMMAND: Final = {command}\n"""What a command has behind its operation."""\n\n'
+        + f'COMMAND: Final = {command}\n"""The layout of a command behind its operation."""\n\n'
         + f"REPLIES: Final[dict[bytes, str | None]] = {{\n{rows}}}\n"
         + '"""Every bare reply, and the reason of a refusal; None for an acceptance."""\n'
     )
@@ -232,7 +232,7 @@ def _lines(bits: Construct) -> Iterator[str]:
 
 
 def _meanings(coded: Coded, index: int, others: list[int], at: int, width: int) -> str:
-    """What each number of a field means, apart for each value of the fields before it."""
+    """Return what each number of a field means, apart for each value of the fields before it."""
     found: dict[Any, dict[int, Any]] = {}
     for byte, values in coded.from_wire.items():
         before = tuple(values[other] for other in others)

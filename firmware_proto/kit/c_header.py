@@ -110,12 +110,12 @@ def size_of(field: CompiledField) -> int:
 
 
 def is_number(field: CompiledField) -> bool:
-    """Whether C has it as an unsigned number; else it is an array of bytes."""
+    """True if C has it as an unsigned number; else it is an array of bytes."""
     return field.format in _NUMBERS
 
 
 def rule_of(kind: packing.Kind, name: str) -> str:
-    """Which values of a field have a meaning: a name of ``enum shoe_rule``, without its prefix.
+    """Return the rule of a field's values: a name of ``enum shoe_rule``, without its prefix.
 
     Raises:
         TypeError: a field that C has no rule for.

@@ -320,7 +320,7 @@ class ShoeAuthenticator:
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether the host has proved that it has the key."""
+        """True if the host has proved that it has the key."""
         return self._session_keys is not None
 
     def read(self, stuffed: bytes) -> tuple[int, Any, bool]:

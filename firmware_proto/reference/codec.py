@@ -346,7 +346,7 @@ class Listener:
         self._seen: dict[int, ShoeEvent] = {}
 
     def feed(self, data: bytes) -> list[ReceivedEvent]:
-        """What these bytes complete, in order. Never raises."""
+        """Return the events that these bytes complete, in order. Never raises."""
         return [self._received(found) for found in self._decoder.feed(data)]
 
     def end(self) -> list[ReceivedEvent]:

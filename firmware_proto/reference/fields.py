@@ -81,12 +81,12 @@ class Converter(ABC):
 
     @property
     def reader(self) -> Callable[[Any], Any]:
-        """What does as ``from_wire`` does, as fast as it can be called."""
+        """A function that converts as ``from_wire`` does, as fast as it can be called."""
         return self.from_wire
 
     @property
     def writer(self) -> Callable[[Any], Any]:
-        """What does as ``to_wire`` does, as fast as it can be called."""
+        """A function that converts as ``to_wire`` does, as fast as it can be called."""
         return self.to_wire
 
     def __repr__(self) -> str:

@@ -50,7 +50,7 @@ TOO_LONG = "too_long"
 UNFINISHED = "unfinished"
 
 unstuff: Callable[[bytes], bytes] = cobs.decode
-"""What was stuffed; raises ``DecodeError`` when it cannot have been."""
+"""Undo ``stuff``; raises ``DecodeError`` for bytes that cannot have been stuffed."""
 
 DecodeError: type[Exception] = cobs.DecodeError
 

@@ -1,4 +1,4 @@
-"""What a host still has to send: desired state, commands, replay requests; each until confirmed.
+"""Everything that a host has yet to send or to have confirmed: state, commands, replay requests.
 
 In: states, commands and missing numbers; the shoe's messages; the time. Out: what to send now.
 Must not know: bytes, ports, clocks.
@@ -168,7 +168,7 @@ class CommandQueue:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a command is not answered yet."""
+        """True if a command is not answered yet."""
         return bool(self._waiting)
 
     def put(self, command: ShoeCommand) -> None:

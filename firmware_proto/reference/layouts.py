@@ -97,7 +97,7 @@ _armed = _code(ARMED_CODES)
 _percent = _code(PERCENT_CODES)
 
 _header = ("seq" / _id, "boot_id" / Int32ul, "t_us" / Int64ul)
-"""What every frame of a shoe begins with (SPEC 5)."""
+"""The beginning of every frame of a shoe (SPEC 5)."""
 
 _command_id = "command_id" / _id
 
@@ -202,4 +202,4 @@ PAYLOADS: dict[Kind, Construct] = {
     Kind.SET_TIME: Struct(_command_id, "unix_us" / Int64ul),
     Kind.ROTATE_KEY: Struct(_command_id, "key_id" / _id, "wrapped" / Bytes(KEY_BYTES)),
 }
-"""What follows the kind byte. Every kind of this version has one exact length."""
+"""The bytes that follow the kind byte. Every kind of this version has one exact length."""

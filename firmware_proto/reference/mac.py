@@ -83,7 +83,7 @@ _unpack_counter_and_mac = struct.Struct("<L12s").unpack_from
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What both ends agreed on; ``secret`` derives from it what only holders of the key know."""
+    """The values that both ends agreed on; only holders of the key can derive ``secret``."""
 
     key_id: int
     host_nonce: bytes
@@ -160,7 +160,7 @@ class MacVerifier:
 
 @dataclass(frozen=True, slots=True)
 class SessionKeys:
-    """What one challenge and its answer agreed on, for one end."""
+    """The keys that follow from one challenge and its answer, for one end."""
 
     transcript: Transcript
     key: bytes

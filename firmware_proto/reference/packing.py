@@ -77,7 +77,7 @@ _UNCHANGED = Unchanged()
 
 @dataclass(frozen=True, slots=True)
 class CompiledField:
-    """How one field is carried: its struct format, and what its wire values mean."""
+    """The form of one field on the wire: its struct format, and what its wire values mean."""
 
     name: str
     format: str
@@ -187,7 +187,7 @@ class CompiledLayout:
                 raise ValueError(f"{self.name}: {field.name} cannot be {value!r}") from None
 
     def field(self, name: str) -> CompiledField:
-        """How the field of this name is carried.
+        """Return the form on the wire of the field of this name.
 
         Raises:
             LookupError: the kind has none of this name.

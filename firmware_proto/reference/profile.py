@@ -1,4 +1,4 @@
-"""What the reference profile offers to those that pick a profile by name; see ``Profile``.
+"""The reference profile, for those that pick a profile by name; see ``Profile``.
 
 In: what the host durably knows, settings, keys. Out: the ends of a connection.
 Must not know: ports, clocks, files.

@@ -26,7 +26,8 @@ CAPABILITIES = Capabilities(
     tells=("clock", "battery", "lifetime_draws", "temperature"),
     commands=True,
 )
-"""What shoes of this profile can do; one that has proved itself with a key takes a new one too."""
+"""The capabilities of this profile's shoes; one that has proved itself with a key takes a new one
+too."""
 
 WITH_KEYS = replace(CAPABILITIES, authenticated=True, obeys=(*CAPABILITIES.obeys, "rotate_key"))
 

@@ -1,4 +1,4 @@
-"""What a table asks of every shoe: the same tests for a simulated one and for a device.
+"""The demands of a table on every shoe: the same tests for a simulated one and for a device.
 
 Run them: ``pytest --pyargs shoe_bench.examples``, and with ``--shoe-port PORT`` on a device. Those
 marked ``shoe(profile="reference")`` need its memory or its commands.

@@ -23,13 +23,13 @@ from shoe_ctl.table.wagers.payments import change_message, outcome_message
 from shoe_ctl.texts.message import Message, message
 
 REMEMBERED_COMMANDS = 256
-"""How many answers are kept for commands that are repeated: more than an hour of play needs."""
+"""The most answers that are kept for repeated commands: more than an hour of play needs."""
 
 MOST_REFUSED = 128
-"""How many of them may be refusals, so that refusals do not push out the accepted ones."""
+"""The most of them that may be refusals, so that refusals do not push out the accepted ones."""
 
 MOST_REFUSED_OF_A_USER = 64
-"""How many of them may be refusals of one user."""
+"""The most of them that may be refusals of one user."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -287,6 +287,6 @@ _EACH: Mapping[str, Callable[[Data], Message]] = {
 
 
 def _player(data: Data) -> Message:
-    """Who at the table, as the room knows them: by seat."""
+    """Return a Player as the room knows them: by seat."""
     seat = data.get("seat")
     return message("player_not_named") if seat is None else message("player_by_seat", seat=seat)

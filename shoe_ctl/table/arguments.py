@@ -25,25 +25,25 @@ class NoArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ChoiceArgs(NoArgs, frozen=True, kw_only=True):
-    """Which choice of the open step. A choice that takes more has a type of its own."""
+    """A choice of the open step. A choice that takes more has a type of its own."""
 
     choice: str
 
 
 class DeclarationArgs(NoArgs, frozen=True, kw_only=True):
-    """Which irregularity is declared. One that takes more has a type of its own."""
+    """An irregularity that is declared. One that takes more has a type of its own."""
 
     key: str
 
 
 class HandName(NoArgs, frozen=True, kw_only=True):
-    """Which hand."""
+    """A hand, by its name."""
 
     hand: Literal["player", "banker"]
 
 
 class NamedPlayer(NoArgs, frozen=True, kw_only=True):
-    """Which Player: by id (which may be given as a number), by seat, or both."""
+    """A Player: by id (which may be given as a number), by seat, or both."""
 
     player: Name | int | None = None
     seat: int | None = None
@@ -55,13 +55,13 @@ class NamedPlayer(NoArgs, frozen=True, kw_only=True):
 
 
 class HandToPlayer(NamedPlayer, frozen=True, kw_only=True):
-    """Which hand, and to whom."""
+    """A hand, and the Player to whom it goes."""
 
     hand: Literal["player", "banker"]
 
 
 class HandToAnyone(HandToPlayer, frozen=True, kw_only=True):
-    """Which hand, and to whom. A ``designee`` handles it in the Player's place."""
+    """A hand, and the Player to whom it goes. A ``designee`` handles it in the Player's place."""
 
     designee: Name | None = None
 
@@ -115,7 +115,7 @@ AMOUNT = "amount"
 """The argument of each command that says how much money it is."""
 
 _LONGEST = 64
-"""How many characters of an unknown argument's name a refusal repeats."""
+"""A refusal repeats so many characters of an unknown argument's name."""
 
 _AT = re.compile(r" - at `\$\.(\w+)[^`]*`$")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`$", re.DOTALL)
@@ -124,7 +124,7 @@ _BOUNDS = re.compile(r"Expected `([^`]*)` (of length )?([<>]=? \d+)")
 
 
 def explain_bad_args(error: str, kind: type[msgspec.Struct], given: Mapping[str, Any]) -> Message:
-    """Which arguments are missing, which are not asked for, which is of a wrong kind."""
+    """Return which arguments are missing, which are not asked for, which is of a wrong kind."""
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     values = {name: _values(field) for name, field in fields.items()}
     missing = [name for name, field in fields.items() if field.required and name not in given]

@@ -51,7 +51,7 @@ class Command(NamedTuple):
     """A command of the table."""
 
     name: str
-    """What people and scripts call it."""
+    """Its name for people and scripts."""
 
     position: str
     """The lowest position that may give it (6.2)."""
@@ -67,7 +67,7 @@ class Command(NamedTuple):
     finds what stands against the command whatever its arguments are."""
 
     do: Action | None
-    """What it does in these states, or MOVES."""
+    """Its action in these states, or MOVES."""
 
     reason: Message | None = None
     """The refusal if no reason is given; None where the command needs none."""
@@ -292,7 +292,7 @@ def _check_form(turn: Turn, command: Command) -> Message | Objection | None:
 
 
 class CommandRow(NamedTuple):
-    """What a command does in a state that it does not change; it may be to refuse the command."""
+    """The action of a command in a state that it does not change; refusing it is one."""
 
     state: str
     """The state of the table."""
@@ -301,7 +301,7 @@ class CommandRow(NamedTuple):
     """The command's name."""
 
     do: Action
-    """What it does."""
+    """Its action."""
 
 
 def command_rows() -> tuple[CommandRow, ...]:

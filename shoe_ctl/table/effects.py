@@ -16,7 +16,7 @@ from shoe_ctl.texts.message import Message
 
 
 class Instances(msgspec.Struct, frozen=True, kw_only=True):
-    """How many things opened at the table that close again, as each stream shows it."""
+    """The count of things opened at the table that close again, as each stream shows it."""
 
     public: int = 0
     """On the public stream."""
@@ -25,7 +25,7 @@ class Instances(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """What events name something by that opens and closes: its number on each stream."""
+    """The name by which events call something that opens and closes: its number on each stream."""
 
     public: int | None
     """Its number on the public stream; None where that does not show it."""
@@ -71,13 +71,13 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     error: Message | None = None
     """Why it was refused, one line for people."""
     needs: dict[str, str] = {}
-    """What a refused command would need, by kind: a position, a state, a consent."""
+    """The needs of a refused command, by kind: a position, a state, a consent."""
     halted: str | None = None
-    """What halts the table now that the command is done, by its public key."""
+    """The reason for the halt now that the command is done, by its public key."""
     asks: str | None = None
-    """What the table asks now without being halted, by its public key."""
+    """The question that the table asks now without being halted, by its public key."""
     message: Message | None = None
-    """What happened and what is next."""
+    """The news: what happened and what is next."""
 
 
 class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +88,8 @@ class ShoeCommand(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     """One of ``firmware_proto.session.COMMANDS``."""
     of: str | int | None = None
-    """What a query asks, an overdrawn card's fate, or the id of a new key. The table never has the
-    key's bytes."""
+    """The question of a query, an overdrawn card's fate, or the id of a new key. The table never
+    has the key's bytes."""
 
 
 Effect = TableEvent | WakeAt | Answer | ShoeCommand | Armed | Locked

@@ -119,7 +119,7 @@ class LineSuspended(Happened, frozen=True, kw_only=True, tag="line_suspended"):
     wait_s: int
     """For how many seconds the line is ignored."""
     unkept: int = 0
-    """How many bytes came since it was suspended; they are not recorded."""
+    """The number of bytes that came since it was suspended; they are not recorded."""
     again: bool = False
     """True if it was suspended before and still brings as much."""
 
@@ -128,7 +128,7 @@ class LineResumed(Happened, frozen=True, kw_only=True, tag="line_resumed"):
     """The line is quiet and is opened again."""
 
     unkept: int
-    """How many bytes came meanwhile; they are not recorded."""
+    """The number of bytes that came meanwhile; they are not recorded."""
 
 
 class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
@@ -163,7 +163,7 @@ class Fault(Happened, frozen=True, kw_only=True, tag="fault"):
     """Decoding or handling raised an error. The raw bytes are recorded and the table halts."""
 
     where: str
-    """What was being decoded or handled."""
+    """The message or input that was being decoded or handled."""
     what: str
     """The error."""
 
@@ -204,7 +204,7 @@ class StorageRestored(
     since_us: int
     """When it failed, µs since 1970 UTC."""
     what: Message
-    """What failed."""
+    """The failure, in words."""
     ruling: TableCommand | None = None
     """The command with which a person ruled that the journal goes on without a lost part, if it was
     given to this table. Its id is then known like that of every other command."""
@@ -248,7 +248,7 @@ class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused
     user: str
     """The user."""
     count: int
-    """How many commands."""
+    """The number of commands."""
     since_us: int
     """Since when, µs since 1970 UTC."""
 

@@ -19,29 +19,32 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     table: str
     """The table's name; ids of shoes and rounds begin with it."""
     decks: int
-    """How many decks a set of cards has."""
+    """The number of decks in a set of cards."""
     layout: str | None = None
     """The layout of wagers on the table; None: any of the game's."""
     seats: int | None = None
-    """How many playing positions of the layout the table has, from its first on; None: all."""
+    """The number of the layout's playing positions that the table has, from the first on; None:
+    all."""
     area: str = "main"
     """The gaming area that the table stands in."""
     method: Literal["A", "B", "C"] | None = "B"
     """The method that is played until it is changed; None: the game has none."""
     announcements: Literal["explicit", "implied"] = "explicit"
-    """Whether people make announcements, or the table infers them from the cards."""
+    """``explicit``: people make announcements. ``implied``: the table infers them from the
+    cards."""
     rounds_after_cutting_card: int = 0
-    """How many full rounds follow the one in which the cutting card appeared."""
+    """The number of full rounds after the one in which the cutting card appeared."""
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
-    """Whether cards are dealt face down and then turned, or dealt face up."""
+    """The faces of cards as they are dealt: down and then turned by the dealer, or up."""
     face_up_after_ms: int = 1000
     """The time from a card's draw until the table has seen it, where cards are dealt face up."""
     result_timeout_s: int = 5
-    """How long the shoe's own result may take after the last card was seen."""
+    """The longest time that the shoe's own result may take after the last card was seen."""
     limits: TableLimits = TableLimits()
     """The limits displayed at the table."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
-    """Which of these two outranks the other here; the documents rank neither above the other."""
+    """The one of these two that outranks the other here; the documents rank neither above the
+    other."""
 
     @property
     def implied(self) -> bool:

@@ -30,9 +30,10 @@ class PendingCommand(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Its id on the wire, 1 to 2**32 - 1."""
     command: Command
-    """What the shoe is to do."""
+    """The command's name."""
     of: str | int | None = None
-    """What is asked, an overdrawn card's fate (``keep``, ``discard``), or the new key's id."""
+    """The question that is asked, an overdrawn card's fate (``keep``, ``discard``), or the new
+    key's id."""
     since_us: int
     """When it was given."""
     device_id: str | None = None
@@ -45,7 +46,7 @@ class Outbox(msgspec.Struct, frozen=True, kw_only=True):
     """The commands to the shoe that wait for an answer."""
 
     count: int = 0
-    """How many commands there ever were; numbers them."""
+    """The number of commands that there ever were; numbers them."""
     waiting: tuple[PendingCommand, ...] = ()
     """Those without an answer, oldest first; at most one of each kind."""
     last: dict[str, Any] | None = None
@@ -71,7 +72,7 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     seat: int | None = None
     """The seat of the Player."""
     designee: str | None = None
-    """Who handles the cards in the Player's place, if that was allowed."""
+    """The person who handles the cards in the Player's place, if that was allowed."""
 
     @property
     def named(self) -> Message:
@@ -82,7 +83,7 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandCustody(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has the cards of one hand of the round."""
+    """The custody of the cards of one hand of the round."""
 
     holder: Player | None = None
     """The Player who holds them face down; None: the dealer has them."""
@@ -95,7 +96,7 @@ class HandCustody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hands(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has the cards of both hands of a round."""
+    """The custody of the cards of both hands of a round."""
 
     player: HandCustody = HandCustody()
     """The Player hand."""
@@ -110,7 +111,7 @@ class Hands(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShoeControl(msgspec.Struct, frozen=True, kw_only=True):
-    """Who has the shoe in Method C."""
+    """The holder of the shoe in Method C."""
 
     holder: Player | None = None
     """The Player who draws; None: the dealer."""
@@ -129,7 +130,7 @@ class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     """Its place in the hand, from 1."""
     card: Card | None
-    """Which card it is; None until somebody or the shoe could read it."""
+    """The card's face; None until somebody or the shoe could read it."""
     number: int
     """The number of its draw from the set, from 1. Below 0 the shoe counted no draw for it."""
     drawn_us: int
@@ -174,7 +175,7 @@ class UnplacedCard(msgspec.Struct, frozen=True, kw_only=True):
     """A card that lies on the table without a slot."""
 
     card: Card | None
-    """Which card it is; None while that is not known."""
+    """The card's face; None while that is not known."""
     number: int | None
     """The number of its draw; None where no shoe was known."""
     named_slot: tuple[str, int | None] | None = None
@@ -186,7 +187,7 @@ class UnplacedCard(msgspec.Struct, frozen=True, kw_only=True):
     counted: bool = True
     """False if the ledger had this number before, or if the shoe only objected to the draw."""
     came_after: int = 0
-    """How many irregularities had been raised when it came (``TableState.irregularities``)."""
+    """The number of irregularities raised when it came (``TableState.irregularities``)."""
 
     @property
     def place(self) -> str:
@@ -223,7 +224,7 @@ class ShoeResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FormerOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What an outcome was announced from before people revised it."""
+    """The basis of an outcome before people revised it."""
 
     cards: tuple[DealtCard, ...]
     """The cards of the round as they were then."""
@@ -241,7 +242,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     first_input: int
     """The number of the input that opened it (``TableState.inputs``)."""
     drawn_before: int = 0
-    """How many cards were out of the shoe when it was opened."""
+    """The number of cards out of the shoe when it was opened."""
     cards: tuple[DealtCard, ...] = ()
     """Its cards, in the order in which they were dealt."""
     totals_announced: bool = False
@@ -259,7 +260,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     announced: bool = False
     """True once its outcome was announced. What is announced later revises that outcome."""
     hands: Hands = Hands()
-    """Who has the cards of both hands."""
+    """The custody of the cards of both hands."""
     shoe_sorted: bool = False
     """True if the shoe's other cards lie sorted on the table: the round gets none of them."""
     revised: tuple[FormerOutcome, ...] = ()
@@ -308,7 +309,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     card: Card
     """The last of them."""
     length: int = 1
-    """How many they are."""
+    """The number of them."""
     step: int = 0
     """1 up the ranks, -1 down, 0 with one card."""
 
@@ -319,7 +320,7 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
     numbers: tuple[int, ...]
     """The draws whose cards nobody named yet."""
     read: tuple[Card | None, ...]
-    """What the shoe read of all of them; None for one that it could not read."""
+    """The shoe's reading of each of them; None for one that it could not read."""
     named: tuple[Card, ...] = ()
     """The cards that people named so far."""
 
@@ -352,25 +353,25 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     set_id: str | None = None
     """The shoe's own id of the set; None where it has none."""
     decks: int
-    """How many decks the set has."""
+    """The number of decks in the set."""
     drawn: int = 0
-    """How many cards were drawn, by the numbers of the draws."""
+    """The number of cards drawn, by the numbers of the draws."""
     unknown: int = 0
-    """How many of them are unknown: drawn before the table knew the set, lost on the way, or never
-    read."""
+    """The number of them that are unknown: drawn before the table knew the set, lost on the way, or
+    never read."""
     returned: int = 0
-    """How many draws are of cards that are in the shoe again."""
+    """The number of draws of cards that are in the shoe again."""
     uncounted: int = 0
-    """How many cards are out, by what people said, for which the shoe counted no draw."""
+    """The number of cards out, by what people said, for which the shoe counted no draw."""
     pushed_back: tuple[int, ...] = ()
     """Draws whose cards the shoe reports as pushed back. They stay counted until people decide."""
     reported_drawn: int = 0
-    """How many cards the shoe last reported as drawn. If that is more than ``drawn``, the others
-    are on their way or lost."""
+    """The number of cards that the shoe last reported as drawn. If that is more than ``drawn``, the
+    others are on their way or lost."""
     counts: dict[str, int] = {}
-    """How many of each card are known to be drawn, by card code."""
+    """The count of each card that is known to be drawn, by card code."""
     shown: dict[str, int] = {}
-    """How many of those everybody at the table has seen, by card code."""
+    """The count of those that everybody at the table has seen, by card code."""
     entered_draws: dict[int, str | None] = {}
     """Draws that people entered and the shoe never reported, with the card's code if named."""
     unreported_draws: tuple[int, ...] = ()
@@ -381,7 +382,7 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     cutting_card_out: bool = False
     """True once the cutting card appeared."""
     rounds_since_cutting_card: int = 0
-    """How many rounds were finished since."""
+    """The number of rounds finished since."""
     to_be_replaced: bool = False
     """True if no further round is dealt from this set."""
     replaced_under: str | None = None
@@ -403,11 +404,11 @@ class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
     set_id: str | None
     """The shoe's own id of the set; None where it has none."""
     decks: int | None
-    """How many decks; None where the shoe cannot say, 0 where it has no cards."""
+    """The number of decks; None where the shoe cannot say, 0 where it has no cards."""
     fits: bool
     """True if it is a set that this table is configured for."""
     drawn: int = 0
-    """How many of its cards are out before the table plays from it."""
+    """The number of its cards that are out before the table plays from it."""
     cutting_card_out: bool = False
     """True if its cutting card is out already."""
 
@@ -441,7 +442,7 @@ class Suspended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the connection to the shoe, and of the device."""
+    """The connection to the shoe and the device, as far as they are known."""
 
     up: bool = False
     """True while a connection is open."""
@@ -494,7 +495,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     """A window in which Players may withdraw wagers of a round whose bets are closed."""
 
     scope: Scope
-    """What a Player may withdraw: any of their wagers, all or none, all the undecided or none."""
+    """The wagers that a Player may withdraw: any of their wagers, all or none, all the undecided or
+    none."""
     rule: str | None
     """The rule that opens the window."""
     per_player: bool
@@ -504,7 +506,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     decided: tuple[str, ...] = ()
     """Wagers that are won or lost already and stay."""
     instance: Instance
-    """What its events name it by."""
+    """The name that its events give it."""
 
 
 class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
@@ -513,34 +515,34 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Its number among all that the table ever raised, from 1."""
     instance: Instance
-    """What its events name it by."""
+    """The name that its events give it."""
     key: str
     """The key of its procedure."""
     step: str
     """The step of the procedure that is open."""
     seen: Message
-    """What was seen, for the staff."""
+    """A description of what was seen, for the staff."""
     since_us: int
     """When it was raised."""
     subject: str | None = None
     """Tells it from others with the same key."""
     public_seen: Message | None = None
-    """What the public was told of what was seen; None where nothing may be said."""
+    """The public description of what was seen; None where nothing may be said."""
     includes_below: bool = False
     """True if the one below it on the stack is part of the same event and ends with it."""
     data: dict[str, Any] = {}
-    """What its own steps remember: plain JSON values."""
+    """The memory of its own steps: plain JSON values."""
     window: Window | None = None
     """The window for withdrawals that its step opened."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """What halts the table."""
+    """The halt of the table."""
 
     resume_state: str
     """The state that the table left, in which play resumes."""
     instance: Instance
-    """What its events name it by."""
+    """The name that its events give it."""
     stack: tuple[OpenIrregularity, ...]
     """All that is open, the one raised last at the end."""
 
@@ -574,7 +576,7 @@ class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
     public: bool
     """True if the sink gets the public stream."""
     count: int = 0
-    """How many events it refused."""
+    """The number of events that it refused."""
     last: str = ""
     """The id of the last one."""
     kind: str = ""
@@ -604,15 +606,15 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     t_us: int = 0
     """The time of the last input."""
     inputs: int = 0
-    """How many inputs were handled."""
+    """The number of inputs handled."""
     shoes: int = 0
-    """How many sets of cards were admitted; numbers their ids."""
+    """The number of sets of cards admitted; numbers their ids."""
     rounds: int = 0
-    """How many rounds were opened; numbers their ids."""
+    """The number of rounds opened; numbers their ids."""
     irregularities: int = 0
-    """How many irregularities and pauses were raised; numbers them."""
+    """The number of irregularities and pauses raised; numbers them."""
     instances: Instances = Instances()
-    """How many things opened that close again; numbers what their events name them by."""
+    """The count of things opened that close again; numbers the names that events give them."""
     host_boot: str | None = None
     """The boot of the host that the daemon last started in."""
     shoe: Shoe | None = None
@@ -622,7 +624,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     link: Link = Link()
     """The connection to the shoe, and the device."""
     halt: Halt | None = None
-    """What halts the table."""
+    """The halt, if the table is halted."""
     pending_irregularities: tuple[OpenIrregularity, ...] = ()
     """Irregularities that are open and do not halt the table yet."""
     unplaced: tuple[UnplacedCard, ...] = ()
@@ -640,7 +642,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     method: str | None = None
     """The method last changed to; None while the one of the settings is played."""
     control: ShoeControl = ShoeControl()
-    """Who has the shoe in Method C."""
+    """The holder of the shoe in Method C."""
     last_settled: SettledRound | None = None
     """The round that was settled last."""
     outbox: Outbox = Outbox()

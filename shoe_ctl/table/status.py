@@ -1,6 +1,7 @@
-"""How a table stands, as anyone at it may see: state, revealed cards, what is next, who may do it.
+"""The status of a table: state, revealed cards, wagers, what is next, who may do it.
 
-In: the table's state, its game, its settings. Out: plain values, the public part only.
+In: the table's state, its game, its settings. Out: plain values: what anyone at the table may see,
+and in ``restricted`` what only those see who get the restricted stream.
 Must not know: who asks, how it is shown; it changes nothing.
 """
 
@@ -39,7 +40,7 @@ HANDS = ("player", "banker")
 
 
 def step_with(hand: str, at: TableView) -> dict[str, Any]:
-    """What is next with a hand that has cards lying face down."""
+    """Return what is next with a hand that has cards lying face down."""
     custody = at.round.hands.of(hand)
     if custody.holder is not None:
         shown = message("next_holder_exposes", player=called(custody.holder), hand=hand)
@@ -107,7 +108,10 @@ def status(
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
-    """What the status says otherwise to those who see the restricted stream: Players, all sinks."""
+    """Return the parts of the status that differ for those who see the restricted stream.
+
+    They name the Player of each wager, and every sink that refused events.
+    """
     at = TableView(now, game, settings, PROCEDURES)
     return {
         "wagers": payments.describe_wagers(at, restricted=True),
@@ -167,7 +171,7 @@ def _code(dealt: DealtCard) -> str | None:
 
 
 def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What the public stream was told of the halt, and the step that is open."""
+    """Return what the public stream was told of the halt, and the step that is open."""
     halt = at.now.halt
     if halt is None:
         return None
@@ -191,7 +195,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
 def _waiting(
     opened: OpenIrregularity, at: TableView, choices: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What is open beside the round and halts nothing yet, as the room was told of it."""
+    """Return what is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": stack.public_seen(opened)}
     told |= {"prompt": stack.step_of(at, opened).prompt.as_data()}
@@ -204,14 +208,14 @@ _ASKED = {
     "betting": ("no_more_bets", message("next_no_more_bets")),
     "resolved": ("settle", message("next_settle")),
 }
-"""What people say next in a state, where they announce it."""
+"""The next announcement of people in a state, where they announce it."""
 
 
 _BEFORE_CARDS = ("idle", *situations.BEGUN)
 
 
 def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the table waits for; ``command`` and ``args`` where a command brings it."""
+    """Return what the table waits for; ``command`` and ``args`` where a command brings it."""
     now = at.now
     if now.halt is not None:
         return _halted(at, now.halt, choices)
@@ -230,7 +234,7 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def next_message(at: TableView) -> Message:
-    """What the table waits for."""
+    """Return what the table waits for."""
     return Message(**_next(at, [])["message"])
 
 
@@ -243,7 +247,7 @@ def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[s
 
 
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
-    """What is to be done about the shoe before anything else."""
+    """Return what is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
         return _wait(_no_shoe(now))
     if now.state == "shoe_change":

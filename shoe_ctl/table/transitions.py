@@ -1,4 +1,4 @@
-"""What may follow in each state of a table: the tables of the round and of the shoe's messages.
+"""The moves of a table in each of its states: the tables of the round and of the shoe's messages.
 
 In: the state, and a trigger: an input's name, or its case (cases.py), or a name that the table
 fires itself. Out: the next state and the actions to take. Must not know: how an action is done,
@@ -106,13 +106,13 @@ Each answers the question that a void round leaves: whether its cards are replac
 
 
 class Cell(NamedTuple):
-    """What follows from one trigger in one state or situation, and why."""
+    """The consequence of one trigger in one state or situation, and its reason."""
 
     to: str | Destination | None
     """The next state, or what finds it; None: the table stays in its state."""
 
     do: tuple[Action, ...]
-    """What to do, in this order."""
+    """The actions, in this order."""
 
     why: str
     """The reason, in plain sentences."""
@@ -150,7 +150,7 @@ POWER_RULE = "I 5.15, N/T/F 5.17"
 DIFFERENTIAL_RULE = "I 5.16, N/T/F 5.18"
 DUE_AFTER_ALL = "5.7, reading"
 UNRULED = "6.1"
-"""What the rules do not cover: the Gaming Shift Manager decides."""
+"""The rule for what no other rule covers: the Gaming Shift Manager decides."""
 CARDS_STAND = "6.3"
 """The cards dealt stand, whatever was displayed or reported."""
 
@@ -787,16 +787,16 @@ class Line(NamedTuple):
     """The state in which the line holds."""
 
     trigger: str
-    """What comes."""
+    """The trigger that comes."""
 
     to: str | Destination
     """The next state, or what finds it."""
 
     do: tuple[Action, ...]
-    """What to do, in this order."""
+    """The actions, in this order."""
 
     when: tuple[Condition, ...] = ()
-    """What must hold besides."""
+    """Conditions that must hold besides."""
 
 
 @functools.cache

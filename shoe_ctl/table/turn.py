@@ -42,23 +42,23 @@ class Cause(NamedTuple):
     key: str
     """The key of the irregularity or pause."""
     seen: Message
-    """What was seen; it never names a card."""
+    """A description of what was seen; it never names a card."""
     public_seen: Message | None = None
-    """What the public may know of it, where that is less than ``seen``."""
+    """The part that the public may know, where that is less than ``seen``."""
     subject: str | None = None
     """Tells this irregularity from others with the same key."""
     data: Mapping[str, Any] = MappingProxyType({})
-    """What its steps need to know: plain JSON values."""
+    """Facts that its steps need: plain JSON values."""
     step: str | None = None
     """The step at which it begins; None: the first one of its procedure."""
 
 
 class Disclosure(Protocol):
-    """How much of an irregularity or pause is public. A procedure says it, among other things."""
+    """The public part of an irregularity or a pause. A procedure says it, among other things."""
 
     @property
     def public_key(self) -> str | None:
-        """What public events call it; None: by its key."""
+        """The name that public events give it; None: by its key."""
 
     @property
     def inspection(self) -> bool:
@@ -114,7 +114,7 @@ class TableView:
 
     @property
     def halt(self) -> Halt:
-        """What halts the table, which is halted."""
+        """The halt of the table, which is halted."""
         assert self.now.halt is not None
         return self.now.halt
 
@@ -140,7 +140,7 @@ class TableView:
 
     @property
     def faces(self) -> str:
-        """How cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
+        """The way cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
         return "turned_by_dealer" if self.is_handed else self.settings.faces
 
     @property
@@ -150,7 +150,7 @@ class TableView:
 
     @cached_property
     def wager_rules(self) -> WagerRules:
-        """What limits wagers at this table."""
+        """The limits of wagers at this table."""
         settings = self.settings
         return WagerRules(self.game, settings.layout, settings.limits, settings.seats)
 
@@ -430,7 +430,7 @@ class Objection(NamedTuple):
     why: Message
     """The reason, for people."""
     needs: Mapping[str, str] = {}
-    """What the command would need, by kind: a position, a state, a consent."""
+    """The needs of the command, by kind: a position, a state, a consent."""
     tell: Callable[[Turn], None] | None = None
     """Refuses the command where another event than ``command.refused`` says so."""
 

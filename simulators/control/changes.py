@@ -1,4 +1,4 @@
-"""What can be changed of a shoe that is served: incidents, its cable, its line, its dealer, waits.
+"""Changes to a shoe that is served: incidents, its cable, its line, its dealer, waits.
 
 In: a name, arguments, the shoe on its port. Out: the change, made, and what came of it.
 Must not know: sockets, the command line.
@@ -124,7 +124,7 @@ Cards = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """What came of a change that takes its time: cards that left the shoe, what it reported."""
+    """The result of a change that takes its time: cards that left the shoe, what it reported."""
 
     cards: Cards = ()
     reported: Sequence[ShoeEvent] = ()
@@ -296,7 +296,7 @@ _COUNTED: Mapping[str, Callable[[ShoeBench], int]] = {
     "connections": lambda bench: bench.rig.connections,
     "drawn": lambda bench: bench.rig.device.shoe.drawn,
 }
-"""How many there are of what is waited for by its number."""
+"""The count of each thing that is waited for by its number."""
 
 
 def _all_acknowledged(bench: ShoeBench) -> bool:

@@ -31,13 +31,13 @@ MODE = 0o600
 """Its owner alone may connect."""
 
 LONGEST_PATH = 107
-"""What the kernel takes for a socket's path, in bytes."""
+"""The kernel's limit for a socket's path, in bytes."""
 
 LONGEST_LINE = 65536
 MOST_CONNECTIONS = 16
 
 LOCKED_WITHIN_S = 1.0
-"""How long the socket's folder may be locked by another process."""
+"""Another process may lock the socket's folder for so long."""
 
 USAGE, REFUSED, ENVIRONMENT = "usage", "refused", "environment"
 """Kinds of errors: asked for wrongly, not possible as the shoe stands, the machine fails."""

@@ -22,7 +22,7 @@ from simulators.floor.paced_table import NEVER, PacedTable
 from simulators.floor.poll import Poll
 
 LAST_WAIT_S = 10.0
-"""How long the last cards may take to be acknowledged."""
+"""The last cards may take so long to be acknowledged."""
 
 _PROGRESS_EVERY_S = 0.5
 _LOOK_EVERY_S = 0.05
@@ -33,7 +33,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloorSettings:
-    """What to deal.
+    """The load: tables, cards, pace, and for how long.
 
     ``port`` is that of the first table, the next ones follow; 0 takes free ports. ``for_s`` is how
     long to measure, None until it is stopped. ``wait_s`` is how long to wait at most, from the
@@ -62,7 +62,7 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Measured:
-    """How long was measured, the cards dealt in that time, and this process's processor time."""
+    """The time measured, the cards dealt in it, and this process's processor time."""
 
     seconds: float = 0.0
     cards: int = 0
@@ -193,7 +193,7 @@ class Load:
 
     @property
     def drawn(self) -> int:
-        """How many cards were drawn so far, at all tables."""
+        """The number of cards drawn so far, at all tables."""
         return sum(table.drawn for table in self.tables)
 
     def _serve(self, seconds: float) -> None:

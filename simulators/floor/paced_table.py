@@ -21,7 +21,7 @@ from simulators.shoe.judge import Judge
 from simulators.shoe.model import CardOut, CardSet, CuttingCardOut
 
 CHANGE_AFTER_S = 1.0
-"""How long a shoe must stay locked after its last round before its cards are changed."""
+"""A shoe must stay locked for so long after its last round before its cards are changed."""
 
 MEMORY = 64
 """Events that a shoe keeps. A card is drawn only once the one before it is acknowledged."""
@@ -80,16 +80,16 @@ class PacedTable:
         """True if the shoe was never armed while the hand waited for its first card."""
 
         self.sets: list[int] = [0]
-        """How many cards of each set were drawn."""
+        """The number of cards drawn of each set."""
 
         self.stored = Times()
         """From a card's bytes until the daemon acknowledged that the card is stored."""
 
         self.held = Times()
-        """How long the hand had to wait for the shoe to be armed."""
+        """The times that the hand had to wait for the shoe to be armed."""
 
         self.own = Times()
-        """How late the simulator itself was when the hand drew."""
+        """The delays of the simulator itself when the hand drew."""
 
         self._log = EventLog(MEMORY)
         self._device = simulated_shoe(
@@ -115,7 +115,7 @@ class PacedTable:
 
     @property
     def drawn(self) -> int:
-        """How many cards were drawn, of all sets."""
+        """The number of cards drawn, of all sets."""
         return sum(self.sets)
 
     @property

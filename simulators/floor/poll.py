@@ -13,11 +13,11 @@ from time import perf_counter
 from typing import Protocol
 
 LONGEST_S = 0.25
-"""How long one wait takes at most: it does not end at a signal, which is looked for after it."""
+"""One wait takes so long at most: it does not end at a signal, which is looked for after it."""
 
 
 class Turning(Protocol):
-    """What the poll gives turns to."""
+    """Something that the poll gives turns to."""
 
     wakes_at: float
     """When its next turn is due; inf for none. Only the poll changes it."""

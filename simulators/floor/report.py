@@ -13,7 +13,7 @@ from simulators.floor.load import Load
 from simulators.floor.times import Times
 
 WORST = 5
-"""How many tables the text names: of the highest 99th percentiles, and of each kind of failure."""
+"""The text names so many tables: of the highest 99th percentiles, and of each kind of failure."""
 
 _SHARES = ("p50_ms", 0.5), ("p99_ms", 0.99)
 

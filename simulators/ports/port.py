@@ -16,7 +16,7 @@ _HIGHEST_PORT = 65535
 
 
 class Wire(Protocol):
-    """Who is told what happens at a port; called from the loop's thread, never re-entered."""
+    """The user of a port: told what happens there in the loop's thread, never re-entered."""
 
     def opened(self) -> None:
         """A host opened the port."""
@@ -28,7 +28,7 @@ class Wire(Protocol):
         """The host went, or the cable was pulled."""
 
     def drained(self) -> None:
-        """What had to wait for a slow host has been written."""
+        """The bytes that had to wait for a slow host have been written."""
 
 
 class Port(Protocol):
@@ -36,11 +36,11 @@ class Port(Protocol):
 
     @property
     def address(self) -> str:
-        """What a daemon's configuration calls this port."""
+        """The port's name in a daemon's configuration."""
 
     @property
     def attachment(self) -> Attachment | None:
-        """What the host has to attach before the port is there, or None."""
+        """The device that the host has to attach before the port is there, or None."""
 
     @property
     def pending(self) -> int:

@@ -1,4 +1,4 @@
-"""What hands, staff, cables and power did at a recorded table, as the steps of a scenario.
+"""The acts of hands, staff, cables and power at a recorded table, as steps of a scenario.
 
 In: a Recording. Out: steps as a file holds them, the cards, and what cannot be done again.
 Must not know: how the file is written, what is expected of it.
@@ -37,7 +37,8 @@ FOLLOWS = frozenset(
         "unknown_firmware", "key_rotated",
     }
 )  # fmt: skip
-"""What a shoe says of itself when something else has happened: the simulated one says it too."""
+"""Messages that a shoe sends by itself when something else has happened: the simulated one says it
+too."""
 
 NOT_DONE: Mapping[str, str] = {
     "fault": "an error inside shoe-ctl",
@@ -52,12 +53,12 @@ NOT_DONE: Mapping[str, str] = {
     "command_unanswered": "a command that the shoe did not answer",
     "preset_changed": "a preset changed at the shoe",
 }
-"""What no step of a scenario does, in words."""
+"""Inputs that no step of a scenario makes, in words."""
 
 
 @dataclass(slots=True)
 class Acts:
-    """What is found: the first set of cards, the steps, and why something is left out."""
+    """The result: the first set of cards, the steps, and why something is left out."""
 
     shoe: Plain
     steps: list[Plain] = field(default_factory=list)

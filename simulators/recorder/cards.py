@@ -16,7 +16,7 @@ BURNED = ("first_card", "burn", "burn_count")
 """The places of cards that open a shoe."""
 
 USUAL_DECK, USUAL_DECKS = "french52", 8
-"""What a scenario's shoe holds where it names nothing else."""
+"""The cards of a scenario's shoe where it names no others."""
 
 
 class CardOrder:

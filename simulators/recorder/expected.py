@@ -33,7 +33,7 @@ KEYS = (
     "code", "what", "command", "choice", "step", "scope", "answer", "wager", "amount", "seat",
     "cards", "from", "to", "remaining", "decks", "in_error_mode", "warning", "percent", "button",
 )  # fmt: skip
-"""What is asked of an event, where it has it. The rest of it may be anything."""
+"""The keys of an event that are expected, where it has them. The rest of it may be anything."""
 
 _ID = re.compile(r"(?P<table>.+)-s(?P<shoe>[0-9]+)(-r(?P<round>[0-9]+))?")
 

@@ -1,4 +1,4 @@
-"""What happened at one table, in order: each input with the events that came of it.
+"""The history of one table, in order: each input with the events that came of it.
 
 In: plain values, as a journal holds them. Out: a Recording.
 Must not know: where they are from, scenarios.

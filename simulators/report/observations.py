@@ -1,4 +1,4 @@
-"""What was observed while one scenario was played, as plain data.
+"""The observations made while one scenario was played, as plain data.
 
 In: marks on lanes, expected events beside those that came. Out: values, and their JSON.
 Must not know: how they are shown, who observed them.
@@ -84,7 +84,7 @@ class RunReport:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The time that it took."""
         return max(0, self.ended_us - self.began_us) / 1_000_000
 
     @property

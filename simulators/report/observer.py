@@ -21,10 +21,10 @@ from simulators.table.expectation import Pattern, Told, beside, flat, of_interes
 from simulators.table.scenario import Scenario
 
 ROUTINE = frozenset({"status", "standby", "started"})
-"""What a shoe says again and again while nothing happens."""
+"""Messages that a shoe repeats while nothing happens."""
 
 REPEATED = ("acknowledge", "ack")
-"""What a host says to every message."""
+"""Answers of a host to every message."""
 
 RESULTS = ("round.outcome", "round.void", "round.revised", "round.settled")
 """Events that a table system waits for: when they were in the sink is shown."""

@@ -54,7 +54,7 @@ class AngelEyeDevice(UnarmedDevice):
 
     _objects = False
     misjudges: Misjudgement | None = None
-    """What it says of the next round that it judges, whatever the cards are."""
+    """Its result for the next round that it judges, whatever the cards are."""
 
     @property
     def _deals(self) -> bool:

@@ -41,7 +41,7 @@ from simulators.shoe.model import (
 )
 
 FIRMWARE = "sim-1.0"
-"""What the simulated shoe says of its firmware."""
+"""The version of the simulated shoe's firmware."""
 
 SENT_IN_BROWN_OUT = 5
 """Bytes that still leave the shoe when its power dips: less than any profile's report of a card."""
@@ -55,12 +55,12 @@ _IN_WORDS: dict[type[ShoeEvent], str] = {
     Warned: "a warning",
     ErrorCleared: "that an error is over",
 }
-"""What a profile may have no message for."""
+"""Happenings for which a profile may have no message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lamp:
-    """What the hand at the shoe can see: which draw is free, and where its card belongs."""
+    """The lamp that the hand at the shoe sees: which draw is free, and where its card belongs."""
 
     number: int
     hand: str
@@ -312,7 +312,7 @@ class Device(ABC):
 
     profile: ClassVar[str]
     _reports: ClassVar[tuple[type[ShoeEvent], ...]] = (Error, ErrorCleared)
-    """What of its body it has a message for."""
+    """The events of its body for which it has a message."""
 
     _reports_confidence: ClassVar[bool] = False
     _reports_times: ClassVar[bool] = False
@@ -354,7 +354,7 @@ class Device(ABC):
             self._said.append(event)
 
     _bolted = True
-    """Whether a bolt holds what is not armed."""
+    """True if a bolt holds what is not armed."""
 
     def _place(self) -> str | None:
         """Where the next card will be laid; None where only the rules can say."""

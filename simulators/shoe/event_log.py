@@ -63,7 +63,7 @@ class EventLog:
 
     @property
     def unacknowledged(self) -> int:
-        """How many numbers were given and not acknowledged, kept or lost."""
+        """The count of numbers given and not acknowledged, kept or lost."""
         return self.next_seq - 1 - self._acknowledged
 
     def store(self, event: ShoeEvent, *, boot_id: int, t_us: int) -> Stored | None:

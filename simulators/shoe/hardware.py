@@ -23,7 +23,7 @@ from firmware_proto.events import (
 )
 
 REMEMBERED = 8
-"""How many commands are known again when they come once more."""
+"""So many commands are known again when they come once more."""
 
 Answer = Reply | QueryAnswered
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from firmware_proto.cards import Card
 
 SURE = 100
-"""How sure the sensor is of a card behind a clean lens, in percent."""
+"""The sensor's certainty of a card behind a clean lens, in percent."""
 
 UNSURE = range(30, 70)
-"""How sure it is of one that it could just make out, in percent."""
+"""The sensor's certainty of a card that it could just make out, in percent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

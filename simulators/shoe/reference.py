@@ -91,7 +91,7 @@ class ReferenceDevice(Device):
 
     @property
     def lamp(self) -> Lamp | None:
-        """What the host armed; dark without power, and once the card is out."""
+        """The draw that the host armed; dark without power, and once the card is out."""
         if self._lamp is None or self._lamp.number != self.shoe.armed or not self.powered:
             return None
         return self._lamp

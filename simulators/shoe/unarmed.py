@@ -12,7 +12,7 @@ from simulators.shoe.judge import Judge, points
 from simulators.shoe.model import AS_SHUFFLED, CARDS_BEHIND_CUT, Stacked
 
 TEN = 10
-"""What a ten or a court card counts when it says how many cards are burned."""
+"""The value of a ten or a court card that says how many cards are burned."""
 
 
 class UnarmedDevice(Device):
@@ -43,7 +43,7 @@ class UnarmedDevice(Device):
 
     @property
     def next_deadline(self) -> float | None:
-        """What the session waits for (nothing, unless it sends events more than once)."""
+        """The time that the session waits for (none, unless it sends events more than once)."""
         return None if self._session is None else self._session.next_deadline
 
     def tick(self, t: float) -> None:

@@ -1,4 +1,4 @@
-"""What the bots at a table have around them: the shoe, the public stream, a client, the cables.
+"""The surroundings of the bots at a table: the shoe, the public stream, a client, the cables.
 
 In: nothing. Out: the Bench protocol, and Stuck. Must not know: which scenario is played, whether
 time is real.
@@ -16,7 +16,7 @@ from simulators.table.expectation import Told
 
 
 class Stuck(SimulatorError):
-    """What the bots wait for does not come, or what they do is not taken."""
+    """Something that the bots wait for does not come, or what they do is not taken."""
 
 
 class Bench(Protocol):
@@ -40,7 +40,7 @@ class Bench(Protocol):
 
     @property
     def connections(self) -> int:
-        """How often the host has opened the shoe's port, as the shoe sees it."""
+        """The number of times that the host opened the shoe's port, as the shoe sees it."""
 
     def touched(self) -> None:
         """The shoe was touched: lets happen what follows at once."""
@@ -62,7 +62,7 @@ class Bench(Protocol):
         """It is plugged in again."""
 
     def hold(self) -> None:
-        """What the shoe says from now on stays in the line."""
+        """Hold in the line what the shoe says from now on."""
 
     def release(self) -> None:
         """It arrives, and so does whatever comes."""

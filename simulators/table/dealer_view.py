@@ -39,7 +39,7 @@ Act = Draws | Announcement
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How this table is run: who announces, who turns the cards, whether hands are passed."""
+    """The way this table is run: who announces, who turns the cards, whether hands are passed."""
 
     announces: bool
     turns: bool

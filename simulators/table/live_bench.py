@@ -30,7 +30,7 @@ UNSEEN_S = 0.1
 """The same where only the public stream is read: what a loaded host takes to store a card."""
 
 CARD_EVENTS = ("round.card_drawn", "shoe.fault")
-"""What the restricted stream says of every card that leaves a shoe."""
+"""Events of the restricted stream for every card that leaves a shoe."""
 
 
 Arrived = Callable[[Mapping[str, Any]], None]
@@ -111,13 +111,13 @@ class LiveBench:
 
     @property
     def public(self) -> Sequence[Told]:
-        """What the file holds by now."""
+        """The events that the file holds by now."""
         self._public.read()
         return self._public.told
 
     @property
     def restricted(self) -> Sequence[Told] | None:
-        """What the restricted stream's file holds by now; None where none is given."""
+        """The events that the restricted stream's file holds by now; None where none is given."""
         if self._restricted is None:
             return None
         self._restricted.read()

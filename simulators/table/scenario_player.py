@@ -35,7 +35,7 @@ from simulators.table.steps import (
 )
 
 OPENING = ("first_card", "burn")
-"""What a shoe that opens itself asks for before any round."""
+"""Cards that a shoe that opens itself asks for before any round."""
 
 
 class StepFailed(Stuck):
@@ -204,7 +204,7 @@ class ScenarioPlayer:
         self._under_way = count
 
     async def _arrive(self, count: int) -> None:
-        """What was held in the line comes to the host."""
+        """Let the host have what was held in the line."""
         self._bench.release()
         await self._bench.taken_up(count)
 

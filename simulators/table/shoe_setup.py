@@ -87,7 +87,7 @@ class ShoeSetup:
 
     @property
     def behind_cut(self) -> int:
-        """How many cards lie behind the cutting card."""
+        """The number of cards behind the cutting card."""
         if self.cut_after is None:
             return CARDS_BEHIND_CUT
         return self.decks * len(self.deck.cards) + len(self.extra) - self.cut_after

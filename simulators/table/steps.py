@@ -105,7 +105,7 @@ class NewShoe:
 
 @dataclass(frozen=True, slots=True)
 class ShoeJudges:
-    """What the shoe says of the next round it judges, whatever the cards are; ``none``: nothing."""
+    """The shoe's result for the next round it judges, whatever the cards are; ``none``: nothing."""
 
     winner: str
 

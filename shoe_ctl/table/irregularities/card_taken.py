@@ -55,7 +55,7 @@ _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "bank
 
 
 class TakenCards(DeclarationArgs, frozen=True, kw_only=True):
-    """Which hand's cards are gone: all that lie face down, or the one of this index."""
+    """The hand whose cards are gone: all that lie face down, or the one of this index."""
 
     hand: Literal["player", "banker", "both"]
     index: int | None = None
@@ -107,7 +107,7 @@ class CardCodes(ChoiceArgs, frozen=True, kw_only=True):
 
 
 class ValueSource(ChoiceArgs, frozen=True, kw_only=True):
-    """Who knows the value. ``against_reading``: they are right, whatever the shoe read."""
+    """The source of the value. ``against_reading``: it is right, whatever the shoe read."""
 
     source: Literal["shoe", "surveillance"]
     against_reading: bool = False
@@ -206,7 +206,7 @@ def _reveal_cards(turn: Turn, missing: list[DealtCard], end: str) -> None:
 
 
 class MissingCards(CardCodes, frozen=True, kw_only=True):
-    """What was counted.
+    """The cards that were counted.
 
     ``short``: all that the sorted decks and the cards in play lack. Those are the cards that are
     gone and the ones set aside, as codes in any order.

@@ -81,7 +81,7 @@ def rule_on_differential(turn: Turn) -> None:
 
 
 class WagerArgs(ChoiceArgs, frozen=True, kw_only=True):
-    """Which wager. Without a Player, that of the only one who has it at the seat."""
+    """A wager. Without a Player, that of the only one who has it at the seat."""
 
     player: Name | int | None = None
     seat: int
@@ -89,7 +89,7 @@ class WagerArgs(ChoiceArgs, frozen=True, kw_only=True):
 
 
 class WagerAmountArgs(WagerArgs, frozen=True, kw_only=True):
-    """Which wager, and by how much (minor units)."""
+    """A wager, and the amount of its change (minor units)."""
 
     amount: int
 

@@ -88,7 +88,7 @@ _FEWEST_CARDS = 2
 
 
 class PulledCards(DeclarationArgs, frozen=True, kw_only=True):
-    """How many cards were drawn together: the last ones drawn."""
+    """The number of cards drawn together: the last ones drawn."""
 
     cards: Annotated[int, msgspec.Meta(ge=_FEWEST_CARDS, le=4)] = _FEWEST_CARDS
 

@@ -88,7 +88,7 @@ def _hand_facts(view: TableView) -> dict[str, str]:
 
 
 class Delivery(DeclarationArgs, frozen=True, kw_only=True):
-    """Which hand was passed, and to whom, where that is known."""
+    """The hand that was passed, and the Player who got it, where that is known."""
 
     hand: Literal["player", "banker"]
     player: Name | int | None = None
@@ -117,7 +117,7 @@ class RightPlayer(ChoiceArgs, frozen=True, kw_only=True):
 
 
 class SeenCard(ChoiceArgs, frozen=True, kw_only=True):
-    """Which card of the hand was seen; without an index all that lay face down."""
+    """The card of the hand that was seen; without an index all that lay face down."""
 
     index: int | None = None
 
@@ -272,7 +272,7 @@ WRONG_PLAYER = Procedure(
 
 
 class Absence(DeclarationArgs, frozen=True, kw_only=True):
-    """Which hand the absent Player has. Without one, the Player who has the shoe is absent."""
+    """The hand that the absent Player has. Without one, the Player who has the shoe is absent."""
 
     hand: Literal["player", "banker"] | None = None
 

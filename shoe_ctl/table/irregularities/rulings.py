@@ -1,4 +1,4 @@
-"""What people rule on: the shoe's own result, what no rule covers, the cards after a void.
+"""Matters that people rule on: the shoe's own result, what no rule covers, the cards after a void.
 
 Rules: the shoe's own result is informational, the cards dealt stand (6.3); people look at them
 where the result differs or does not come. What the rules do not cover is decided under 6.1

@@ -38,10 +38,11 @@ WantedSlot = Callable[[TableView], tuple[str, int] | None]
 """Returns the hand and index that the shoe is to be armed for, or None."""
 
 BACK = "back"
-"""A value of ``End.leads``: resume what was open before, or the state that the table left."""
+"""A value of ``End.resumes_in``: resume what was open before, or the state that the table left."""
 
 VOID = "void"
-"""A value of ``End.leads``: the round is void. All that is open ends with it; the table is idle."""
+"""A value of ``End.resumes_in``: the round is void. All that is open ends with it; the table is
+idle."""
 
 _View = TypeVar("_View", bound=TableView)
 
@@ -79,7 +80,7 @@ def no_draw(view: TableView) -> None:
 
 
 class Choice(NamedTuple):
-    """What a person may answer at a step.
+    """An answer that a person may give at a step.
 
     A step may have several choices of one name, if at most one of them is offered at any time.
     """
@@ -93,11 +94,11 @@ class Choice(NamedTuple):
     """The step or the end that it leads to, by name."""
 
     actions: tuple[Action, ...] = ()
-    """What is done when it is taken, in this order."""
+    """Actions when it is taken, in this order."""
 
     check: Check = check_nothing
-    """What stands against it now. Asked without arguments, the answer is shown in public: then it
-    names no Player and no card that is not revealed."""
+    """Returns what stands against it now. Asked without arguments, the answer is shown in public:
+    then it names no Player and no card that is not revealed."""
 
     in_round: bool | None = None
     """True: offered only while a round is open. False: only while none is. None: always."""
@@ -116,7 +117,7 @@ class Choice(NamedTuple):
 
     branch: tuple[Condition, str] | None = None
     """A condition, and the step or end that the choice leads to where that holds, instead of
-    ``then``. The condition must not look at cards that are not revealed."""
+    ``leads_to``. The condition must not look at cards that are not revealed."""
 
     contradicts: Condition = never
     """True where the person says otherwise than the shoe read. Then nothing is done; the table
@@ -158,7 +159,7 @@ class Accepts(NamedTuple):
     """The step or the end that it leads to, by name."""
 
     actions: tuple[Action, ...] = ()
-    """What is done when it comes, in this order."""
+    """Actions when it comes, in this order."""
 
 
 class Step(NamedTuple):
@@ -167,10 +168,10 @@ class Step(NamedTuple):
     name: str
 
     prompt: Message
-    """What people at the table read. It never depends on a card that is not revealed."""
+    """The message for people at the table. It never depends on a card that is not revealed."""
 
     choices: tuple[Choice, ...]
-    """What people may answer."""
+    """The answers that people may give."""
 
     accepts: tuple[Accepts, ...] = ()
     """The events of the shoe that answer it."""
@@ -189,14 +190,14 @@ class Step(NamedTuple):
     """The key and the end in the game's data whose rule number is shown with this step."""
 
     on_enter: tuple[Action, ...] = ()
-    """What is done as the step opens after another step."""
+    """Actions as the step opens after another step."""
 
     automatic: tuple[str, ...] = ()
     """Steps and ends to which the table itself may take this step, without an answer."""
 
 
 class End(NamedTuple):
-    """How an irregularity ends, and where that leads."""
+    """An end of an irregularity, and where it leads."""
 
     name: str
 
@@ -211,14 +212,14 @@ class End(NamedTuple):
     the state that the cards on the table stand for by then."""
 
     actions: tuple[Action, ...] = ()
-    """What is done as it ends, in this order."""
+    """Actions as it ends, in this order."""
 
     clears_cards: bool = False
     """The round's cards leave it. All that is open about them (``of_cards``) ends too."""
 
 
 class Declared(NamedTuple):
-    """How people declare an irregularity."""
+    """The form in which people declare an irregularity."""
 
     by: str
     """The lowest position that may declare it."""
@@ -228,13 +229,13 @@ class Declared(NamedTuple):
     must be one of them too."""
 
     seen: Message
-    """What the room is told was seen."""
+    """The message to the room about what was seen."""
 
     takes: type[DeclarationArgs] = DeclarationArgs
     """The type of its arguments. What is given is stored for the steps of the procedure."""
 
     unless: Check = check_nothing
-    """What stands against declaring it now."""
+    """Returns what stands against declaring it now."""
 
     subject: str | None = None
     """The argument that tells it from other irregularities of its key."""
@@ -257,7 +258,7 @@ class Procedure(NamedTuple):
     ends: tuple[End, ...]
 
     declared: Declared | None = None
-    """How people declare it. None: only the controller raises it."""
+    """The form in which people declare it. None: only the controller raises it."""
 
     covers: tuple[str, ...] = ()
     """Keys of irregularities that are a part of the same event, if one of them is open directly

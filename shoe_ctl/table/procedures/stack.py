@@ -1,4 +1,4 @@
-"""What is open at the table: raised, taken from step to step, ended.
+"""The irregularities that are open at the table: raised, taken from step to step, ended.
 
 What halts the table forms a stack: the irregularity raised last is decided first. Beside the stack
 there may be pending irregularities, which halt nothing yet, and questions, which halt nothing.

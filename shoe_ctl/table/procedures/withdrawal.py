@@ -40,7 +40,7 @@ CLOSE = "close_window"
 
 
 class AnsweringPlayer(ChoiceArgs, frozen=True, kw_only=True):
-    """Which Player answers: by id (a number is accepted), by seat, or by both."""
+    """The Player who answers: by id (a number is accepted), by seat, or by both."""
 
     player: Name | int | None = None
     seat: int | None = None

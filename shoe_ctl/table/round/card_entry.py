@@ -45,7 +45,7 @@ class MissedCardArgs(ChoiceArgs, frozen=True, kw_only=True):
 
 
 class CardAtSlot(ChoiceArgs, frozen=True, kw_only=True):
-    """Which card lies in a slot, by what people see."""
+    """The card that lies in a slot, as people see it."""
 
     hand: Literal["player", "banker"]
     index: int

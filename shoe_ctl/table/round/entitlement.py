@@ -64,7 +64,7 @@ def has_wager_on(player: Player, hand: str, wagers: Wagers, rules: WagerRules) -
 
 
 class _Stake(NamedTuple):
-    """What one Player has on a hand in all."""
+    """The amount that one Player has on a hand in all."""
 
     player: str
     seat: int

@@ -200,7 +200,7 @@ def close_round(turn: Turn) -> None:
 # Cards in a deck's factory order: a sign that the decks were not shuffled.
 
 REPEATED_ORDER = 5
-"""How many cards in a row raise the alarm. In shuffled decks such a run comes once in some ten
+"""So many cards in order raise the alarm. In shuffled decks such a run comes once in some ten
 thousand shoes."""
 
 

@@ -21,13 +21,13 @@ from shoe_ctl.texts.message import Message, message
 
 
 class ExposedCards(HandName, frozen=True, kw_only=True):
-    """Which cards of a hand are exposed, and by whom."""
+    """The cards of a hand that are exposed, and who exposes them."""
 
     index: int | None = None
     """The one card; None: all of the hand that lie face down."""
 
     by: Literal["dealer", "holder"] | None = None
-    """Who exposes them. None: the Player who holds the hand, else the dealer."""
+    """The one who exposes them. None: the Player who holds the hand, else the dealer."""
 
 
 # Conditions.

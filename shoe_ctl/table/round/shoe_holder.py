@@ -1,4 +1,4 @@
-"""Who holds the shoe in Method C: offered to a Player, given back or lost; leave to draw.
+"""The holder of the shoe in Method C: offered to a Player, given back or lost; leave to draw.
 
 In: offers, leaves, the shoe given back, a lost wager. Out: shoe.holder_changed .draw_allowed,
 method.breached.

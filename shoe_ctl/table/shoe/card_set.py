@@ -27,32 +27,32 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 
 
 class ShoePreparation(NoArgs, frozen=True, kw_only=True):
-    """How the set was prepared, for the shoe-opening record."""
+    """The preparation of the set, for the shoe-opening record."""
 
     shuffle: Name
-    """Who or what shuffled it."""
+    """The person or the machine that shuffled it."""
 
     cut: Name
-    """Who or what cut it."""
+    """The person or the machine that cut it."""
 
     burn: Count
-    """How many cards were burned."""
+    """The number of cards burned."""
 
     same_backs: bool
     """All backs were seen to be of one colour and design (2.1)."""
 
     decks: Count | None = None
-    """How many decks were counted in."""
+    """The number of decks counted in."""
 
     set: Name | int | None = None
     """The casino's own name of the set."""
 
 
 class Remainder(NoArgs, frozen=True, kw_only=True):
-    """What is left in the shoe: one of the two."""
+    """The cards left in the shoe: one of the two."""
 
     left: Count | None = None
-    """How many cards."""
+    """The number of cards."""
 
     cards: str | None = None
     """Each of the cards, by its code ("7D TS")."""

@@ -246,28 +246,28 @@ def _new_number(turn: Turn, count: int) -> int:
 
 
 class Question(NoArgs, frozen=True, kw_only=True):
-    """What the shoe is asked."""
+    """A question to the shoe."""
 
     what: str
     """One of the questions that shoes of this profile answer."""
 
 
 class ErrorClearance(NoArgs, frozen=True, kw_only=True):
-    """How the shoe's error is to be cleared."""
+    """The way to clear the shoe's error."""
 
     overdraw: Literal["keep", "discard"] | None = None
-    """What the shoe is to do with an overdrawn card, where that is the error."""
+    """The fate of an overdrawn card, where that is the error."""
 
 
 class KeyId(NoArgs, frozen=True, kw_only=True):
-    """Which key of the key file; the key itself never passes here."""
+    """A key of the key file, by its id; the key itself never passes here."""
 
     key_id: Annotated[int, msgspec.Meta(ge=1, lt=2**32)] | None = None
     """Its number. The daemon fills it in if a person names none."""
 
 
 class DisplayText(NoArgs, frozen=True, kw_only=True):
-    """What the shoe is to show."""
+    """The text that the shoe is to show."""
 
     text: Annotated[str, msgspec.Meta(max_length=64, pattern="^[ -~]*$")]
     """Printable ASCII; empty makes the display dark."""

@@ -208,14 +208,14 @@ class AreaRestriction(NoArgs, frozen=True, kw_only=True):
 
 
 class _Act(NamedTuple):
-    """What a wager command asks of the ledger."""
+    """A request of a wager command to the ledger."""
 
     args: type[_NamedWager | StandingWager]
     """The type of its arguments."""
     do: Callable[[Wagers, Any, WagerRules], LedgerAnswer]
-    """What the ledger does."""
+    """The ledger's part of it."""
     offered: Callable[[Wagers, WagerRules], Refused | None]
-    """What stands against it, whatever wager is named."""
+    """Returns what stands against it, whatever wager is named."""
 
 
 _ACTS = {

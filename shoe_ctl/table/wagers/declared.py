@@ -70,13 +70,13 @@ class DeclaredIrregularity(NamedTuple):
     """An irregularity of wagers that can be declared."""
 
     seen: Message
-    """What the public is told was seen."""
+    """The public message about what was seen."""
     names: tuple[str, ...]
     """The arguments that it takes."""
     alone: bool
     """True if it may be declared without any of them."""
     ask: _Ask
-    """What it asks of the ledger."""
+    """Its request to the ledger."""
     end: Callable[[Turn], str | None]
     """Returns how it ends; None: it ends when the wager is settled."""
 

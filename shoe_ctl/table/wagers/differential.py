@@ -34,7 +34,7 @@ Hand = Literal["player", "banker"]
 
 
 class WagerRoom(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one wager may change by."""
+    """The amount by which one wager may change."""
 
     number: int
     """The number of the wager."""
@@ -60,7 +60,7 @@ class Differential(msgspec.Struct, frozen=True, kw_only=True):
     high: Hand | None
     """The hand with more on it; None if both have the same."""
     excess: int
-    """What decreases and increases must add up to."""
+    """The amount that decreases and increases must add up to."""
     decrease: tuple[WagerRoom, ...] = ()
     """If the limit is exceeded: the wagers on ``high`` that can be less without being under the
     minimum, and without the other hand exceeding the differential."""

@@ -436,10 +436,10 @@ def _check_closed(wagers: Wagers) -> Refused | None:
 
 
 class WithdrawalRight(NamedTuple):
-    """What a window allows."""
+    """The right that a window gives."""
 
     scope: Scope
-    """What a Player may withdraw."""
+    """The wagers that a Player may withdraw."""
     rule: str | None
     """The rule that allows it."""
     decided: Collection[str] = ()
@@ -447,7 +447,7 @@ class WithdrawalRight(NamedTuple):
 
 
 class Withdrawn(NamedTuple):
-    """What a withdrawal of several wagers gave."""
+    """The result of a withdrawal of several wagers."""
 
     wagers: Wagers
     """The wagers that still stand."""

@@ -63,7 +63,7 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The most that a wager wins, a multiple of the currency's unit. Only in games whose rules know
     a highest payout. None: no cap."""
     currency: Currency | None = None
-    """What payouts are rounded to; None: nothing is rounded."""
+    """The unit that payouts are rounded to; None: nothing is rounded."""
     wagers: dict[str, WagerLimits] = {}
     """Limits of single wagers, by name: the sections `[table.limits.wagers.NAME]`."""
 
@@ -92,7 +92,7 @@ _HASHED = tuple(name for name in TableLimits.__struct_fields__ if name != "wager
 
 @dataclass(frozen=True)
 class WagerRules:
-    """What limits wagers at one table.
+    """The limits of wagers at one table.
 
     Raises:
         InputRefused: the game or the layout does not know one of the limits.
@@ -105,7 +105,7 @@ class WagerRules:
     limits: TableLimits
     """The limits displayed at the table."""
     positions: int | None = None
-    """How many of the layout's playing positions the table has; None: all."""
+    """The number of the layout's playing positions that the table has; None: all."""
 
     def __post_init__(self) -> None:
         game, limits = self.game, self.limits
@@ -146,7 +146,7 @@ class WagerRules:
 
     @property
     def most_per_area(self) -> int | None:
-        """How many wagers a playing area takes, unless a Pit Manager restricts them."""
+        """The number of wagers that a playing area takes, unless a Pit Manager restricts them."""
         return self.limits.wagers_per_area or self.game.limits.wagers_per_area
 
     @cached_property
@@ -157,7 +157,7 @@ class WagerRules:
 
     @property
     def late_end(self) -> str:
-        """How late chips end: ``returned`` (T/F 5.4), or ``refused`` where no rule returns them."""
+        """The end of late chips: ``returned`` (T/F 5.4), or ``refused`` where no rule does that."""
         return "refused" if self.game.rule("late_wager", "returned") is None else "returned"
 
     def holds(self, position: str, least: str) -> bool:

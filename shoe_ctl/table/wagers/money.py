@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 Rounding = Literal["down", "up", "half_up", "half_even"]
-"""How an amount between two multiples is rounded."""
+"""The way an amount between two multiples is rounded."""
 
 _HALF = Fraction(1, 2)
 
@@ -32,7 +32,7 @@ class Currency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     unit: Annotated[int, msgspec.Meta(ge=1)]
     """The smallest amount, in minor units; every payout is a multiple of it."""
     rounding: Rounding
-    """How payouts are rounded. ``half_up`` and ``half_even`` round to the nearer multiple; they
+    """The rounding of payouts. ``half_up`` and ``half_even`` round to the nearer multiple; they
     differ only half way between two."""
 
     def round(self, amount: Fraction) -> Fraction:
@@ -41,10 +41,10 @@ class Currency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Payout(NamedTuple):
-    """What a winning wager is paid."""
+    """The pay of a winning wager."""
 
     pays: Fraction
-    """What the house pays besides the stake."""
+    """The amount that the house pays besides the stake."""
     commission: Fraction | None
     """The commission kept; None where the rules know none. ``pays + commission`` is the win at full
     odds, to the last fraction."""

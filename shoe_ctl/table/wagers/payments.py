@@ -74,7 +74,7 @@ def describe_wagers(at: TableView, *, restricted: bool) -> list[dict[str, Any]]:
 
 
 _OF_THE_WAGER = ("number", "player", "seat", "wager")
-"""What a line of a settlement says that the wager itself says already."""
+"""Parts of a settlement's line that the wager itself has already."""
 
 
 def _describe(held: Wager, line: SettlementLine | None, *, restricted: bool) -> dict[str, Any]:

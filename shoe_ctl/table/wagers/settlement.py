@@ -31,7 +31,7 @@ class AppliedEnd(NamedTuple):
 
 
 class SettlementLine(msgspec.Struct, frozen=True, kw_only=True):
-    """How one wager was settled. Amounts are in minor units."""
+    """The settlement of one wager. Amounts are in minor units."""
 
     number: int
     """The number of the wager."""
@@ -44,17 +44,17 @@ class SettlementLine(msgspec.Struct, frozen=True, kw_only=True):
     stake: int
     """All chips that lay there; always ``collected + returned``."""
     result: Literal["win", "lose", "push", "returned"]
-    """What became of it."""
+    """The result of the wager."""
     odds: Fraction | None = None
-    """What each unit of a stake that won was paid."""
+    """The pay for each unit of a stake that won."""
     pays: Fraction = Fraction(0)
-    """What the house pays besides the stake."""
+    """The amount that the house pays besides the stake."""
     commission: Fraction | None = None
     """The commission kept; None where the rules know none."""
     collected: int = 0
-    """What the house collects of the stake."""
+    """The part of the stake that the house collects."""
     returned: int = 0
-    """What the Player gets back of the stake."""
+    """The part of the stake that the Player gets back."""
     rule: str | None = None
     """The rule that decided the result."""
     applied: tuple[AppliedEnd, ...] = ()
@@ -62,7 +62,7 @@ class SettlementLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettlementLines(NamedTuple):
-    """How all wagers of a round were settled."""
+    """The settlement of all wagers of a round."""
 
     wagers: Wagers
     """The wagers after the round."""

@@ -16,10 +16,10 @@ from shoe_ctl.texts.message import Message
 WagerAct = Literal[
     "placed", "increased", "decreased", "withdrawn", "removed", "found", "found_late", "taken_back"
 ]
-"""What was done to a wager. ``removed``: by the Pit Manager, for the table differential."""
+"""An act on a wager. ``removed``: by the Pit Manager, for the table differential."""
 
 DECLARED_ACTS: frozenset[WagerAct] = frozenset({"found", "found_late", "taken_back"})
-"""What staff declare of a wager after *no more bets*."""
+"""Acts that staff declare of a wager after *no more bets*."""
 
 
 class Wager(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class Wager(msgspec.Struct, frozen=True, kw_only=True):
     wager: str
     """The name of the wager."""
     amount: int
-    """What plays, in minor units."""
+    """The stake that plays, in minor units."""
     not_honoured: int = 0
     """Chips that came after *no more bets*, in minor units. They only go back."""
     found: int = 0
@@ -51,7 +51,7 @@ class Wager(msgspec.Struct, frozen=True, kw_only=True):
     declared: str | None = None
     """The key under which it was declared to be outside the limits, until it is settled."""
     declared_as: Instance | None = None
-    """What the events of that irregularity name it by."""
+    """The name that the events of that irregularity give it."""
 
     @property
     def chips(self) -> int:
@@ -72,7 +72,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     t_us: int
     """When it was written, µs since 1970 UTC."""
     act: WagerAct
-    """What was done."""
+    """The act."""
     wager_number: int
     """The number of the wager."""
     player: str
@@ -82,11 +82,11 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
     wager: str
     """The name of the wager."""
     change: int
-    """What came or, if negative, went, in minor units."""
+    """The amount that came or, if negative, went, in minor units."""
     amount: int
-    """What played then, in minor units."""
+    """The amount that played then, in minor units."""
     person: str
-    """Who did it or entered it."""
+    """The person who did it or entered it."""
     position: str
     """The position of that person."""
     on_behalf: bool = False
@@ -136,7 +136,7 @@ def with_wager(wagers: Wagers, new: Wager) -> Wagers:
 
 
 class WagerActor(msgspec.Struct, frozen=True, kw_only=True):
-    """Who acts on a wager."""
+    """A person who acts on a wager."""
 
     person: str
     """The person; where the Player acts, whoever entered it: the dealer, or the wager feed."""
@@ -160,7 +160,7 @@ class WagerRequest(msgspec.Struct, frozen=True, kw_only=True):
     wager: str
     """The name of the wager."""
     by: WagerActor
-    """Who asks."""
+    """The person who asks."""
 
 
 class AmountRequest(WagerRequest, frozen=True, kw_only=True):
@@ -176,7 +176,7 @@ class Restriction(msgspec.Struct, frozen=True, kw_only=True):
     number: int | None
     """The number; None lifts the restriction."""
     by: WagerActor
-    """Who asks."""
+    """The person who asks."""
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,5 +205,5 @@ LedgerAnswer = Accepted | Refused
 """The ledger's answer to a request."""
 
 Scope = Literal["any", "all", "remaining"]
-"""What a Player may withdraw in a window: any of their wagers, all or none, or all the undecided
-ones or none."""
+"""The wagers that a Player may withdraw in a window: any of their wagers, all or none, or all the
+undecided ones or none."""

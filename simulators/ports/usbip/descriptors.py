@@ -1,4 +1,4 @@
-"""What a simulated USB shoe says of itself: its descriptors, declared in construct.
+"""The descriptors of a simulated USB shoe, declared in construct.
 
 In: nothing. Out: the bytes of each descriptor, as USB 2.0 chapter 9 and CDC 1.2 have them.
 Must not know: transfers, sockets.
@@ -115,7 +115,7 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What a device is: its class, and the interfaces of its one configuration."""
+    """The function of a device: its class, and the interfaces of its one configuration."""
 
     device_class: int
     interfaces: tuple[Interface, ...]

@@ -36,7 +36,7 @@ IN = 0x80
 """The bit of an endpoint's address, and of a request's type, that means: to the host."""
 
 STALLED, TOO_SHORT, OVERFLOWN = -errno.EPIPE, -errno.EREMOTEIO, -errno.EOVERFLOW
-"""How a transfer may end, as Linux numbers it."""
+"""The ends of a failed transfer, as Linux numbers them."""
 
 _NUMBER = 0x0F
 _DONE = b""
@@ -66,7 +66,7 @@ class Request(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """What a host asks for. ``endpoint`` is an address: with ``IN``, if data goes to the host.
+    """A request of a host. ``endpoint`` is an address: with ``IN``, if data goes to the host.
 
     ``length`` is the host's buffer in bytes, ``data`` what it sends, ``setup`` begins a control
     transfer. ``whole``: a transfer to the host that ends early is an error.
@@ -81,7 +81,7 @@ class Transfer:
 
 
 class Owner(Protocol):
-    """Who is told what comes of a device's transfers."""
+    """The user of a device, told what comes of its transfers."""
 
     def completed(self, transfer: Transfer, status: int, data: bytes, count: int) -> None:
         """A transfer ended: 0 or how it failed, data for the host, bytes carried either way."""
@@ -98,7 +98,7 @@ class UsbDevice(ABC):
 
     function: ClassVar[Function]
     gone_after_s: ClassVar[float]
-    """How long ``open`` has to be false until the host has closed the device."""
+    """The host has closed the device once ``open`` was false for so many seconds."""
 
     def __init__(self, serial: str, owner: Owner) -> None:
         self._owner = owner
@@ -118,7 +118,7 @@ class UsbDevice(ABC):
     @property
     @abstractmethod
     def open(self) -> bool:
-        """Whether a program on the host still uses the device, as far as a device can tell."""
+        """True if a program on the host still uses the device, as far as a device can tell."""
 
     @property
     def waiting(self) -> int:

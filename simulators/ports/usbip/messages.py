@@ -29,7 +29,7 @@ BUS_ID: Final = Bytes(32)
 """Follows ``OPERATION`` in a request to import."""
 
 COUNT: Final = Int32ub
-"""How many devices a list has; follows ``OPERATION``."""
+"""The number of devices in a list; follows ``OPERATION``."""
 
 EXPORTED_DEVICE: Final = Struct(
     "path" / PaddedString(256, "ascii"),

@@ -47,7 +47,7 @@ class UsbIpPort:
 
     @property
     def attachment(self) -> Attachment:
-        """What a host attaches."""
+        """The device that a host attaches."""
         return Attachment(self._server.host, self._server.port, self.bus_id)
 
     @property

@@ -44,7 +44,7 @@ from simulators.ports.usbip.messages import (
 log = logging.getLogger(__name__)
 
 REQUEST_WITHIN_S = 10.0
-"""How long a connection may take until it has asked for something."""
+"""A connection must ask for something within so many seconds."""
 
 MOST_WAITING = 16
 """Connections that have not asked for anything yet."""
