@@ -54,6 +54,9 @@ TEXTS: Mapping[str, str] = {
     "prompt_misread_enter": "牌翻开后由两人确认并录入；不得从玩家手中取牌",
     "prompt_misread_where": "查看牌是否已出靴；清除牌靴的错误，并说明牌在何处",
     "prompt_missed_draw": "牌和筹码原样不动；现在补抽该抽的牌",
+    "prompt_missed_draw_correction": (
+        "牌和筹码原样不动；按读出的牌没有应补的牌：若某张翻开的牌读错，先用 correct_card 更正，再补抽应补的牌"
+    ),
     "prompt_missing_card": "重新点牌；若缺牌，进行中的一局作废，之前各局有效",
     "prompt_order_altered": "牌靴原样不动；若牌序无法恢复，本局作废",
     "prompt_entry_differs": (
@@ -103,6 +106,7 @@ TEXTS: Mapping[str, str] = {
     "seen_double_draw_declared": "申报：几张牌同时抽出",
     "seen_draw_out_of_turn": "收到第 {draw} 次抽牌，应为第 {next} 次",
     "seen_drawn_early": "有牌提前抽出",
+    "seen_drawn_not_due": "按更正后的牌，有一张牌不该抽",
     "seen_drawn_late": "抽出的牌可能属于刚结束的一局",
     "seen_drawn_not_aligned": "有牌抽出，而牌靴尚未同步",
     "seen_drawn_outside": "局中有牌在牌局之外抽出",
@@ -241,6 +245,8 @@ TEXTS: Mapping[str, str] = {
     "done_nothing": "下一步：{next}",
     "done_bets_closed": "已停止投注",
     "done_card_corrected": "{hand:hand}的牌已更正",
+    "done_card_moved": "该牌归{hand:hand}",
+    "done_card_not_due": "{hand:hand}的第三张牌不该补",
     "done_cards_passed": "{hand:hand}的牌已交给{player}",
     "done_cards_refused": "{player}不接{hand:hand}的牌",
     "done_cards_replaced": "牌已更换",
@@ -262,6 +268,7 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "结果已更正：{outcome}",
     "done_player_has_shoe": "牌靴在{player}处",
     "done_round_opened": "{round_id} 局已开始",
+    "done_round_reopened": "原结果不成立：本局继续",
     "done_round_settled": "本局已结算",
     "done_round_void": "本局作废，全部投注退回",
     "done_seats_stand": "{seats} 号座位保留投注",
@@ -355,6 +362,7 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "缺少理由：请说明看到了什么",
     "refused_decided_without_reason": "缺少理由：裁决须连同理由记录",
     "refused_entry_without_reason": "缺少理由：录入须连同理由记录",
+    "refused_correction_without_reason": "缺少理由：更正须连同理由记录",
     "refused_revision_without_reason": "缺少理由：更正须连同理由记录",
     "refused_discretion_without_reason": "此事属酌情决定：须连同理由记录",
     # Why a command was not taken: the round and its cards.
@@ -368,6 +376,11 @@ TEXTS: Mapping[str, str] = {
     "refused_no_card_face_down": "没有牌面朝下的牌",
     "refused_card_not_face_down": "{hand:hand}第 {index} 张牌不是牌面朝下",
     "refused_no_card_open": "没有这样一张翻开的牌",
+    "refused_no_card_shown": "本局没有翻开的牌",
+    "refused_card_not_open": "该牌没有翻开；可更正的牌：{open}",
+    "refused_open_card": "{hand:hand}第 {index} 张",
+    "refused_same_card": "它已记录为 {card}",
+    "refused_round_is_settled": "{round_id} 局已结算：请用 revise_round 更正结果",
     "refused_no_card_dealt": "尚未发牌",
     "refused_third_card_due": "{hand:hand}应补第三张牌",
     "refused_hand_size": "一手牌为两张或三张",
@@ -379,7 +392,9 @@ TEXTS: Mapping[str, str] = {
     "refused_banker_stands": "庄家 {total} 点，{against}，不补牌：没有第三张",
     "refused_against_total": "闲家为 {total} 点",
     "refused_against_card": "闲家第三张牌为 {card}",
-    "refused_card_was_seen": "{hand:hand}第 {index} 张牌全场已看到是 {card}",
+    "refused_card_was_seen": (
+        "{hand:hand}第 {index} 张牌全场已看到是 {card}；若有误，由博彩当值经理更正：correct_card，或 against_reading=true"
+    ),
     "refused_card_left_out": "{hand:hand}在台面上有第 {index} 张牌，不可漏报",
     "refused_all_of_card_seen": "整靴牌中的 {card} 都已出现",
     "refused_not_a_card": "{card} 不是牌；请写点数和花色，如 {example}",
