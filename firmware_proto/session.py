@@ -116,6 +116,17 @@ class Acknowledging(Protocol):
     Where that is beyond what the host stored, the host lost what it had, or another one had it.
     """
 
+    heeded: int
+    """How often the shoe showed that it received something: an acknowledgement, an arm, a request.
+    """
+
+    unheeded: int
+    """How many frames since then show that something sent to the shoe had no effect; 0 again once a
+    status shows that nothing is outstanding. Messages cross: only its going on means anything."""
+
+    def ask_hello(self) -> None:
+        """Ask the shoe for its hello, which it sends only if it receives that."""
+
 
 class DeviceSession(Protocol):
     """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.

@@ -107,6 +107,11 @@ class DesiredState:
         """There is a state that the shoe has neither confirmed nor refused."""
         return self._desired is not None and not self._is_settled
 
+    @property
+    def was_sent(self) -> bool:
+        """The pending state was sent, and no status confirmed it yet."""
+        return self.is_pending and not self.timer.has_expired
+
     def set_state(self, state: DesiredShoeState) -> None:
         """Set the desired state; the same state again changes nothing.
 
@@ -145,6 +150,10 @@ class DesiredState:
             return None
         self.timer.start(REPEAT_STATE_S)
         return Locked() if self.only_locks else self._desired
+
+    def is_armed_as_desired(self, status: Status) -> bool:
+        """Return whether the shoe is armed for the very draw that it was to be armed for."""
+        return isinstance(self._desired, Armed) and status.armed == self._desired.number
 
     def _is_as_desired(self, status: Status) -> bool:
         if isinstance(self._desired, Armed) and not self.only_locks:

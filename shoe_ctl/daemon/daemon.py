@@ -629,6 +629,7 @@ class Daemon:
             arrivals=watch_arrivals(parse_address(shoe.port)),
             on_suspended=link.line_suspended,
             on_resumed=link.line_resumed,
+            on_hearing=link.hearing_changed,
         )
         at, ruling = self._ruling or (None, None)
         await runner.start(

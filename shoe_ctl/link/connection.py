@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 import msgspec
 
@@ -27,8 +28,9 @@ from firmware_proto.events import (
     Status,
     UnknownFirmware,
 )
-from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from firmware_proto.session import Acknowledging, HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
+from shoe_ctl.link.hearing import Hearing
 from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
 from shoe_ctl.texts.message import message
@@ -96,6 +98,13 @@ OnReception = Callable[[Reception], Awaitable[None]]
 """Stores a reception, then calls ``stored`` and ``set_desired_state``. Until it returns, nothing is
 read or sent."""
 
+OnHearing = Callable[[bool], Awaitable[None]]
+"""Is given whether the shoe hears, each time that it changes."""
+
+
+async def _ignore(_: bool) -> None:
+    """Do nothing."""
+
 
 class Connection:
     """A connection with its number, which rises over all connections of a table."""
@@ -109,6 +118,7 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
+        on_hearing: OnHearing = _ignore,
         budget: LineBudget | None = None,
     ) -> None:
         self.number = number
@@ -118,8 +128,14 @@ class Connection:
         self._session = session
         self._clock = clock
         self._on_reception = on_reception
+        self._on_hearing = on_hearing
+        self._answering: Acknowledging | None = (
+            cast(Acknowledging, session) if hasattr(session, "unheeded") else None
+        )
+        self._hearing = Hearing()
         self._received = 0
         self._unread = b""
+        self._is_drained = False
         self._calls: list[Call] = []
         self._wrote = 0
         self._sent: list[Sent] = []
@@ -229,13 +245,16 @@ class Connection:
                 self._wake.clear()  # this round handles what set it
                 self._write(self._session.outgoing())
                 await self._wait()
-                chunk = b"" if self._is_gathering else self._read_portion()
+                gathering = self._is_gathering
+                chunk = b"" if gathering else self._read_portion()
                 if not chunk and self._is_silent:
                     self._fell_silent = True
                     limit = f"{self.capabilities.silence_s:g}"
                     return Loss("silent", message("link_silent", seconds=limit))
                 began = self._clock.monotonic()
                 await self._take(chunk)
+                if self._answering is not None:
+                    await self._check_hearing(self._answering, gathering=gathering)
                 if len(chunk) >= PORTION and not self._budget.is_noisy:
                     self._let_others_work(began)
                 if self._budget.is_spent and not self._unread:
@@ -245,6 +264,18 @@ class Connection:
             return lost.loss
         await self._keep_unread()
         return Loss("decoding_failed", message("link_decoding_failed"))
+
+    async def _check_hearing(self, session: Acknowledging, *, gathering: bool) -> None:
+        """Report whether the shoe hears, where that changed; ask one that does not."""
+        hearing = self._hearing
+        if not session.unheeded and hearing.next_deadline is None:
+            return  # after nearly every portion
+        before, now = hearing.is_lost, self._clock.monotonic()
+        empty = self._is_drained and not (gathering or self._unread)
+        if hearing.observe(session.heeded, session.unheeded, now, empty=empty):
+            session.ask_hello()
+        if hearing.is_lost != before:
+            await self._on_hearing(before)
 
     async def _keep_unread(self) -> None:
         """Hand on what was read along with bytes that could not be decoded: nobody decodes it."""
@@ -258,7 +289,10 @@ class Connection:
 
     def _read_portion(self) -> bytes:
         """Return the next bytes to decode, of those that came at once."""
-        unread = self._unread or self._transport.read()
+        unread = self._unread
+        if not unread:
+            unread = self._transport.read()
+            self._is_drained = len(unread) < PORTION
         size = PORTION
         if self._budget.is_noisy:
             portions = math.ceil(len(unread) / NOISY_PORTION)
@@ -298,7 +332,7 @@ class Connection:
             await asyncio.sleep(0)
             return
         deadline = self._session.next_deadline
-        for other in (self._silence_deadline, self._read_at):
+        for other in (self._silence_deadline, self._read_at, self._hearing.next_deadline):
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         if deadline is not None:

@@ -223,6 +223,10 @@ TEXTS: Mapping[str, str] = {
     "shoe_line_suspended": (
         "线路暂停至 {until} UTC，干扰过多：检查线缆、接地、波特率和所接设备；线路平静后自动重新打开"
     ),
+    "shoe_does_not_hear": (
+        "牌靴能发送，但收不到：发给它的内容都不起作用；检查线缆和插头（通往牌靴的线，即其 RX）；"
+        "牌靴恢复接收后，牌局自动继续"
+    ),
     "shoe_no_hello": (
         "端口已打开 {seconds} 秒，尚无牌靴报出身份：线路太慢，还是接了别的设备？"
         "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud；"
@@ -857,6 +861,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "link": {
         "lost": "中断：收不到牌靴的信号",
         "unidentified": "身份不明：端口已打开，尚无牌靴报出身份",
+        "does_not_hear": "已连接：牌靴能发送，但收不到",
         "refused": "已拒绝：所接的不是本桌的牌靴",
         "suspended": "暂停：线路干扰过多",
     },

@@ -355,6 +355,10 @@ TEXTS: Mapping[str, str] = {
         "ground and baud rate, and at what is connected; it is opened again by itself once "
         "it is quiet"
     ),
+    "shoe_does_not_hear": (
+        "the shoe sends but does not hear: nothing sent to it has an effect; check its cable and "
+        "plugs (the wire to the shoe, its RX); play goes on by itself once it hears"
+    ),
     "shoe_no_hello": (
         "the port is open for {seconds} s and no shoe has said who it is: is the line too slow, "
         "is something else connected? look at the cable, the shoe's power, and profile, port and "
@@ -849,6 +853,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "link": {
         "lost": "lost: the shoe cannot be heard",
         "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "does_not_hear": "up: the shoe sends, and does not hear",
         "refused": "refused: who speaks is not this table's shoe",
         "suspended": "suspended: the line brings too much garbage",
     },
