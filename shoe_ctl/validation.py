@@ -22,6 +22,8 @@ SIMILARITY = 0.7
 _LONGEST = 64
 """Characters of a wrong text that a mistake repeats."""
 
+_MOST_BITS = 64
+
 _PLACE = re.compile(r" - at `[^`]*`*$")
 
 
@@ -212,7 +214,11 @@ class _Finder:
 
     def _name(self, value: object) -> str:
         """Return what a value is called that is no text."""
-        if value is None or isinstance(value, bool | int | float):
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:  # Python would not spell it
+            return "a number that is too large"
+        if isinstance(value, float):  # also nan and inf, as TOML spells them
+            return repr(value)
+        if value is None or isinstance(value, bool | int):
             return _shortened(json.dumps(value))
         if isinstance(value, dict):
             return self._section
