@@ -1,4 +1,4 @@
-"""What the journal holds of a table: the raw bytes of its link, its inputs and their events.
+"""The records of a table in the journal: the raw bytes of its link, its inputs and their events.
 
 In: connections, receptions, inputs with their effects. Out: records in a journal group, the same
 live and in replay. Must not know: loops, stores, when a group is committed.
@@ -26,7 +26,7 @@ DECODING = "decoding"
 """The ``where`` of a fault that the session raised while it decoded bytes."""
 
 SHOWN_BYTES = 8
-"""How many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
+"""So many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
 of them."""
 
 _IN_RUNS = (Discarded, Repeated)

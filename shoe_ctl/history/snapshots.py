@@ -56,7 +56,7 @@ restart reads the records of all tables in one go: each table adds these to it, 
 
 FEW_EVENTS = 16
 RECORDS_BEFORE_EVENT = 8
-"""How many of a table's first events after a start, and how many records before each of them, are
+"""So many of a table's first events after a start, and so many records before each of them, are
 searched first for a numbered event of the shoe. Only then are all of its inputs read."""
 
 # The rules that a table runs under.
@@ -158,7 +158,7 @@ class JournalEnds(Protocol):
 
     @property
     def tables(self) -> int:
-        """How many tables have records."""
+        """The number of tables with records."""
 
     def head(self, table: str) -> Head:
         """Return the end of this table's chain."""
@@ -180,7 +180,7 @@ class SnapshotSchedule:
         self._shoes: int | None = None
         self._new_set = False
         self.has_begun = False
-        """Whether the last group began with a snapshot."""
+        """True if the last group began with a snapshot."""
         self._inputs = 0
         self._n = 0
 

@@ -39,7 +39,7 @@ from shoe_ctl.records import NO_EPOCH, Audience, source_of, utc
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 _PUBLIC, _RESTRICTED, _WIRE = Kind.PUBLIC.value, Kind.RESTRICTED.value, Kind.WIRE.value
-_MOST_US = 1 << 56
+_MOST_US = 1 << 56  # a packed body has seven bytes for a time
 _plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
 _eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
 
@@ -95,7 +95,7 @@ class _Outgoing(msgspec.Struct, frozen=True):
 
 
 class Counters(msgspec.Struct):
-    """How many events of each audience a table has: the number in the last id given."""
+    """The count of a table's events for each audience: the number in the last id given."""
 
     public: int = 0
     restricted: int = 0

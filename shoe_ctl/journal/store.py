@@ -81,8 +81,9 @@ class Store:
         self._failure: str | None = None
         self._tail = WriteAheadLog()
         with schema.translate_errors(path):
-            sync_log(path, vfs)
+            sync_log(path, vfs)  # first: what it shows may be in the system's memory only
             _truncate_log(path, vfs, accepted)
+            # In WAL mode FULL syncs the log at each commit, NORMAL only when it is written back.
             self._log = schema.open_writing(path, vfs, synchronous="FULL")
             self._packs = self._log.pragma("user_version") > schema.WITHOUT_PACKING
         try:
@@ -349,7 +350,7 @@ class Store:
 
     @property
     def tables(self) -> int:
-        """How many tables have records."""
+        """The number of tables with records."""
         return len(self._heads) - (JOURNAL in self._heads)
 
     def head(self, table: str) -> Head:
@@ -396,6 +397,7 @@ class Store:
                 connection.execute("COMMIT")
                 self._tail.write_back_if_long(connection)
             files.refuse_if_moved(self.path, self._files)
+            # The journal first: the head file must not name a record that a crash can take back.
             with schema.translate_errors(self.path):
                 self._noted.write_ends(ends)
             done = True
