@@ -77,6 +77,7 @@ docs: $(OURS) $(TEST)  ## write the reference pages, the recording, guides' exam
 	@$(BIN)/python -m tools.reference_pages
 	@$(BIN)/python -m shoe_ctl.table.diagram > docs/architecture/state-diagram.md
 	@$(BIN)/python tools/recordings.py
+	@$(BIN)/python -m tools.explained_scenarios
 	@$(BIN)/python tools/guide_examples.py
 
 same: $(OURS) $(TEST)  ## play recorded runs again and compare; ARGS=record renews

@@ -66,6 +66,7 @@ SUBJECTS = (
     Subject("shoectl odds --help", (SHOECTL, "odds", "--help"), limit=MOST),
     Subject("shoectl decided", (SHOECTL, "decided", "tiger", "7D ? TS ?"), limit=MOST),
     Subject("shoectl settle", (SHOECTL, "settle", "tiger"), b"7D 9C TS TH\n", limit=MOST),
+    Subject("shoectl explain", (SHOECTL, "explain", "link_lost"), limit=MOST),
     Subject("shoectl schema", (SHOECTL, "schema"), limit=MOST),
     Subject("shoectl doctor", (SHOECTL, "doctor"), limit=MOST),
     Subject("shoectl config check", (SHOECTL, "config", "check", CONFIG), limit=MOST),

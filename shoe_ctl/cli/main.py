@@ -28,6 +28,7 @@ COMMANDS = {
     "decode": "Decode a shoe's bytes to events, one per line.",
     "demo": "Deal a simulated shoe with the real daemon.",
     "doctor": "List ports and diagnose connection problems.",
+    "explain": "Explain what a message does to a table, and why.",
     "export": "Export one shoe of a journal to a compressed file.",
     "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",

@@ -57,6 +57,7 @@ _REASONS = """
 *I* is Immortal, *N* No Commission, *F* Fa Fa, *T* Tiger; a number without a letter is the same in
 all of them.
 *Reading*: the documents leave it open, and this is how they are read here.
+`shoectl explain MESSAGE` shows the lines of one message, each with a scenario to watch.
 """
 
 _BY_SITUATION = """

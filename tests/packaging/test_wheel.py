@@ -67,7 +67,7 @@ def test_the_wheel_holds_every_module_and_data_file_and_nothing_else(wheel: Path
         for path in (ROOT / package).rglob("*")
         if path.is_file()
         and (
-            path.suffix in {".py", ".toml", ".md", ".c", ".h"}
+            path.suffix in {".py", ".toml", ".md", ".json", ".c", ".h"}
             or path.name == "py.typed"
             or path.parent.name == "recordings"
         )
