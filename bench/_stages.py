@@ -15,7 +15,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from shoe_ctl.cli.entry_point import main as shoectl
-from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.daemon.shoe_link import ShoeLink
+from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
@@ -44,9 +45,9 @@ Mark = tuple[type, str, str]
 MARKS: tuple[Mark, ...] = (
     (DescriptorTransport, "_readable", "begin"),
     (Connection, "_take", "begin"),
-    (TableRunner, "receive", "begin"),
-    (TableRunner, "_handle_reception", "begin"),
-    (TableRunner, "_handle_reception", "end"),
+    (ShoeLink, "receive", "begin"),
+    (TableTransactions, "run_reception", "begin"),
+    (TableTransactions, "run_reception", "end"),
     (Store, "prepare", "begin"),
     (Store, "prepare", "end"),
     (Store, "commit_prepared", "begin"),

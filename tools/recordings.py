@@ -13,6 +13,7 @@ import msgspec
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.packing import encode_batch
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.table.effects import TableEvent
 from shoe_testing.bench import play_in_process
@@ -51,7 +52,7 @@ def recorded(scenario: Path) -> bytes:
         t_us = BEGINS_US + happened.t_us + number * BETWEEN_US
         later = msgspec.structs.replace(happened, t_us=t_us)
         handles = record_input(batch, bench.settings.table, later, emitted, index)
-        encoded = batch.encode(lambda _: counters)
+        encoded = encode_batch(batch, lambda _: counters)
         for handle, event in zip(handles, emitted, strict=True):
             index.add_event(event.type, event.subject, encoded.ids[handle])
         lines += [record.body + b"\n" for record in encoded.records if record.kind in _EVENTS]

@@ -121,7 +121,7 @@ def _accepted(
 
 
 class _Options(NamedTuple):
-    """What the daemon is started with, beside its configuration."""
+    """The options of a start of the daemon, beside its configuration."""
 
     new_key: bool = False
     accepted: Ruling | None = None
@@ -192,7 +192,8 @@ def _say_ready(
     if daemon.doubt is not None:
         manager.ready()  # it runs, and waits for a person's ruling
         return
-    held = any(runner.held for runner in daemon.runners.values())  # its port is not opened
+    # The port of a table that is held is not opened.
+    held = any(runner.transactions.is_held for runner in daemon.runners.values())
     what = "the tables are served" if wait or held else "every shoe's port is open"
     logging.getLogger(__name__).info("ready: %s", what)
     for line in warned:

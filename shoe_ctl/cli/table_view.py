@@ -1,4 +1,4 @@
-"""How a table stands, for people: lines of 80 columns or fewer, or a table on a terminal.
+"""The status of a table, for people: lines of 80 columns or fewer, or a table on a terminal.
 
 In: the status of a table as the daemon sends it. Out: lines; what a terminal shows.
 Must not know: the daemon, the round's rules.
@@ -23,7 +23,7 @@ _INDENT = " " * (_LABEL + 2)
 FACE_DOWN = "[ ]"
 
 PLACEHOLDER = "..."
-"""What stands in a command that is shown, for what only whoever gives it knows."""
+"""The part of a shown command that only its user knows."""
 
 Labelled = tuple[str, str]
 """A label, empty where it is the one above, and what stands behind it."""
@@ -144,7 +144,7 @@ def _rows(
 
 
 def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """What a command brought about, and the ids of its events."""
+    """Yield what a command brought about, and the ids of its events."""
     ids = " ".join(answer["events"]) or "nothing public came of it"
     said = answer.get("message")
     if said is None:
@@ -159,7 +159,7 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def _open(held: dict[str, Any]) -> Iterator[Labelled]:
-    """What halts the table, and what is open beside the round."""
+    """Yield what halts the table, and what is open beside the round."""
     if held["halt"] is not None:
         yield from _halt_lines(held["halt"])
     for waiting in held["waiting"]:
@@ -176,7 +176,7 @@ _SCOPES = {
 
 
 def _halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
-    """What halts the table, the rules for it, and the choices of the step that is open."""
+    """Yield what halts the table, the rules for it, and the choices of the step that is open."""
     seen = (
         catalogue.text(halt["seen"]) if "seen" in halt else "the shift manager inspects the cards"
     )
@@ -196,7 +196,7 @@ def _halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
 
 
 def _waiting_lines(waiting: dict[str, Any]) -> Iterator[Labelled]:
-    """What is open beside the round, and what may be chosen where it asks."""
+    """Yield what is open beside the round, and what may be chosen where it asks."""
     yield "open", f"{waiting['key']}: {catalogue.text(waiting['prompt'])}"
     yield from _choice_lines(waiting.get("choices", []))
 
@@ -230,7 +230,7 @@ def _argument(one: dict[str, Any]) -> str:
 
 
 def _demands(offer: dict[str, Any]) -> str:
-    """What whoever takes it must say besides: why, and who consents."""
+    """Return what whoever takes it must say besides: why, and who consents."""
     reason = ", with a reason" if offer.get("reason") else ""
     second = ", and another person consents" if offer.get("second_person") else ""
     return reason + second
@@ -271,7 +271,7 @@ def _differential(found: dict[str, Any]) -> Iterator[Labelled]:
 
 
 def _told(told: dict[str, Any]) -> Iterator[Labelled]:
-    """What the shoe was told and has not answered, and its last answer."""
+    """Yield what the shoe was told and has not answered, and its last answer."""
     waiting, last = told.get("told") or [], told.get("answered")
     if waiting:
         yield "told", f"{', '.join(waiting)}: no answer yet"
@@ -307,7 +307,7 @@ def _seat(holder: dict[str, Any] | None) -> str | None:
 
 
 def _wagers(wagers: list[dict[str, Any]]) -> Iterator[Labelled]:
-    """What lies at each seat; once the outcome is announced, what it is paid or loses."""
+    """Yield what lies at each seat; once the outcome is announced, what it is paid or loses."""
     for seat in dict.fromkeys(one["seat"] for one in wagers):
         here = [one for one in wagers if one["seat"] == seat]
         if any("settlement" in one for one in here):
@@ -344,7 +344,7 @@ def _stake(one: dict[str, Any]) -> str:
 
 
 def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
-    """How a wager is settled, with the money; its commission on a line of its own."""
+    """Yield how a wager is settled, with the money; its commission on a line of its own."""
     done = one["settlement"]
     words = {"win": "wins", "lose": "loses", "push": "is a push", "returned": "is returned"}
     odds = f" {done['odds']} to 1" if "odds" in done else ""
@@ -365,7 +365,7 @@ def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
 def _next(
     held: dict[str, Any], connection: Sequence[str], position: str | None
 ) -> Iterator[Labelled]:
-    """What the table waits for, and below it, each on lines of its own, what may be typed."""
+    """Yield what the table waits for, and below it, each on lines of its own, what may be typed."""
     yield "next", catalogue.text(held["next"]["message"])
     for command in next_commands(held, connection, position):
         yield COMMAND, command
@@ -374,7 +374,7 @@ def _next(
 def next_commands(
     held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
 ) -> list[str]:
-    """What may be typed next, quoted for a shell; ``...`` is what only people know."""
+    """Return what may be typed next, quoted for a shell; ``...`` is what only people know."""
     due = held["next"]
     offers: list[tuple[list[str], dict[str, Any]]] = []
     if due["command"] not in (None, "decide"):
@@ -399,7 +399,7 @@ def _decision(choice: dict[str, Any]) -> list[str]:
 
 
 def _extra_options(offer: dict[str, Any], position: str | None) -> Iterator[str]:
-    """What must be said besides: a position that stands beside the caller's, why, who consents."""
+    """Yield what must be said besides: a position beside the caller's, why, who consents."""
     needed = offer.get("position")
     if needed in _BESIDE and needed != position:
         yield f"--position {needed}"
@@ -450,7 +450,7 @@ def _pieces(word: str, most: int) -> list[str]:
 
 
 _PLAIN = re.compile(r"[\w@%+=:,./-]", re.ASCII)
-"""What a shell takes for itself, without quotes."""
+"""Words that need no quotes in a shell."""
 
 
 def _split_words(command: str) -> Iterator[str]:
@@ -468,7 +468,7 @@ def _split_words(command: str) -> Iterator[str]:
 
 
 def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:
-    """What may be decided now: of what halts the table, else of what is asked beside it."""
+    """Return what may be decided now: of what halts the table, else of what is asked beside it."""
     if held["halt"] is not None:
         return list(held["halt"]["choices"])
     return [choice for waiting in held["waiting"] for choice in waiting.get("choices", [])]

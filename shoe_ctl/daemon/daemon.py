@@ -50,9 +50,12 @@ from shoe_ctl.daemon.requests import (
     status_in_outage,
 )
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
-from shoe_ctl.daemon.table_runner import Comparison, TableRunner
+from shoe_ctl.daemon.shoe_link import Comparison, ShoeLink
+from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
 from shoe_ctl.history import snapshots
+from shoe_ctl.history.recorder import TableRecorder
 from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.evidence import PossibleLoss, was_replaced
@@ -463,7 +466,7 @@ class Daemon:
         A shoe that shows a loss does, until a person rules. The time of a table that waits for
         *resume* starts with that, as its link is not opened before.
         """
-        await runner.released()
+        await runner.transactions.released()
         await sleep(self._clock, COMPARED_WITHIN_S)
         if runner.doubt is None and runner.table in gate.waiting:
             log.warning(
@@ -497,11 +500,11 @@ class Daemon:
         self, runner: TableRunner, supervisor: Supervisor, readiness: _Readiness, *, must_open: bool
     ) -> None:
         """Run the table's link, where the storage had failed once a person said *resume*."""
-        if runner.held:
+        if runner.transactions.is_held:
             where = self._resume_hint
             log.warning("%s: waiting for resume: reason=storage_fault%s", runner.table, where)
             readiness.reached(runner.table)
-            await runner.released()
+            await runner.transactions.released()
             must_open = False
         if not must_open:
             readiness.reached(runner.table)
@@ -515,7 +518,7 @@ class Daemon:
         return " (no [socket] to say it at: add one and start the daemon again)"
 
     async def _report_held(self, tell: Callable[[str], None]) -> None:
-        if not (held := [r for r in self.runners.values() if r.held]):
+        if not (held := [r for r in self.runners.values() if r.transactions.is_held]):
             return
         names = ", ".join(runner.table for runner in held)
         again = "serving; storage failed and works again, waiting for resume"
@@ -523,7 +526,7 @@ class Daemon:
         for line in self._losses.lines.values():
             tell(line)
         for runner in held:
-            await runner.released()
+            await runner.transactions.released()
         tell("serving")
 
     def _recovered(self, store: Store) -> list[_TableStart]:
@@ -580,29 +583,36 @@ class Daemon:
             self._compared.add(table)
             gate.open(table)
 
-        runner = TableRunner(
+        recorder = TableRecorder(table, recovered.meta, journal.ends, dict(numbers.devices))
+        transactions = TableTransactions(
             recovered.controller,
+            recorder,
             journal,
             self._clock,
-            under=recovered.meta,
-            devices=dict(numbers.devices),
             index=before.index,
+            refusals=None if earlier is None else earlier.transactions.refusals,
             on_shoe=checkpointer.new_shoe,
+        )
+        link = ShoeLink(
+            transactions,
             sender=ShoeCommandSender(setup.keys, self._key_files),
-            reopened=earlier is not None,
             compare=Comparison(
                 expected=not recovered.ruled_on,
                 is_compared=self._is_compared(table),
                 opens=opens,
                 losses=losses,
             ),
+        )
+        runner = TableRunner(
+            transactions,
+            link,
+            reopened=earlier is not None,
             started_n=recovered.not_compared_since,
-            refusals=None if earlier is None else earlier.refusals,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 
         async def on_up(connection: Connection) -> None:
-            await runner.link_up(connection, shoe.profile, session_settings)
+            await link.link_up(connection, shoe.profile, session_settings)
             readiness.reached(settings.table)
 
         supervisor = Supervisor(
@@ -611,20 +621,20 @@ class Daemon:
             settings=session_settings,
             opener=self._opener(setup),
             clock=self._clock,
-            resume=runner.resume,
+            resume=link.resume,
             on_up=on_up,
-            on_lost=runner.link_lost,
-            on_reception=runner.receive,
+            on_lost=link.link_lost,
+            on_reception=link.receive,
             first_connection=numbers.connection + 1,
             arrivals=watch_arrivals(parse_address(shoe.port)),
-            on_suspended=runner.line_suspended,
-            on_resumed=runner.line_resumed,
+            on_suspended=link.line_suspended,
+            on_resumed=link.line_resumed,
         )
         at, ruling = self._ruling or (None, None)
         await runner.start(
             self._host_boot, shoe.profile, self.outage, ruling if at == table else None
         )
-        runner.attach(supervisor)
+        link.attach(supervisor)
         self.runners[settings.table] = runner
         return runner, supervisor
 

@@ -87,9 +87,6 @@ class EventStreams:
         self._open_reader = open_reader
         self._readers = readers
         self._gate = gate
-        self._news: set[asyncio.Event] = set()
-        journal.on_commit(self._wake)
-        gate.on_open(self._wake)
 
     async def open(self, caller: Caller, asked: EventsRequest) -> EventBatches:
         """Return the events that were asked for.
@@ -124,7 +121,8 @@ class EventStreams:
 
     async def _batches(self, caller: Caller, feed: LiveFeed) -> EventBatches:
         news = asyncio.Event()
-        self._news.add(news)
+        self._journal.on_commit(news.set)
+        self._gate.on_open(news.set)
         try:
             while True:
                 news.clear()  # before looking: what comes meanwhile is looked for again
@@ -138,16 +136,13 @@ class EventStreams:
             log.warning('events: stream ended: user=%s reason="%s"', caller.user, error)
             raise RequestRefused(message("events_removed")) from None
         finally:
-            self._news.discard(news)
+            self._journal.forget(news.set)
+            self._gate.forget(news.set)
 
     def _now(self) -> int:
         """Return the last record that was published. What is held back is still to come."""
         last_n = self._journal.recent.last_n
         return min(self._gate.after, last_n) if self._gate.waiting else last_n
-
-    def _wake(self) -> None:
-        for news in self._news:
-            news.set()
 
     async def _read(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)

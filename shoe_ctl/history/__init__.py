@@ -13,18 +13,17 @@ from shoe_ctl.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from shoe_ctl.history.event_ids import EventIndex
-    from shoe_ctl.history.recorder import LinkRecorder, record_input
+    from shoe_ctl.history.recorder import TableRecorder, record_input
     from shoe_ctl.history.shoe_sections import ShoeSection, find_section
-    from shoe_ctl.history.snapshots import RecoveredTable, SnapshotSchedule
+    from shoe_ctl.history.snapshots import RecoveredTable
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "EventIndex": "event_ids",
-            "LinkRecorder": "recorder",
             "RecoveredTable": "snapshots",
             "ShoeSection": "shoe_sections",
-            "SnapshotSchedule": "snapshots",
+            "TableRecorder": "recorder",
             "find_section": "shoe_sections",
             "record_input": "recorder",
         },
@@ -32,10 +31,9 @@ else:
 
 __all__ = [
     "EventIndex",
-    "LinkRecorder",
     "RecoveredTable",
     "ShoeSection",
-    "SnapshotSchedule",
+    "TableRecorder",
     "find_section",
     "record_input",
 ]

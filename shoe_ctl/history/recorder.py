@@ -1,4 +1,4 @@
-"""The records of a table in the journal: the raw bytes of its link, its inputs and their events.
+"""The records of a table in the journal: bytes of its link, inputs and events, snapshots.
 
 In: connections, receptions, inputs with their effects. Out: records in a journal group, the same
 live and in replay. Must not know: loops, stores, when a group is committed.
@@ -9,16 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
+
+import msgspec
 
 from firmware_proto.commands import Armed, ClearError, Locked, Query
-from firmware_proto.events import Discarded, Repeated, ShoeEvent
+from firmware_proto.events import Discarded, Hello, Repeated, ShoeEvent
 from firmware_proto.reference.mac import VERDICTS
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.history.snapshots import take_snapshot
 from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.journal import Ends
 from shoe_ctl.journal.record_format import Direction
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
+from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect, TableEvent
 from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
 
@@ -29,6 +35,17 @@ SHOWN_BYTES = 8
 """So many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
 of them."""
 
+MOST_INPUTS = 300
+"""A table's inputs between two of its snapshots: about as many as fifteen rounds."""
+
+MOST_RECORDS = 5_000
+"""Records of all tables between two snapshots of a table, while there are few tables. The last
+group may exceed it."""
+
+RECORDS_A_TABLE = 200
+"""As ``MOST_RECORDS``, for each table of the journal, if that is more in all: about three rounds. A
+restart reads the records of all tables in one go: each table adds these to it, and no more."""
+
 _IN_RUNS = (Discarded, Repeated)
 """Types of events that may be joined."""
 
@@ -36,12 +53,93 @@ SEVERAL = "several"
 """The reason given for a run whose pieces were discarded for different reasons."""
 
 
-class LinkRecorder:
-    """Records the link of one table. Bytes sent to the shoe wait for the table's next group."""
+class TableRecorder:
+    """Records one table: its link, its snapshots, the last event number of each of its shoes.
 
-    def __init__(self, table: str) -> None:
+    A group of records begins here. Bytes that were sent to the shoe wait for the next one.
+
+    Each start of the table and each set of cards begins a section, with the table's rules and a
+    snapshot: it can be run without anything before it. Within a section another snapshot follows
+    whenever enough was recorded since the last one.
+
+    ``under`` is what the table runs under, ``ends`` what is stored, ``devices`` the last event
+    number stored of each shoe that the table has had: a connection resumes from it.
+    """
+
+    def __init__(
+        self, table: str, under: record_format.Meta, ends: Ends, devices: dict[str, int]
+    ) -> None:
         self._table = table
+        self._under = under
+        self._ends = ends
+        self._devices = devices
         self._connection: Connection | None = None
+        self._device_id: str | None = None
+        self._rules: str | None = None
+        self._shoes: int | None = None
+        self.has_new_set = False
+        """True if a new set of cards began a section. Whoever acts on it sets it back."""
+        self._inputs = 0
+        self._n = 0
+        self.has_snapshot = False
+        """True if the last group began with a snapshot."""
+
+    # Groups.
+
+    @property
+    def epoch(self) -> str:
+        """The epoch of what is recorded."""
+        return self._under.epoch
+
+    @property
+    def software(self) -> str:
+        """The version of shoe-ctl that records."""
+        return self._under.software
+
+    def begin_epoch(self, epoch: str, t_us: int) -> None:
+        """Let the next group begin a section, under another epoch."""
+        self._under = msgspec.structs.replace(self._under, epoch=epoch, t_us=t_us)
+        self._shoes = self._rules = None
+
+    def begin(self, controller: TableController, index: EventIndex, *, waits: bool) -> Batch:
+        """Return a new group: a section's beginning or a snapshot, if due, and the bytes sent.
+
+        Both need everything before the group to be stored. While a group still ``waits`` for that,
+        a snapshot is put off; no section may begin.
+        """
+        group = Batch(self._under.epoch)
+        state, ends = controller.state, self._ends
+        most = max(MOST_RECORDS, RECORDS_A_TABLE * ends.tables)
+        many = state.inputs - self._inputs >= MOST_INPUTS or ends.last_n - self._n >= most
+        new_set = state.shoes != self._shoes and state.round is None
+        self.has_snapshot = self._shoes is None or new_set or (many and not waits)
+        if self.has_snapshot:
+            assert not waits, f"{self._table}: a section begins before all is stored"
+            self.add_snapshot(group, controller, index)
+        if self._connection is not None:
+            self.sent(group)
+        return group
+
+    def add_snapshot(self, group: Batch, controller: TableController, index: EventIndex) -> None:
+        """Add a snapshot to a group; before it what the table runs under, if a section begins."""
+        state, last_n = controller.state, self._ends.last_n
+        started = self._shoes is None
+        new_section = started or (state.shoes != self._shoes and state.round is None)
+        if new_section:
+            group.append_meta(self._table, self._under)
+            self.has_new_set = not started
+            self._shoes = state.shoes
+        head = self._ends.head(self._table)
+        if self._rules is None:
+            self._rules = self._under.rules
+        stands = take_snapshot(controller, self._under, head, index, rules=self._rules)
+        group.append_snapshot(self._table, stands)
+        self._inputs, self._n = state.inputs, last_n
+        if new_section:  # many tables begin at once: their next snapshots are spread evenly
+            most = max(MOST_RECORDS, RECORDS_A_TABLE * self._ends.tables)
+            self._n -= crc32(self._table.encode()) % (most - MOST_RECORDS + 1)
+
+    # The link.
 
     def opened(  # noqa: PLR0913 - all of it is what a connection is opened with
         self,
@@ -67,6 +165,7 @@ class LinkRecorder:
             ),
         )
         self._connection = connection
+        self._device_id = None  # which device it is, is not known yet
         self.sent(group)
 
     def sent(self, group: Batch) -> None:
@@ -84,11 +183,14 @@ class LinkRecorder:
             )
 
     def ended(self) -> None:
-        """Forget the connection, which ended. Call ``sent`` first: the rest is not recorded."""
+        """Forget the connection, which ended. Begin a group first: the rest is not recorded."""
         self._connection = None
 
-    def received(self, group: Batch, reception: Reception, t_us: int) -> None:
-        """Record the bytes of a reception, and the calls that its session got before them."""
+    def received(self, group: Batch, reception: Reception, t_us: int) -> int | str | None:
+        """Record the bytes of a reception, and the calls that its session got before them.
+
+        Returns the number of its last event, which is stored with the group.
+        """
         if reception.calls:
             made = tuple(_call(call) for call in reception.calls)
             calls = record_format.Calls(connection=reception.connection, t_us=t_us, calls=made)
@@ -102,6 +204,22 @@ class LinkRecorder:
                 t_us=t_us,
                 data=reception.chunk,
             )
+        last: int | str | None = None
+        for heard in reception.heard:
+            if isinstance(heard.event, Hello):
+                self._device_id = heard.event.device_id
+            seq = heard.seq
+            if seq is None:
+                continue
+            last = seq
+            if isinstance(seq, int) and self._device_id is not None:
+                self._devices[self._device_id] = seq
+                group.set_device_seq(self._table, self._device_id, seq)
+        return last
+
+    def last_stored(self, device_id: str | None) -> int | None:
+        """Return the last event number stored of this device; None where nothing is known of it."""
+        return None if device_id is None else self._devices.get(device_id)
 
 
 def inputs_of(reception: Reception, t_us: int) -> list[Input]:
@@ -221,31 +339,37 @@ def record_input(
         KeyError: an event replaces or revokes an outcome that ``index`` does not know.
     """
     first = group.append_input(table, to_bytes(happened), happened.t_us)
+    handles: list[int] = []
     try:
-        return [
-            _record_event(group, table, happened.t_us, effect, index)
-            for effect in effects
-            if isinstance(effect, TableEvent)
-        ]
+        for effect in effects:
+            if not isinstance(effect, TableEvent):
+                continue
+            data, restricted = effect.data, effect.restricted_data
+            if effect.revises is not None or effect.revokes is not None:
+                data, restricted = _with_outcomes(effect, index)
+            handle = group.append_event(
+                table,
+                effect.audience,
+                effect.type,
+                t_us=happened.t_us,
+                subject=effect.subject,
+                data=data,
+                data_restricted=restricted,
+            )
+            handles.append(handle)
     except Exception:
         group.remove_from(first)
         raise
+    return handles
 
 
-def _record_event(group: Batch, table: str, t_us: int, event: TableEvent, index: EventIndex) -> int:
-    data, restricted = event.data, event.restricted_data
-    if event.revises is not None or event.revokes is not None:
-        for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
-            if round_id is not None:
-                ids = index.outcome(round_id)
-                restricted = {**(data if restricted is None else restricted), key: ids.restricted}
-                data = {**data, key: ids.public}
-    return group.append_event(
-        table,
-        event.audience,
-        event.type,
-        t_us=t_us,
-        subject=event.subject,
-        data=data,
-        data_restricted=restricted,
-    )
+def _with_outcomes(event: TableEvent, index: EventIndex) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return both data of an event, with the ids of the outcomes that it replaces or revokes."""
+    data = event.data
+    restricted = data if event.restricted_data is None else event.restricted_data
+    for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
+        if round_id is not None:
+            ids = index.outcome(round_id)
+            restricted = {**restricted, key: ids.restricted}
+            data = {**data, key: ids.public}
+    return data, restricted

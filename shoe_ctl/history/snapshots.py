@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Protocol
-from zlib import crc32
 
 import msgspec
 
@@ -23,7 +21,7 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.games import game_file
 from shoe_ctl.games.game import Game
 from shoe_ctl.history.event_ids import EventIndex
-from shoe_ctl.journal.batch import Batch, EventIds
+from shoe_ctl.journal.batch import EventIds
 from shoe_ctl.journal.chain import GENESIS
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
@@ -42,17 +40,6 @@ from shoe_ctl.table import state as states
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import Restarted, ShoeSaid, from_bytes
 from shoe_ctl.table.settings import TableSettings
-
-MOST_INPUTS = 300
-"""A table's inputs between two of its snapshots: about as many as fifteen rounds."""
-
-MOST_RECORDS = 5_000
-"""Records of all tables between two snapshots of a table, while there are few tables. The last
-group may exceed it."""
-
-RECORDS_A_TABLE = 200
-"""As ``MOST_RECORDS``, for each table of the journal, if that is more in all: about three rounds. A
-restart reads the records of all tables in one go: each table adds these to it, and no more."""
 
 FEW_EVENTS = 16
 RECORDS_BEFORE_EVENT = 8
@@ -147,87 +134,6 @@ def continue_under(
 
 
 # Snapshots to the journal.
-
-
-class JournalEnds(Protocol):
-    """The journal's last record, and where each table's chain ends: all of it stored."""
-
-    @property
-    def last_n(self) -> int:
-        """The last record's number."""
-
-    @property
-    def tables(self) -> int:
-        """The number of tables with records."""
-
-    def head(self, table: str) -> Head:
-        """Return the end of this table's chain."""
-
-
-class SnapshotSchedule:
-    """Decides when a table's records get a snapshot, and when they begin a new section.
-
-    Each start of the table and each set of cards begins a section, with the table's rules and a
-    snapshot: it can be run without anything before it. Within a section another snapshot follows
-    whenever enough was recorded since the last one.
-    """
-
-    def __init__(self, journal: JournalEnds, under: Meta, table: str) -> None:
-        self._journal = journal
-        self._under = under
-        self._rules: str | None = None
-        self._table = table
-        self._shoes: int | None = None
-        self._new_set = False
-        self.has_begun = False
-        """True if the last group began with a snapshot."""
-        self._inputs = 0
-        self._n = 0
-
-    def begin(
-        self,
-        group: Batch,
-        controller: TableController,
-        index: EventIndex,
-        *,
-        waits: bool = False,
-    ) -> None:
-        """Add to a new group the section's beginning or the snapshot that is due, if any.
-
-        Both need everything before the group to be stored. While a group still ``waits`` for that,
-        a snapshot is put off; no section may begin.
-        """
-        self.has_begun = False
-        state, last_n = controller.state, self._journal.last_n
-        started = self._shoes is None
-        new_section = started or (state.shoes != self._shoes and state.round is None)
-        most = max(MOST_RECORDS, RECORDS_A_TABLE * self._journal.tables)
-        many = state.inputs - self._inputs >= MOST_INPUTS or last_n - self._n >= most
-        if not (new_section or (many and not waits)):
-            return
-        assert not waits, f"{self._table}: a section begins before all is stored"
-        self.has_begun = True
-        if new_section:
-            group.append_meta(self._table, self._under)
-            self._new_set = not started
-            self._shoes = state.shoes
-        head = self._journal.head(self._table)
-        if self._rules is None:
-            self._rules = self._under.rules
-        stands = take_snapshot(controller, self._under, head, index, rules=self._rules)
-        group.append_snapshot(self._table, stands)
-        self._inputs, self._n = state.inputs, last_n
-        if new_section:  # many tables begin at once: their next snapshots are spread evenly
-            self._n -= crc32(self._table.encode()) % (most - MOST_RECORDS + 1)
-
-    def restart_section(self, under: Meta) -> None:
-        """Let the next group begin a section, under these rules."""
-        self._under, self._shoes, self._rules = under, None, None
-
-    def take_new_set(self) -> bool:
-        """Return True if a new set of cards began a section since the last call."""
-        new_set, self._new_set = self._new_set, False
-        return new_set
 
 
 def take_snapshot(

@@ -159,6 +159,8 @@ class HeadFile:
         found = read_head_file(journal)
         self._chains: dict[bytes, tuple[int, int]] = {}
         self._since_sync = 0
+        self.is_due = False
+        """True if enough was written since the last sync to sync again."""
         self._known: tuple[int, int, int] = (0, 0, 0)
         self._sequence = 0
         self._said: dict[bytes, tuple[int, bytes]] = {}
@@ -209,11 +211,7 @@ class HeadFile:
         assert self._file is not None
         self._file.xWrite(_sealed(said), (2 * pair + (sequence & 1)) * SLOT_BYTES)
         self._since_sync += 1
-
-    @property
-    def is_due(self) -> bool:
-        """True if enough was written since the last sync to sync again."""
-        return self._since_sync >= SYNC_EVERY
+        self.is_due = self._since_sync >= SYNC_EVERY
 
     def sync(self) -> None:
         """Sync the file: what was written outlasts a power failure.
@@ -223,7 +221,7 @@ class HeadFile:
         """
         if self._since_sync and self._file is not None:
             self._file.xSync(apsw.SQLITE_SYNC_NORMAL)
-            self._since_sync = 0
+            self._since_sync, self.is_due = 0, False
 
     def close(self) -> None:
         """Close the file. Never raises."""

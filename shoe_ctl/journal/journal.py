@@ -91,14 +91,29 @@ LATER_S = 0.05
 sync. It is a shoe's status, mostly, which comes with each card."""
 
 
+class Ends(Protocol):
+    """Where a journal ends, and each table's chain in it: all of it stored.
+
+    ``last_n`` is the last record's number, 0 in an empty journal; ``tables`` counts the tables that
+    have records.
+    """
+
+    last_n: int
+    tables: int
+
+    def head(self, table: str) -> Head:
+        """Return the end of this table's chain."""
+
+
 class Journal:
     """Collects batches while a sync is under way, so that one more sync stores them all.
 
-    ``writer`` must run one call at a time and in order (one thread).
+    ``writer`` must run one call at a time and in order (one thread). ``ends`` is what is stored.
     """
 
     def __init__(self, store: Store, writer: Executor) -> None:
         self._store = store
+        self.ends: Ends = store
         self._writer = writer
         self._waiting: list[tuple[Batch, asyncio.Future[CommitResult]]] = []
         self._idle: asyncio.Future[None] | None = None
@@ -116,19 +131,14 @@ class Journal:
         """Call ``listener`` on the loop after every commit that stored something."""
         self._listeners.append(listener)
 
+    def forget(self, listener: Callable[[], None]) -> None:
+        """Do not call this listener any more."""
+        self._listeners.remove(listener)
+
     @property
     def last_n(self) -> int:
         """The last stored record's number; 0 in an empty journal."""
-        return self._store.last_n
-
-    @property
-    def tables(self) -> int:
-        """The number of tables with records."""
-        return self._store.tables
-
-    def head(self, table: str) -> Head:
-        """Return where this table's stored chain ends."""
-        return self._store.head(table)
+        return self.ends.last_n
 
     async def commit(self, batch: Batch) -> CommitResult:
         """Store the batch; batches are stored in the order of the calls.
@@ -449,6 +459,10 @@ class DeliveryGate:
     def on_open(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` when no table is waited for any more."""
         self._listeners.append(listener)
+
+    def forget(self, listener: Callable[[], None]) -> None:
+        """Do not call this listener any more."""
+        self._listeners.remove(listener)
 
     def passes(self, events: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
         """Return those of these events that may be published now."""

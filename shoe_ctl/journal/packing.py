@@ -1,7 +1,8 @@
-"""Pack the bodies of records, and unpack them to the same bytes.
+"""Records as the file holds them: give a batch its exact bytes, pack them, unpack them again.
 
-In: a record's kind and body, the body before it. Out: the bytes that the file holds, and back.
-Must not know: files, chains. Hashes are made over what the file holds.
+In: a batch and the tables' counters; or a stored record and the one before it. Out: packed records
+with the ids of their events; or a body. Must not know: files, chains. Hashes are made over what the
+file holds.
 
 The first byte of a packed body names its form. No unpacked body begins with such a byte: JSON
 begins with ``{``, and raw bytes with a connection's number, of whose eight bytes the first is 0.
@@ -13,12 +14,17 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from collections.abc import Callable
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Final
 
-from shoe_ctl.journal.record_format import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind
-from shoe_ctl.records import utc
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from shoe_ctl.journal.batch import Batch, ChunkEntry, Counters, Entry, EventEntry, EventIds
+from shoe_ctl.journal.record_format import LONGEST_UNPACKED_BYTES, WIRE_HEAD, Kind, Wire
+from shoe_ctl.records import source_of, utc
 
 DEFLATED: Final = 1
 """The form of JSON: raw deflate (RFC 1951) with the preset dictionary ``DICTIONARY``."""
@@ -183,6 +189,252 @@ _event = re.compile(
     rb'"type":"([^"\\]*)","time":"([^"\\]*)",'
 ).match
 _input = re.compile(rb'\{"input":"([^"\\]*)","t_us":(0|[1-9][0-9]{0,15}),').match
+
+# A batch as records.
+
+_MOST_US = 1 << 56  # a packed body has seven bytes for a time
+_plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
+_eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+class EncodedRecord(msgspec.Struct, frozen=True):
+    """A record ready to be stored, but for its number and its hash."""
+
+    table: str
+    kind: str
+    body: bytes
+    connection: int | None = None
+    t_us: int | None = None
+
+
+class EncodedBatch(msgspec.Struct, frozen=True):
+    """A batch encoded for storing: records, the events' ids, the devices' last event numbers."""
+
+    records: list[EncodedRecord]
+    ids: dict[int, EventIds]
+    devices: list[tuple[str, str, int]]
+
+
+PackedRecord = tuple[str, str, bytes, bytes | None, int | None, int | None]
+"""A record ready to be stored: table, kind, and the bytes for the file; then the envelope's bytes
+(None unless it is an event), and the connection and the time for the table's head (None if not
+given)."""
+
+
+class PackedBatch(msgspec.Struct, frozen=True):
+    """As ``EncodedBatch``, with its records as the file holds them."""
+
+    records: list[PackedRecord]
+    ids: dict[int, EventIds]
+    devices: list[tuple[str, str, int]]
+
+
+class _Outgoing(msgspec.Struct, frozen=True):
+    """``records.Envelope`` whose data is encoded already."""
+
+    id: str
+    source: str
+    type: str
+    time: str
+    subject: str | UnsetType
+    data: msgspec.Raw
+    specversion: str = "1.0"
+
+
+def encode_batch(batch: Batch, counters: Callable[[str], Counters]) -> EncodedBatch:
+    """Give the events their ids and every record its exact bytes.
+
+    ``counters`` returns the counters of a table, which are then increased.
+    """
+    found = pack_batch(batch, counters, packs=False)
+    records = [
+        EncodedRecord(table, kind, body, connection, t_us)
+        for table, kind, body, _, connection, t_us in found.records
+    ]
+    return EncodedBatch(records, found.ids, found.devices)
+
+
+def pack_batch(batch: Batch, counters: Callable[[str], Counters], *, packs: bool) -> PackedBatch:
+    """As ``encode_batch``; with ``packs`` each record is packed for the file.
+
+    This runs for every card. What a card brings is therefore packed from its parts, and no body is
+    made of them first. The bytes are those that a ``Packer`` would return; it packs the rest.
+    """
+    packer = Packer() if packs else None
+    records: list[PackedRecord] = []
+    ids: dict[int, EventIds] = {}
+    devices: list[tuple[str, str, int]] = []
+    epoch, of = batch.epoch, Counters()
+    last: str | None = None
+    for handle, entry in enumerate(batch.entries):
+        if isinstance(entry, EventEntry):
+            if entry.table != last:  # mostly all of them are of one table
+                last, of = entry.table, counters(entry.table)
+            common = _common_parts(entry, epoch)
+            if common is None:
+                ids[handle] = _add_escaped_event(entry, epoch, of, packer, records)
+            else:
+                ids[handle] = _add_event(entry, common, of, records, packs=packs)
+        elif isinstance(entry, ChunkEntry):
+            stored = None if packer is None else _pack_chunk(entry)
+            if stored is None:
+                stored = _wire_body(entry)
+            records.append((entry.table, _WIRE, stored, None, None, None))
+        elif isinstance(entry, Entry):
+            table, kind, stored = entry.table, entry.kind._value_, entry.body
+            if packer is not None:
+                stored = _pack_entry(entry, kind, packer)
+            records.append((table, kind, stored, None, entry.connection, entry.t_us))
+        else:
+            devices.append((entry.table, entry.device_id, entry.seq))
+    return PackedBatch(records, ids, devices)
+
+
+def _pack_chunk(chunk: ChunkEntry) -> bytes | None:
+    return pack_wire(
+        chunk.connection, chunk.direction._value_, chunk.offset, chunk.t_us, chunk.data
+    )
+
+
+def _pack_entry(entry: Entry, kind: str, packer: Packer) -> bytes:
+    packed, body = None, entry.body
+    if entry.t_us is not None:
+        packed = pack_shoe_input(body, entry.t_us)
+    if packed is None:
+        return packer.pack(entry.table, kind, body)
+    return _shorter(packed, body)
+
+
+def _wire_body(chunk: ChunkEntry) -> bytes:
+    return Wire(
+        connection=chunk.connection,
+        direction=chunk.direction,
+        offset=chunk.offset,
+        t_us=chunk.t_us,
+        data=chunk.data,
+    ).to_bytes()
+
+
+def _add_event(
+    event: EventEntry,
+    common: _Common,
+    counters: Counters,
+    records: list[PackedRecord],
+    *,
+    packs: bool,
+) -> EventIds:
+    """Add an event's copies: one, or two which share most of what follows their ids."""
+    epoch, start, source_and_type, type_, before_data = common
+    table, t_us, data, secret = event.table, event.t_us, event.public, event.restricted
+    behind_id = b"".join((source_and_type, type_, _time_in_json(t_us), before_data))
+    public, public_body = None, None
+    if data is not None:
+        counters.public = number = counters.public + 1
+        public = f"{table}/p{number}"
+        stored = public_body = b'%bp%d%b%b,"specversion":"1.0"}' % (start, number, behind_id, data)
+        if packs:
+            rest = b'%b"%b%b,"specversion":"1.0"}' % (type_, before_data, data)
+            stored = _shorter(pack_event(epoch, t_us, number, rest), public_body)
+        records.append((table, _PUBLIC, stored, public_body, None, None))
+    counters.restricted = number = counters.restricted + 1
+    stored = body = b'%br%d%b%b,"specversion":"1.0"}' % (start, number, behind_id, secret)
+    if packs:
+        copy = None
+        if public_body is not None:
+            copy = pack_same_copy(number) if secret is data else pack_copy(body, public_body)
+        if copy is None:
+            rest = b'%b"%b%b,"specversion":"1.0"}' % (type_, before_data, secret)
+            copy = pack_event(epoch, t_us, number, rest)
+        stored = _shorter(copy, body)
+    records.append((table, _RESTRICTED, stored, body, None, None))
+    return EventIds(public, f"{table}/r{number}")
+
+
+def _shorter(packed: bytes, body: bytes) -> bytes:
+    return packed if len(packed) < len(body) <= LONGEST_UNPACKED_BYTES else body
+
+
+def _add_escaped_event(
+    event: EventEntry,
+    epoch: str,
+    counters: Counters,
+    packer: Packer | None,
+    records: list[PackedRecord],
+) -> EventIds:
+    """Add an event with a name in which JSON escapes something."""
+    table, public = event.table, None
+    source = source_of(epoch, table)
+    copies = []
+    if event.public is not None:
+        counters.public += 1
+        public = f"{table}/p{counters.public}"
+        copies.append((_PUBLIC, _envelope(event, source, public, event.public)))
+    counters.restricted += 1
+    restricted = f"{table}/r{counters.restricted}"
+    copies.append((_RESTRICTED, _envelope(event, source, restricted, event.restricted)))
+    for kind, body in copies:
+        stored = body if packer is None else packer.pack(table, kind, body)
+        records.append((table, kind, stored, body, None, None))
+    return EventIds(public, restricted)
+
+
+_Common = tuple[bytes, bytes, bytes, bytes, bytes]
+
+
+def _common_parts(event: EventEntry, epoch: str) -> _Common | None:
+    """Return what both copies of an event share.
+
+    That is the epoch's bytes, and of the envelope its start, the part from the source to the type,
+    the type, and the part between the time and the data. None if JSON escapes something in a name,
+    or the epoch or the time cannot be packed.
+    """
+    table, type_ = _as_in_json(event.table), _as_in_json(event.type)
+    binary = _epoch_bytes(epoch)
+    if table is None or type_ is None or binary is None or not 0 <= event.t_us < _MOST_US:
+        return None
+    if event.subject is None:
+        data = b',"data":'
+    else:
+        subject = _as_in_json(event.subject)
+        if subject is None:
+            return None
+        data = b',"subject":"%b","data":' % subject
+    source = b'","source":"/journal/%b/table/%b","type":"' % (epoch.encode(), table)
+    return binary, b'{"id":"%b/' % table, source, type_, data
+
+
+@lru_cache(1 << 14)
+def _as_in_json(name: str) -> bytes | None:
+    """Return a name as JSON has it between quotes; None if something in it is escaped."""
+    return name.encode() if _plain(name) else None
+
+
+@lru_cache(64)
+def _time_in_json(t_us: int) -> bytes:
+    """Return the part of an envelope with the time. All events of an input share it."""
+    return f'","time":"{utc(t_us)}"'.encode()
+
+
+@lru_cache(64)
+def _epoch_bytes(epoch: str) -> bytes | None:
+    return bytes.fromhex(epoch) if _eight_digits(epoch) else None
+
+
+def _envelope(event: EventEntry, source: str, id_: str, data: bytes) -> bytes:
+    return _encoder.encode(
+        _Outgoing(
+            id=id_,
+            source=source,
+            type=event.type,
+            time=utc(event.t_us),
+            subject=UNSET if event.subject is None else event.subject,
+            data=msgspec.Raw(data),
+        )
+    )
+
+
+# Bodies, one by one.
 
 
 class Packer:

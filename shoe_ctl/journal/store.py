@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -25,17 +26,18 @@ from shoe_ctl.journal.chain import (
     Checkpoint,
     RecordHasher,
     SignedHead,
+    pack_head,
     read_checkpoint,
 )
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, find_evidence
 from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
-from shoe_ctl.journal.packing import Packer
+from shoe_ctl.journal.packing import pack_batch
 from shoe_ctl.journal.reader import Head, Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
-from shoe_ctl.journal.wal import WriteAheadLog, sync_log
+from shoe_ctl.journal.wal import sync_log
 from shoe_ctl.records import Audience
 
 _INSERT = "INSERT INTO record"
@@ -70,6 +72,12 @@ class Store:
     After a failed write it stores nothing more until it is reopened: SQLite and the system may
     have dropped pages that a second sync would then claim to have written. A batch whose commit
     failed may or may not be there after reopening; it was never acknowledged.
+
+    Attributes:
+        last_n: the last record's number; 0 in an empty journal.
+        tables: how many tables have records.
+        failure: why the store accepts nothing more, or None.
+        is_head_file_due: True if ``sync_head_file`` is due.
     """
 
     def __init__(
@@ -78,8 +86,9 @@ class Store:
         self.path = path
         self._lock = lock
         self._vfs = vfs
-        self._failure: str | None = None
-        self._tail = WriteAheadLog()
+        self.failure: str | None = None
+        self.is_head_file_due = False
+        self._log_pages = 0
         with schema.translate_errors(path):
             sync_log(path, vfs)  # first: what it shows may be in the system's memory only
             _truncate_log(path, vfs, accepted)
@@ -91,9 +100,10 @@ class Store:
             with schema.translate_errors(path):
                 self._cursors = schema.open_writing(path, vfs, synchronous="NORMAL")
             for connection in (self._log, self._cursors):
-                self._tail.watch(connection)
+                connection.set_wal_hook(self._log_grew)
             try:
-                self._last_n, self._heads = _trusted_heads(path, vfs)
+                self.last_n, self._heads = _trusted_heads(path, vfs)
+                self.tables = len(self._heads) - (JOURNAL in self._heads)
                 self._signed = _last_checkpoint(path, vfs)
                 self._files = files.file_ids(path)
                 with schema.translate_errors(path):
@@ -128,14 +138,14 @@ class Store:
         """Store the ruling before anything else, and move cursors back to the journal's end."""
         batch = Batch()
         batch.append_ruling(accepted.ruling)
-        transaction = _Transaction(self._last_n, self._heads, packs=self._packs)
+        transaction = _Transaction(self.last_n, self._heads, packs=self._packs)
         transaction.add(batch)
         with schema.translate_errors(self.path):
             self._log.execute("BEGIN IMMEDIATE")
             transaction.write(self._log)
-            self._log.execute(_CURSORS_BACK, (self._last_n, self._last_n))
+            self._log.execute(_CURSORS_BACK, (self.last_n, self.last_n))
             self._log.execute("COMMIT")
-        self._last_n = transaction.last_n
+        self.last_n = transaction.last_n
         self._heads.update(transaction.heads)
 
     @classmethod
@@ -204,7 +214,7 @@ class Store:
         It does not touch the file. Compressing releases the GIL at each record, and then waits for
         a busy thread to give it back: call this in the busy thread itself.
         """
-        after = self._last_n
+        after = self.last_n
         transaction = _Transaction(after, self._heads, packs=self._packs)
         return Prepared(after, batches, transaction, [transaction.add(batch) for batch in batches])
 
@@ -236,7 +246,7 @@ class Store:
     ) -> list[CommitResult]:
         """Store batches and execute further statements in the same transaction."""
         self._refuse_after_failure()
-        if prepared.after != self._last_n:  # a checkpoint came between
+        if prepared.after != self.last_n:  # a checkpoint came between
             prepared = self.prepare(prepared.batches)
         transaction = prepared.transaction
 
@@ -248,7 +258,8 @@ class Store:
         moved = {table: (head.n, head.hash) for table, head in transaction.heads.items()}
         self._write(self._log, write, moved)
         self._heads.update(transaction.heads)
-        self._last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
+        self.tables = len(self._heads) - (JOURNAL in self._heads)
+        self.last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
         return prepared.results
 
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
@@ -260,7 +271,7 @@ class Store:
         Raises:
             JournalError: as ``commit``.
         """
-        if self._last_n == self.head(JOURNAL).n and self.signed_with == signer.public_key:
+        if self.last_n == self.head(JOURNAL).n and self.signed_with == signer.public_key:
             return None
         return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
 
@@ -289,7 +300,7 @@ class Store:
         said = Checkpoint(
             number=1 if self._signed is None else self._signed.number + 1,
             t_us=t_us,
-            upto=self._last_n,
+            upto=self.last_n,
             heads={
                 table: SignedHead(head.n, head.hash.hex()) for table, head in self._heads.items()
             },
@@ -335,23 +346,10 @@ class Store:
             with schema.translate_errors(self.path):
                 self._noted.sync()
         except JournalError as error:
-            self._failure = str(error)
+            self.failure = str(error)
             raise
-
-    @property
-    def is_head_file_due(self) -> bool:
-        """True if ``sync_head_file`` is due."""
-        return self._failure is None and self._noted.is_due
-
-    @property
-    def last_n(self) -> int:
-        """The last record's number; 0 in an empty journal."""
-        return self._last_n
-
-    @property
-    def tables(self) -> int:
-        """The number of tables with records."""
-        return len(self._heads) - (JOURNAL in self._heads)
+        finally:
+            self.is_head_file_due = False
 
     def head(self, table: str) -> Head:
         """Return where this table's chain ends; an unknown table is as new."""
@@ -361,17 +359,12 @@ class Store:
         """Return the last stored record of each chain, and its hash."""
         return {table: (head.n, head.hash) for table, head in self._heads.items()}
 
-    @property
-    def failure(self) -> str | None:
-        """Why the store accepts nothing more, or None."""
-        return self._failure
-
     def close(self) -> None:
         """Close the journal and release the lock. Never raises, not even the second time."""
         for connection in (self._cursors, self._log):
             schema.close(connection)
         self._index.close()
-        if self._failure is None:
+        if self.failure is None:
             with suppress(apsw.Error, OSError):
                 self._noted.write_ends({})  # the journal's new size: the log was written back
                 self._noted.sync()
@@ -379,8 +372,13 @@ class Store:
         self._lock.release()
 
     def _refuse_after_failure(self) -> None:
-        if self._failure is not None:
-            raise JournalError(f"{self._failure}; it must be reopened")
+        if self.failure is not None:
+            raise JournalError(f"{self.failure}; it must be reopened")
+
+    def _log_grew(self, _: apsw.Connection, __: str, pages: int) -> int:
+        """Note how long the write-ahead log is: ``wal.PAGES`` at most, then it is written back."""
+        self._log_pages = pages
+        return apsw.SQLITE_OK
 
     def _write(
         self,
@@ -391,22 +389,27 @@ class Store:
         """Call ``work`` in a transaction; ``ends`` are the new chain ends, for the head file."""
         done = False
         try:
-            with schema.translate_errors(self.path):
-                connection.execute("BEGIN IMMEDIATE")
-                work(connection)
-                connection.execute("COMMIT")
-                self._tail.write_back_if_long(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            work(connection)
+            connection.execute("COMMIT")
+            if self._log_pages >= wal.PAGES:
+                wal.write_back(connection)
             files.refuse_if_moved(self.path, self._files)
             # The journal first: the head file must not name a record that a crash can take back.
-            with schema.translate_errors(self.path):
-                self._noted.write_ends(ends)
+            self._noted.write_ends(ends)
+            self.is_head_file_due = self._noted.is_due
             done = True
+        except schema.ERRORS as error:
+            failed = schema.journal_error(self.path, error)
+            self.failure = str(failed)
+            raise failed from error
         except JournalError as error:
-            self._failure = str(error)
+            self.failure = str(error)
             raise
         finally:
             if not done:
-                self._failure = self._failure or f"journal {self.path}: a write was broken off"
+                self.is_head_file_due = False
+                self.failure = self.failure or f"journal {self.path}: a write was broken off"
                 with suppress(apsw.Error):
                     if not connection.get_autocommit():
                         connection.execute("ROLLBACK")
@@ -461,7 +464,7 @@ class _Transaction:
     """Batches on their way into one transaction, with the tables' heads after it."""
 
     def __init__(self, last_n: int, heads: dict[str, Head], *, packs: bool) -> None:
-        self._packer = Packer() if packs else None
+        self._packs = packs
         self.last_n = last_n
         self.heads: dict[str, Head] = {}
         self._before = heads
@@ -469,7 +472,7 @@ class _Transaction:
         self._devices: list[tuple[str, str, int]] = []
 
     def add(self, batch: Batch) -> CommitResult:
-        packed = batch.pack(self._counters, self._packer)
+        packed = pack_batch(batch, self._counters, packs=self._packs)
         events: list[StoredEvent] = []
         first_n, n, rows = self.last_n + 1, self.last_n, self._rows
         head, of = None, None
@@ -477,7 +480,9 @@ class _Transaction:
             n += 1
             if head is None or table != of:
                 head, of = self._head(table), table
-            head.hash = digest = _hasher(table, kind).hash(head.hash, n, stored)
+            names = _hasher(table, kind)
+            about = pack_head(n, names.lengths, len(stored)) + names.names
+            head.hash = digest = sha256(head.hash + about + stored).digest()
             if connection is not None:
                 head.connection = connection
             if t_us is not None:

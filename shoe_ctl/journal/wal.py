@@ -222,26 +222,13 @@ class _File(apsw.VFSFile):
         self.xClose()
 
 
-class WriteAheadLog:
-    """Writes the log back as it grows. SQLite does so too, but does not report failures."""
+def write_back(connection: apsw.Connection) -> None:
+    """Write the log back into the journal, as far as readers let it.
 
-    def __init__(self) -> None:
-        self._pages = 0
+    SQLite does so too, but does not report failures.
 
-    def watch(self, connection: apsw.Connection) -> None:
-        """Watch a connection that writes to the log."""
-        connection.set_wal_hook(self._grown)
-
-    def _grown(self, _: apsw.Connection, __: str, pages: int) -> int:
-        self._pages = pages
-        return apsw.SQLITE_OK
-
-    def write_back_if_long(self, connection: apsw.Connection) -> None:
-        """Write the log back if it is long, as far as readers let it.
-
-        Raises:
-            apsw.Error: it could not be: nothing is lost that was committed, but no more may be.
-        """
-        if self._pages >= PAGES:
-            with suppress(apsw.BusyError):
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    Raises:
+        apsw.Error: it could not be: nothing is lost that was committed, but no more may be.
+    """
+    with suppress(apsw.BusyError):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)

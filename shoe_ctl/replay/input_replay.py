@@ -20,6 +20,7 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, event_head
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.packing import encode_batch
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
 from shoe_ctl.records import Record
@@ -189,7 +190,7 @@ class InputReplay(Generic[H]):
             record_input(group, self._table, happened, effects, self._index)
         except KeyError as error:
             return [], f"no outcome of {error} to revise"
-        return [entry.body for entry in group.encode(lambda _: before).records[1:]], ""
+        return [entry.body for entry in encode_batch(group, lambda _: before).records[1:]], ""
 
     def _difference(
         self,

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from firmware_proto.events import Hello
-from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.link.connection import Reception
 from shoe_testing.config import write_config
 from shoe_testing.daemon import (
@@ -52,14 +52,14 @@ class Watch:
         self.waits_s: list[float] = []
         self.heard = asyncio.Event()
         self._back: float | None = None
-        replug, receive = Rig.replug, TableRunner.receive
+        replug, receive = Rig.replug, ShoeLink.receive
 
         def noted_replug(rig: Rig) -> None:
             self._back = asyncio.get_running_loop().time()
             replug(rig)
 
-        async def noted_receive(runner: TableRunner, reception: Reception) -> None:
-            await receive(runner, reception)
+        async def noted_receive(link: ShoeLink, reception: Reception) -> None:
+            await receive(link, reception)
             said_hello = any(isinstance(heard.event, Hello) for heard in reception.heard)
             if said_hello and self._back is not None:
                 self.waits_s.append(asyncio.get_running_loop().time() - self._back)
@@ -67,7 +67,7 @@ class Watch:
                 self.heard.set()
 
         monkeypatch.setattr(Rig, "replug", noted_replug)
-        monkeypatch.setattr(TableRunner, "receive", noted_receive)
+        monkeypatch.setattr(ShoeLink, "receive", noted_receive)
 
     def nearly_all_in_time(self) -> bool:
         """A shared machine may stall once in a while; nine in ten it must keep."""

@@ -185,7 +185,7 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
                 assert keys(told.events) == known
                 assert (await caller.asks(**ruling()))["accepted"]
             async with asyncio.timeout(PATIENCE_S):
-                while not daemon.runners or not runner(daemon).held:  # noqa: ASYNC110 - nobody tells
+                while not daemon.runners or not runner(daemon).transactions.is_held:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
             assert daemon.doubt is None
             assert (await command(daemon, "on", "resume")).answer.accepted
@@ -277,7 +277,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                 assert answer["needs"] == {"position": "gaming_shift_manager"}
                 assert keys(told.events) == known  # what was published before may come again
                 assert keys(lines_of(tmp_path / "public.jsonl")).keys() <= known.keys()
-                last_n = runner(daemon)._journal.last_n
+                last_n = runner(daemon).transactions.journal.last_n
                 done = await caller.asks(**ruling())
                 assert done["accepted"]
                 assert await caller.asks(**ruling()) == done
@@ -288,7 +288,7 @@ async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: P
                     "this journal shows no loss; there is nothing to rule on"
                     in new["error"]["text"]
                 )
-            assert runner(daemon)._journal.last_n > last_n
+            assert runner(daemon).transactions.journal.last_n > last_n
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
             fresh = [event for event in told.events if (event["source"], event["id"]) not in known]
             assert {event["source"] for event in fresh} == {told.events[-1]["source"]}
@@ -424,7 +424,7 @@ async def test_a_ruling_on_what_one_shoe_shows_is_for_every_table(tmp_path: Path
                 "command_id": "ruled-1", "accepted": True, "events": [],
             }  # fmt: skip
             for table in (TABLE, OTHER):
-                assert daemon.runners[table].held
+                assert daemon.runners[table].transactions.is_held
                 asked = ruling(command="resume", command_id=f"on-{table}", table=table)
                 assert (await caller.asks(**asked))["accepted"]
             await told.until(lambda: "gap" in open_at(daemon))
@@ -547,12 +547,13 @@ async def test_without_a_socket_it_ends_and_says_how_to_rule(tmp_path: Path) -> 
             task = asyncio.create_task(daemon.run(ready.set))
             async with asyncio.timeout(PATIENCE_S):
                 await ready.wait()
-            assert runner(daemon).held
+            assert runner(daemon).transactions.is_held
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         async with serving(config, told) as daemon:
-            assert runner(daemon).held  # over restarts, until a person looked at the table
+            # Over restarts, until a person looked at the table.
+            assert runner(daemon).transactions.is_held
             assert (await command(daemon, "on", "resume")).answer.accepted
             await told.until(lambda: "gap" in open_at(daemon))
         assert not outcomes(told.events, but=known)
@@ -588,7 +589,7 @@ async def test_a_missing_head_file_is_asked_about_and_putting_it_back_is_enough(
         shoe.rest_after(4)
         shoe.go_on()
         async with serving(config, told) as daemon:
-            assert not runner(daemon).held
+            assert not runner(daemon).transactions.is_held
             await told.times(4, "round.outcome")
     assert len({event["source"] for event in told.events}) == 1
     nothing_is_wrong_with(tmp_path / "journal.db")
@@ -612,6 +613,6 @@ async def test_the_command_line_says_the_doubt_and_takes_the_ruling(tmp_path: Pa
             done = await called("accept_loss", "--reason", "gone", "--consented-by", "Kim")
             assert done.exit_code == 0, done.output
             async with asyncio.timeout(PATIENCE_S):
-                while not daemon.runners or not runner(daemon).held:  # noqa: ASYNC110 - nobody tells
+                while not daemon.runners or not runner(daemon).transactions.is_held:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
     nothing_is_wrong_with(tmp_path / "journal.db")

@@ -107,7 +107,7 @@ async def test_a_round_that_was_open_waits_for_a_person_and_loses_no_card(
         ended_in_an_outage(tmp_path, lambda at: at.rest_at(*place)) as (at_table, told, config),
         serving(config, told, host_boot=host_boot) as daemon,
     ):
-        assert runner(daemon).held
+        assert runner(daemon).transactions.is_held
         assert open_irregularities(daemon) == halts
         assert notes(tmp_path).found() is None
         assert told.data("table.resumed") == []
@@ -146,7 +146,7 @@ async def test_a_table_without_a_socket_says_what_it_takes_and_is_resumed_at_one
     async with ended_in_an_outage(tmp_path, lambda at: at.rest_at(3, "player", 2)) as (at, told, _):
         announced: list[str] = []
         async with serving(config_for(tmp_path), told, tell=announced.append) as daemon:
-            assert runner(daemon).held
+            assert runner(daemon).transactions.is_held
         said = " (no [socket] to say it at: add one and start the daemon again)"
         assert announced == [WAITS + said]
         with_socket = write_config(tmp_path, str(tmp_path / "shoe"), decks=4, way_in=True)

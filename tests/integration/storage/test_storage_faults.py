@@ -78,7 +78,7 @@ async def test_after_an_outage_a_port_is_opened_once_its_closing_has_ended(
         assert hanging.closing == 1
         await night.resumes()
         assert night.daemon is not None
-        link = runner(night.daemon)._supervisor
+        link = runner(night.daemon).link._supervisor
         assert link is not None
         await until(lambda: link.state is LinkState.CONNECTING)
         await asyncio.wrap_future(night.daemon._executor.submit(int))  # behind an opening, if any

@@ -168,9 +168,9 @@ def heard_by(table: JournalTable, key: Signer) -> Iterator[None]:
             assert isinstance(happened, LinkUp | ShoeSaid), "an Angel Eye table needs no one"
             now = msgspec.structs.replace(happened, t_us=t_us, connection=number)
             table.handle(now, _raw(now, dealt.sent))
-            if table.sections.take_new_set() or (
-                signed_us and t_us >= signed_us + SIGNED_S * 10**6
-            ):
+            is_due = signed_us and t_us >= signed_us + SIGNED_S * 10**6
+            if table.recorder.has_new_set or is_due:
+                table.recorder.has_new_set = False
                 table.store.checkpoint(key, t_us)
                 signed_us = t_us
             yield

@@ -25,15 +25,21 @@ from shoe_ctl.clock import Clock, SystemClock
 from shoe_ctl.config.schema import Config, load, of_plain
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.daemon.delivery import NamedSink
+from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.history import snapshots
-from shoe_ctl.history.event_ids import Answered
+from shoe_ctl.history.event_ids import Answered, EventIndex
+from shoe_ctl.history.recorder import TableRecorder
+from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Meta
 from shoe_ctl.journal.verify import verify
 from shoe_ctl.link.usb_discovery import Backends, libusb
 from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
+from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import APART, BESIDE, LADDER
 from shoe_testing.command_server import A_SHOE, start_warm
@@ -136,6 +142,21 @@ async def serving(  # noqa: PLR0913 - what a test may choose, each by name
             yield daemon
         finally:
             await stopped(task)
+
+
+def table_runner(
+    controller: TableController,
+    journal: Journal,
+    clock: Clock,
+    under: Meta,
+    *,
+    index: EventIndex | None = None,
+) -> TableRunner:
+    """A table alone, with its link and no loss to compare, on a journal."""
+    recorder = TableRecorder(controller.settings.table, under, journal.ends, {})
+    known = EventIndex() if index is None else index
+    transactions = TableTransactions(controller, recorder, journal, clock, index=known)
+    return TableRunner(transactions, ShoeLink(transactions))
 
 
 def runner(daemon: Daemon) -> TableRunner:

@@ -23,8 +23,8 @@ from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import HostSession, ReceivedEvent, Resume
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, RecordedAnswer
-from shoe_ctl.history.recorder import LinkRecorder, in_runs, record_input
-from shoe_ctl.history.snapshots import RecoveredTable, SnapshotSchedule
+from shoe_ctl.history.recorder import TableRecorder, in_runs, record_input
+from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.chain import chain_hash
@@ -55,14 +55,13 @@ class JournalTable:
             before = snapshots.recover_tables(reader, [self.table])[self.table]
         self.controller = snapshots.continue_under(before.controller, before.meta, under)
         self.index: EventIndex = before.index
-        self.sections = SnapshotSchedule(store, under, self.table)
+        self.recorder = TableRecorder(self.table, under, store, {})
 
     def handle(
         self, happened: Input, before: Callable[[Batch], object] = lambda _: None
     ) -> list[TableEvent]:
         """One input in a group of its own, behind what is due and ``before``, its raw bytes say."""
-        group = Batch()
-        self.sections.begin(group, self.controller, self.index)
+        group = self.recorder.begin(self.controller, self.index, waits=False)
         before(group)
         effects = self.controller.handle(happened)
         handles = record_input(group, self.table, happened, effects, self.index)
@@ -381,7 +380,6 @@ class WiredTable(DealtTable):
         self._chosen = profile(profile_name)
         if keyed:
             self._chosen = with_keys(self._chosen, known, Nonces(0))
-        self._line = LinkRecorder(self.controller.settings.table)
         self._pending: list[Callable[[Batch], object]] = []
         under = snapshots.start_record(self.controller.game, self.controller.settings, 0)
         self._at = JournalTable(store, under)
@@ -399,7 +397,9 @@ class WiredTable(DealtTable):
 
     def receive(self, reception: Reception) -> None:
         """What came in one go stands before its inputs."""
-        self._pending.append(lambda group: self._line.received(group, reception, reception.t_us))
+        self._pending.append(
+            lambda group: self._at.recorder.received(group, reception, reception.t_us)
+        )
 
     def open(self) -> None:
         """The table opens, and the shoe's port."""

@@ -15,6 +15,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.packing import encode_batch
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.table import inputs
 from shoe_ctl.table.controller import TableController
@@ -75,7 +76,7 @@ def envelopes(scenario: str) -> tuple[dict[str, Any], ...]:
         happened, batch = inputs.from_bytes(step.input.encode()), Batch(EPOCH)
         emitted = [e for e in controller.handle(happened) if isinstance(e, TableEvent)]
         handles = record_input(batch, settings.table, happened, emitted, index)
-        encoded = batch.encode(lambda _: counters)
+        encoded = encode_batch(batch, lambda _: counters)
         for handle, event in zip(handles, emitted, strict=True):
             index.add_event(event.type, event.subject, encoded.ids[handle])
         of_events = (Kind.PUBLIC.value, Kind.RESTRICTED.value)

@@ -23,6 +23,7 @@ from shoe_ctl.journal.verify import verify
 from shoe_ctl.records import Audience
 from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.inputs import LinkUp
+from shoe_testing.daemon import table_runner
 from shoe_testing.journals import records
 from shoe_testing.tables import game, settings
 from shoe_testing.transports import HandClock, until
@@ -64,16 +65,14 @@ async def at_a_table(path: Path, clock: HandClock | None = None) -> AsyncIterato
             before = snapshots.recover_tables(reader, [TABLE])[TABLE]
         under = snapshots.start_record(game(), settings(), clock.wall_us())
         controller = snapshots.continue_under(before.controller, before.meta, under)
-        runner = TableRunner(
-            controller, journal, clock, under=under, devices={}, index=before.index,
-        )  # fmt: skip
+        runner = table_runner(controller, journal, clock, under, index=before.index)
         await runner.start("boot-1", "reference")
         if before.controller is None:  # of such a shoe the table takes a set without a word
             up = LinkUp(
                 t_us=clock.wall_us(), connection=1, profile="angel_eye", arm=False, replay=False,
                 judges=True, names_hands=True,
             )  # fmt: skip
-            await runner._handle(runner._group(), [up])
+            await runner.transactions.store(lambda _: [up])
         ticking = asyncio.create_task(runner.tick_forever())
         try:
             yield AtATable(path, runner, clock)

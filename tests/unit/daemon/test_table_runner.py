@@ -19,8 +19,8 @@ from firmware_proto.events import CardDrawn, ShoeEvent, Status
 from firmware_proto.session import ReceivedEvent
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.games import catalog
-from shoe_ctl.history import snapshots
-from shoe_ctl.history.event_ids import EventIndex
+from shoe_ctl.history import recorder, snapshots
+from shoe_ctl.journal import store as store_module
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
@@ -30,6 +30,7 @@ from shoe_ctl.link.connection import Reception
 from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import FAULT_IN_SHOE_INPUT
 from shoe_ctl.table.settings import TableSettings
+from shoe_testing.daemon import table_runner
 from shoe_testing.journals import records
 from shoe_testing.transports import HandClock
 
@@ -48,7 +49,7 @@ class Receiving:
     async def receives(self, event: ShoeEvent, seq: int | None = None) -> None:
         offset, self._offset = self._offset, self._offset + len(FRAME)
         heard = ReceivedEvent(event, seq, offset, self._offset)
-        await self.runner.receive(
+        await self.runner.link.receive(
             Reception(connection=1, offset=offset, chunk=FRAME, heard=(heard,), t_us=self._offset)
         )
 
@@ -71,14 +72,7 @@ async def receiving(path: Path) -> AsyncIterator[Receiving]:
         journal = Journal(store, writer)
         settings = TableSettings(table="t1", decks=8)
         under = snapshots.start_record(catalog.load("tiger"), settings, 1)
-        runner = TableRunner(
-            snapshots.controller_for(under),
-            journal,
-            HandClock(),
-            under=under,
-            devices={},
-            index=EventIndex(),
-        )
+        runner = table_runner(snapshots.controller_for(under), journal, HandClock(), under)
         await runner.start("boot-1", "reference")
         yield Receiving(runner, journal, path)
         await runner.stop()
@@ -101,8 +95,8 @@ async def test_a_status_is_stored_with_the_next_group_and_before_it(tmp_path: Pa
 async def test_a_status_is_stored_in_time_though_nothing_follows(tmp_path: Path) -> None:
     async with receiving(tmp_path / "journal.db") as table:
         await table.receives(status())
-        assert table.runner._unstored is not None
-        await table.runner._unstored
+        assert table.runner.transactions._unstored is not None
+        await table.runner.transactions._unstored
         assert table.stored() == ["snapshot", "status"]
 
 
@@ -110,7 +104,7 @@ async def test_a_snapshot_waits_until_the_status_before_it_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with receiving(tmp_path / "journal.db") as table:
-        monkeypatch.setattr(snapshots, "MOST_INPUTS", 2)
+        monkeypatch.setattr(recorder, "MOST_INPUTS", 2)
         await table.receives(status())
         await table.receives(status())
         await table.receives(CardDrawn(card=card("7D"), number=1, armed=None), seq=4)
@@ -165,11 +159,11 @@ async def test_behind_a_group_that_could_not_be_stored_nothing_more_of_its_table
     async with receiving(path) as table:
         before = records(path)
         with monkeypatch.context() as broken:
-            broken.setattr(Batch, "pack", None)
+            broken.setattr(store_module, "pack_batch", None)
             with pytest.raises(TypeError):
                 await table.receives(CardDrawn(card=card("7D"), number=1, armed=None), seq=4)
         assert table.runner.failure is not None
-        table.runner.refusals.count("Ines", 0)
+        table.runner.transactions.refusals.count("Ines", 0)
         with pytest.raises(TypeError):
             await table.receives(status())
         with pytest.raises(TypeError):

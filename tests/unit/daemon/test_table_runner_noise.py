@@ -15,14 +15,15 @@ from contextlib import suppress
 import pytest
 
 from firmware_proto.profiles import profile
-from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history import snapshots
 from shoe_ctl.journal.batch import Batch, CommitResult, Counters
+from shoe_ctl.journal.packing import encode_batch
 from shoe_ctl.journal.reader import Head
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE
 from shoe_ctl.link.reconnect import Supervisor
 from shoe_ctl.link.transport import READ_SIZE, Loss, Transport
+from shoe_testing.daemon import table_runner
 from shoe_testing.tables import game, settings
 from shoe_testing.transports import HandClock
 
@@ -39,6 +40,7 @@ class CountedJournal:
     tables = 1
 
     def __init__(self) -> None:
+        self.ends = self
         self.bytes = 0
         self.bodies: Counter[str] = Counter()
         self.last: dict[str, bytes] = {}
@@ -48,7 +50,7 @@ class CountedJournal:
         return Head(n=self.last_n, hash=b"", counters=self._counters)
 
     async def commit(self, batch: Batch) -> CommitResult:
-        encoded = batch.encode(lambda _: self._counters)
+        encoded = encode_batch(batch, lambda _: self._counters)
         for record in encoded.records:
             self.bytes += len(record.body) + RECORD_BYTES
             self.bodies[record.kind] += len(record.body)
@@ -91,14 +93,14 @@ async def noisy(name: str, noise: Callable[[int], bytes], rate: float, lasts_s: 
     clock, journal = HandClock(), CountedJournal()
     under = snapshots.start_record(game(), settings(), clock.wall_us())
     controller = snapshots.continue_under(None, None, under)
-    runner = TableRunner(controller, journal, clock, under=under, devices={})  # type: ignore[arg-type]
+    runner = table_runner(controller, journal, clock, under)  # type: ignore[arg-type]
     await runner.start("boot-1", name)
 
     async def opens() -> Transport:
         return NoisyLine(clock, noise, rate)
 
     async def up(connection: Connection) -> None:
-        await runner.link_up(connection, name, {})
+        await runner.link.link_up(connection, name, {})
 
     link = Supervisor(
         name="bac-07",
@@ -106,15 +108,15 @@ async def noisy(name: str, noise: Callable[[int], bytes], rate: float, lasts_s: 
         settings={},
         opener=opens,
         clock=clock,
-        resume=runner.resume,
+        resume=runner.link.resume,
         on_up=up,
-        on_lost=runner.link_lost,
-        on_reception=runner.receive,
+        on_lost=runner.link.link_lost,
+        on_reception=runner.link.receive,
         first_connection=1,
-        on_suspended=runner.line_suspended,
-        on_resumed=runner.line_resumed,
+        on_suspended=runner.link.line_suspended,
+        on_resumed=runner.link.line_resumed,
     )
-    runner.attach(link)
+    runner.link.attach(link)
     running = asyncio.create_task(link.run())
     end = clock.now + lasts_s
     while clock.now < end and not running.done():

@@ -8,7 +8,8 @@ import pytest
 
 from shoe_ctl.history.event_ids import REMEMBERED_OUTCOMES, EventIndex
 from shoe_ctl.history.recorder import record_input
-from shoe_ctl.journal.batch import Batch, Counters, EncodedRecord, EventIds
+from shoe_ctl.journal.batch import Batch, Counters, EventIds
+from shoe_ctl.journal.packing import EncodedRecord, encode_batch
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import Tick
@@ -59,4 +60,4 @@ def test_what_a_journal_has_is_read_back() -> None:
 
 def _laid(group: Batch) -> list[EncodedRecord]:
     counters = Counters()
-    return group.encode(lambda _: counters).records
+    return encode_batch(group, lambda _: counters).records

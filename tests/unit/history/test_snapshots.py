@@ -11,11 +11,8 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
-from shoe_ctl.history import snapshots
-from shoe_ctl.history.event_ids import EventIndex
-from shoe_ctl.history.snapshots import SnapshotSchedule
-from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.history import recorder, snapshots
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table import state as states
@@ -50,7 +47,7 @@ def dealt() -> tuple[Meta, list[Input]]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots every few inputs, so that a round meets several."""
-    monkeypatch.setattr(snapshots, "MOST_INPUTS", FEW)
+    monkeypatch.setattr(recorder, "MOST_INPUTS", FEW)
 
 
 def same(table: JournalTable) -> None:
@@ -91,7 +88,7 @@ def test_a_restart_reads_no_more_of_a_long_journal_than_of_a_short_one(
                     same(table)
                 looked.append(sum(rows))
     assert len(looked) >= 3
-    assert max(looked) < snapshots.MOST_INPUTS * 6  # an input has a few events
+    assert max(looked) < recorder.MOST_INPUTS * 6  # an input has a few events
     total = len(records(tmp_path / "j.db"))
     assert max(looked) < total / 5
 
@@ -116,8 +113,8 @@ def test_each_set_of_cards_begins_a_section_that_needs_nothing_before_it(
 def test_a_quiet_table_among_busy_ones_is_found_by_reading_a_few_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "MOST_RECORDS", 50)
-    monkeypatch.setattr(snapshots, "RECORDS_A_TABLE", 25)
+    monkeypatch.setattr(recorder, "MOST_RECORDS", 50)
+    monkeypatch.setattr(recorder, "RECORDS_A_TABLE", 25)
     other = table_meta(table="busy")
     first, second = dealt_by("2D 3C"), dealt_by("9C 2D KD 3H" + " 2D 3C 4S 5H KD" * 20)
     with journal_table(tmp_path / "j.db", table_meta(), first[:-1]) as quiet:
@@ -239,7 +236,7 @@ def command(t_us: int, name: str, **args: Any) -> TableCommand:
 def test_a_halt_that_stood_at_power_down_stands_at_power_up(
     tmp_path: Path, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "MOST_INPUTS", every)
+    monkeypatch.setattr(recorder, "MOST_INPUTS", every)
     inputs = dealt_by("2D 3C")
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"
@@ -263,7 +260,7 @@ def test_a_halt_that_stood_at_power_down_stands_at_power_up(
 def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     tmp_path: Path, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "MOST_INPUTS", every)
+    monkeypatch.setattr(recorder, "MOST_INPUTS", every)
     inputs = dealt_by("4D 3C 4H TS")
     t_us = inputs[-1].t_us
     path = tmp_path / "j.db"
@@ -283,54 +280,6 @@ def test_power_lost_in_mid_round_halts_with_the_decided_wagers_worked_out(
     raised = [r for r in records(path) if b'"irregularity.raised"' in r.body]
     assert raised and b'"decided":{' in raised[-1].body
     assert replayed_journal(path).differences == []
-
-
-class Floor:
-    """Where the chains of many tables end, each of whose cards brings so many records."""
-
-    def __init__(self, tables: int, records_a_card: int) -> None:
-        self.tables = tables
-        self.last_n = 0
-        self._records_a_card = records_a_card
-
-    def head(self, table: str) -> Head:  # noqa: ARG002 - as a journal has it
-        """Each chain ends at the last record."""
-        return Head(self.last_n, bytes(32), Counters())
-
-    def deal(self) -> None:
-        """A card at one of the tables."""
-        self.last_n += self._records_a_card
-
-
-def snapshots_of_cards(tables: int, cards: int) -> list[int]:
-    """How many snapshots there are at each card of every table, all of which begin at once."""
-    floor, under = Floor(tables, 17), table_meta()
-    controller, index = snapshots.controller_for(under), EventIndex()
-    schedules = [SnapshotSchedule(floor, under, f"t{number:04}") for number in range(tables)]
-    found = []
-    for _ in range(cards):
-        begun = 0
-        for schedule in schedules:
-            schedule.begin(Batch(), controller, index)
-            begun += schedule.has_begun
-            floor.deal()
-        found.append(begun)
-    return found
-
-
-def test_many_tables_take_few_snapshots_and_never_all_at_once() -> None:
-    tables, cards = 200, 60
-    began, *later = snapshots_of_cards(tables, cards)
-    assert began == tables  # each begins a section
-    assert sum(later) <= tables * cards * 17 / snapshots.RECORDS_A_TABLE
-    assert sum(later) >= tables  # a restart does not read all of the shoe
-    assert max(later) < tables / 3
-
-
-def test_a_quiet_table_of_a_few_gets_a_snapshot_after_as_many_records_as_ever() -> None:
-    began, *later = snapshots_of_cards(3, snapshots.MOST_RECORDS // 17)
-    assert began == 3
-    assert [card for card, taken in enumerate(later, 1) if taken] == [99, 198]
 
 
 def test_the_tables_of_a_journal_are_found_by_reading_it_once(

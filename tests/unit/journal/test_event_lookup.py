@@ -187,7 +187,7 @@ async def test_a_quiet_stream_is_not_behind_while_the_other_one_fills_the_memory
         await at.ids()
         for number in range(50):
             batch = stored_round(number)
-            batch._entries = [e for e in batch._entries if getattr(e, "public", None) is None]
+            batch.entries = [e for e in batch.entries if getattr(e, "public", None) is None]
             await at.journal.commit(batch)
             assert await at.ids() == []
         await at.journal.commit(stored_round(50))

@@ -16,6 +16,7 @@ import pytest
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import journal as journal_module
+from shoe_ctl.journal import store as store_module
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal, SinkFeed
 from shoe_ctl.journal.packing import Packer
@@ -121,7 +122,7 @@ async def test_what_cannot_be_encoded_is_refused_and_the_next_one_is_stored(
 ) -> None:
     held.gate.set()
     with monkeypatch.context() as patch:
-        patch.setattr(Batch, "pack", None)
+        patch.setattr(store_module, "pack_batch", None)
         with pytest.raises(TypeError):
             await journal.commit(stored_round(0))
     assert (await journal.commit(stored_round(1))).first_n == 1
@@ -355,7 +356,7 @@ async def test_a_cursor_stays_to_be_written_when_a_batch_cannot_be_encoded(
     async with fed(tmp_path / "journal.db") as (journal, feed, reader):
         _, n = await take(feed, 1)
         with monkeypatch.context() as patch:
-            patch.setattr(Batch, "pack", None)
+            patch.setattr(store_module, "pack_batch", None)
             with pytest.raises(TypeError):
                 await journal.commit(stored_round(98))
         await journal.commit(stored_round(99))
@@ -381,8 +382,8 @@ async def test_a_cursor_that_cannot_be_written_stops_its_sink(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(self: Store, _cursors: Sequence[Cursor]) -> None:
-        self._failure = "the disk is full"
-        raise JournalError(self._failure)
+        self.failure = "the disk is full"
+        raise JournalError(self.failure)
 
     monkeypatch.setattr(Store, "move_cursors", failing)
     monkeypatch.setattr(journal_module, "CURSOR_DELAY_S", 0)

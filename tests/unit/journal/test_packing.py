@@ -15,8 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.journal import packing
-from shoe_ctl.journal.batch import Batch, Counters, EncodedRecord
-from shoe_ctl.journal.packing import COPIES, Packer, unpack, unpack_copy
+from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.packing import (
+    COPIES,
+    EncodedRecord,
+    Packer,
+    encode_batch,
+    pack_batch,
+    unpack,
+    unpack_copy,
+)
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import LONGEST_UNPACKED_BYTES, Direction, Kind, Wire
 from shoe_ctl.journal.signing import open_signer
@@ -55,9 +63,9 @@ events = st.tuples(
 
 def both_ways(group: Batch, counted: Counters) -> list[tuple[EncodedRecord, bytes]]:
     """Each record of a group, and what the file holds of it: the same by either way."""
-    packer, again, of_parts = Packer(), msgspec.structs.replace(counted), Packer()
-    encoded = group.encode(lambda _: counted)
-    packed = group.pack(lambda _: again, of_parts)
+    packer, again = Packer(), msgspec.structs.replace(counted)
+    encoded = encode_batch(group, lambda _: counted)
+    packed = pack_batch(group, lambda _: again, packs=True)
     assert (packed.ids, packed.devices, again) == (encoded.ids, encoded.devices, counted)
     found = []
     for record, way in zip(encoded.records, packed.records, strict=True):

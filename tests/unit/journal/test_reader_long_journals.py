@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench import journal
-from shoe_ctl.history import snapshots
+from shoe_ctl.history import recorder, snapshots
 from shoe_ctl.history.shoe_sections import find_section
 from shoe_ctl.journal import export
 from shoe_ctl.journal.reader import Reader
@@ -20,7 +20,7 @@ from shoe_testing import bulk_journal
 from shoe_testing.journals import counted_reads, replayed_journal, verified
 from shoe_testing.paths import child_environment
 
-MOST_READ = snapshots.MOST_RECORDS + 100
+MOST_READ = recorder.MOST_RECORDS + 100
 RESTART_S = 0.3
 
 

@@ -1,0 +1,152 @@
+"""The answers to a table's commands: first answers, repeats, refusals within a budget, rulings.
+
+In: commands of people and of the table system, and who sees the answer. Out: answers, once what
+they say is stored. Must not know: sockets, brokers, which rules a command must keep.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from shoe_ctl.daemon import journal_loss
+from shoe_ctl.daemon.shoe_link import ShoeLink
+from shoe_ctl.daemon.transactions import TableTransactions
+from shoe_ctl.errors import InputRefused
+from shoe_ctl.history.event_ids import Answered, RecordedAnswer
+from shoe_ctl.records import Audience
+from shoe_ctl.table import answers
+from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.texts.message import Message, message
+
+
+class CommandAnswers:
+    """Answers the commands of one table. ``link`` leads to its shoe, and knows of a loss."""
+
+    def __init__(self, transactions: TableTransactions, link: ShoeLink) -> None:
+        self._transactions = transactions
+        self._controller = transactions.controller
+        self._index = transactions.index
+        self._refusals = transactions.refusals
+        self._link = link
+
+    async def command(self, command: TableCommand, sees: Audience) -> Answered:
+        """Handle a command of a person or of the table system; answer it when it is stored.
+
+        ``command.t_us`` is replaced by the time it is taken up. A repeated id gets its first answer
+        again, and nothing is done; with another command, or from another user, it is refused.
+        """
+        async with self._transactions.turn:
+            answered = await self._answered(command, sees)
+        if answered is not None:
+            return answered
+        assert self._link.compare is not None
+        highest = self._controller.settings.highest_position
+        losses = self._link.compare.losses
+        ruled = await losses.rule(self._transactions.table, command, highest)
+        if ruled is None:  # a person ruled meanwhile: this one comes too late
+            return await self.command(command, sees)
+        return Answered(ruled, ())
+
+    def note_ruling(self, ruling: TableCommand) -> None:
+        """Note the answer to a ruling on a lost journal, which is stored with this table."""
+        answer = Answer(command_id=ruling.command_id, accepted=True)
+        self._index.add_answer(RecordedAnswer(answer, ()))
+        self._index.keep_answers(self._controller.state.answered)
+
+    async def _answered(self, command: TableCommand, sees: Audience) -> Answered | None:
+        """Return the answer; None for a ruling on a lost journal, which is taken for all tables."""
+        self._transactions.refuse_after_failure()
+        before = self._used_before(command)
+        first = self._first_answer(command)
+        if before is None and first is not None:
+            return first.seen_by(sees)
+        compare, doubt = self._link.compare, self._link.doubt
+        rules = command.command == journal_loss.COMMAND and first is None and before is None
+        if rules and compare is not None and compare.losses.is_open:
+            return None
+        if doubt is not None:
+            if command.command == journal_loss.COMMAND and before is not None:
+                return _refused(command, before)
+            return _refused(command, message("daemon_loss_not_ruled", detail=doubt))
+        if rules:
+            return _refused(command, journal_loss.NO_LOSS)
+        now_us = self._transactions.now()
+        if before is not None and command.command_id not in self._controller.state.answered:
+            self._count(command.user, now_us)
+            return _refused(command, before)
+        whole = command
+        if before is None:
+            try:
+                whole = await self._link.sender.with_key_number(command, self._link.known_device)
+            except InputRefused as why:
+                refused = message("daemon_rotate_key_refused", detail=str(why))
+                return _refused(command, refused)
+            added = tuple(name for name in whole.args if name not in command.args)
+            whole = msgspec.structs.replace(whole, added=added)
+        taken_up = msgspec.structs.replace(whole, t_us=self._transactions.now())
+        answered = await self._take_up(taken_up)
+        if before is None and command.command_id in self._controller.state.answered:
+            self._index.add_answer(answered)
+            self._index.keep_answers(self._controller.state.answered)
+        return answered.seen_by(sees)
+
+    def _used_before(self, command: TableCommand) -> Message | None:
+        """Return why this is another command than the first one with its id; None if it is not."""
+        recorded = self._controller.state.answered
+        known = recorded if command.command_id in recorded else self._refusals.answered
+        return answers.check_command_id(known, command)
+
+    def _first_answer(self, command: TableCommand) -> RecordedAnswer | None:
+        """Return the first answer to this id, recorded or not; None for a new one."""
+        recorded = self._index.answer(command.command_id)
+        unrecorded = self._refusals.answered.get(command.command_id)
+        if recorded is not None or unrecorded is None:
+            return recorded
+        return RecordedAnswer(unrecorded.again(), ())
+
+    async def _take_up(self, command: TableCommand) -> RecordedAnswer:
+        """Handle a command. If it is refused and its user's budget is spent, only count it."""
+        if self._refusals.is_spent(command.user, command.t_us):
+            refusal = self._refusal_of(command)
+            if refusal is not None:
+                if command.command_id not in self._controller.state.answered:
+                    self._refusals.remember(answers.first_answer(command, refusal))
+                self._count(command.user, command.t_us)
+                return RecordedAnswer(refusal, ())
+        first = await self._handle(command)
+        if not first.answer.accepted:
+            self._refusals.record(command.user, command.t_us)
+        return first
+
+    def _count(self, user: str, now_us: int) -> None:
+        """Count a refusal that is not recorded; the table is woken to record how many they were."""
+        self._refusals.count(user, now_us)
+        self._transactions.wake_next()
+
+    def _refusal_of(self, command: TableCommand) -> Answer | None:
+        """Return how the table would refuse this, without changing it; None if it would not."""
+        before = self._controller.state
+        try:
+            effects = self._controller.handle(command)
+        except Exception:  # noqa: BLE001 - reported when it is handled for good
+            return None
+        finally:
+            self._controller.state = before
+        refusals = [e for e in effects if isinstance(e, Answer) and not e.accepted]
+        return refusals[0] if refusals else None
+
+    async def _handle(self, command: TableCommand) -> RecordedAnswer:
+        group, _ = self._transactions.begin()
+        handles, given = self._transactions.run(group, [command])
+        result = await self._transactions.commit(group)
+        failed = Answer(
+            command_id=command.command_id, accepted=False, error=message("daemon_not_handled")
+        )
+        events = tuple(result.ids[handle] for handle in handles)
+        return RecordedAnswer(given[0] if given else failed, events)
+
+
+def _refused(command: TableCommand, why: Message) -> Answered:
+    """Return the refusal of a command that never becomes an input."""
+    return Answered(Answer(command_id=command.command_id, accepted=False, error=why), ())
