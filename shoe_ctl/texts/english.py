@@ -839,6 +839,32 @@ TEXTS: Mapping[str, str] = {
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "hand": {"player": "Player", "banker": "Banker"},
+    "state": {"no_shoe": "no shoe", "shoe_change": "shoe change"},
+    "position": {
+        "pit_supervisor": "pit supervisor",
+        "pit_manager": "pit manager",
+        "gaming_shift_manager": "gaming shift manager",
+        "assistant_casino_manager": "assistant casino manager",
+    },
+    "link": {
+        "lost": "lost: the shoe cannot be heard",
+        "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "refused": "refused: who speaks is not this table's shoe",
+        "suspended": "suspended: the line brings too much garbage",
+    },
+    "scope": {
+        "any": "any wager",
+        "all": "all of their wagers or none",
+        "remaining": "all of their wagers that are not decided, or none",
+    },
+    "answer": {"unknown": "the shoe cannot tell"},
+    "money": {"pays": "pay", "collected": "collect", "returned": "give back"},
+    "result": {
+        "win": "wins",
+        "lose": "loses",
+        "push": "is a push",
+        "returned": "is returned",
+    },
     "a_position": {
         "dealer": "a dealer",
         "pit_supervisor": "a pit supervisor",
@@ -888,6 +914,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Names for the values of a kind; a value that is not here is written as it is."""
 
-LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " "}
+LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " ",
+         "facts": ", "}  # fmt: skip
 
 CITED = "{text} ({rule})"
+
+TYPED = "{code}"
