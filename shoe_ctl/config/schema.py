@@ -270,7 +270,7 @@ class Config(Strict, frozen=True, kw_only=True):
 
 
 class Checked(NamedTuple):
-    """What is known of a configuration. Each of ``mistakes`` is a line, without the file's name.
+    """A configuration as far as it is right. Each of ``mistakes`` is a line, without the file's name.
 
     ``config`` is what is right in it: all of it if ``whole``, None if no table is right.
     """
