@@ -114,6 +114,7 @@ def sentence(effects: Iterable[Effect], todo: Message, payments: Sequence[Messag
 def _happened(events: list[TableEvent]) -> Iterator[Message]:
     """A message for each event; events of one kind that belong together share one."""
     kinds = {event.type for event in events}
+    kept = _kept_early(events)
     for kind in dict.fromkeys(event.type for event in events):
         alike = [event.data for event in events if event.type == kind]
         if kind in _TOGETHER:
@@ -121,7 +122,21 @@ def _happened(events: list[TableEvent]) -> Iterator[Message]:
         elif kind == "table.halted" and "irregularity.raised" in kinds:
             continue  # irregularity.raised says why
         elif kind in _EACH:
-            yield from map(_EACH[kind], alike)
+            yield from (kept.get(id(data)) or _EACH[kind](data) for data in alike)
+
+
+def _kept_early(events: Sequence[TableEvent]) -> dict[int, Message]:
+    """Return what became of each card drawn early that was due: where it is laid, by its event."""
+    found, waiting = {}, list[Data]()
+    for event in events:
+        data = event.data
+        if event.type == "irregularity.resolved" and data.get("how") == "kept":
+            waiting.append(data)
+        elif event.type == "round.card_dealt" and waiting:
+            resolved, place = waiting.pop(0), f"{data['hand']} {data['index']}"
+            laid = message("done_early_card_kept", place=place, face=data["face"])
+            found[id(resolved)] = laid.citing(resolved.get("rule"))
+    return found
 
 
 # Events that share one message, however many they are.
@@ -177,6 +192,12 @@ def _outcome(data: Data) -> Message:
 
 def _revised(data: Data) -> Message:
     return message("done_outcome_revised", outcome=_outcome(data)).citing(data.get("rule"))
+
+
+def _moved(data: Data) -> Message:
+    if data["hand"] is None:
+        return message("done_card_not_due", hand=data["from"]["hand"])
+    return message("done_card_moved", hand=data["hand"]).citing(data.get("rule"))
 
 
 def _accepted(data: Data) -> Message:
@@ -241,6 +262,8 @@ _EACH: Mapping[str, Callable[[Data], Message]] = {
     "round.bets_closed": lambda _: message("done_bets_closed"),
     "round.first_hand": lambda data: message("done_first_hand", hand=data["hand"]),
     "round.card_corrected": lambda data: message("done_card_corrected", hand=data["hand"]),
+    "round.card_moved": _moved,
+    "round.reopened": lambda data: message("done_round_reopened").citing(data.get("rule")),
     "round.outcome": _outcome,
     "round.revised": _revised,
     "round.settled": lambda _: message("done_round_settled"),

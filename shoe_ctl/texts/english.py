@@ -115,12 +115,20 @@ TEXTS: Mapping[str, str] = {
     "prompt_missed_draw": (
         "leave the cards and the chips as they lie; the card that was due is drawn now"
     ),
+    "prompt_missed_draw_correction": (
+        "leave the cards and the chips as they lie; by the cards as read no card is due: if an "
+        "open card is another one, correct_card says so, and the card that is then due is drawn"
+    ),
     "prompt_missing_card": (
         "count the cards again; if one is missing, a round in progress is void and earlier "
         "rounds stand"
     ),
     "prompt_order_altered": (
         "leave the shoe as it is; if the order cannot be found again, the round is void"
+    ),
+    "prompt_entry_differs": (
+        "what was entered is not what the shoe read: call the person who decides; play_on lets you "
+        "enter it again"
     ),
     "prompt_other": "leave everything as it is, and call the person who decides",
     "prompt_outage": (
@@ -130,6 +138,7 @@ TEXTS: Mapping[str, str] = {
         "leave the card face down where it lies: it opens the next round if nobody saw it, "
         "else it is set aside"
     ),
+    "prompt_overdraw_seen": "the card was seen: it is set aside",
     "prompt_overdraw_waiting": (
         "leave the card face down where it lies, until the cards that everyone has seen say "
         "whose it is"
@@ -199,6 +208,7 @@ TEXTS: Mapping[str, str] = {
     "seen_double_draw_declared": "it was declared that cards were drawn together",
     "seen_draw_out_of_turn": "draw {draw} came where draw {next} was next",
     "seen_drawn_early": "a card was drawn early",
+    "seen_drawn_not_due": "a card was drawn that is not due by the corrected cards",
     "seen_drawn_late": "a card was drawn that may belong to the round that ended before",
     "seen_drawn_not_aligned": "a card was drawn and the shoe is not aligned",
     "seen_drawn_outside": "a card was drawn outside the game in a round",
@@ -287,21 +297,33 @@ TEXTS: Mapping[str, str] = {
     "next_announce_outcome": "announce the outcome",
     "next_announce_totals": "announce both totals",
     "next_cards_being_seen": "the cards are being seen",
-    "next_change_shoe": "change the shoe",
+    "next_change_shoe": "load the next set of cards into the shoe; nothing is typed",
     "next_connect_shoe": "connect the shoe",
     "next_connect_this_tables_shoe": "connect this table's shoe",
     "next_declare_new_shoe": (
-        "change the shoe; if it does not say so itself, say that it is changed"
+        "load the next set of cards into the shoe; if it does not report that itself, say "
+        "declare_new_shoe"
     ),
     "next_draw": "draw {hand:hand}'s card {index}",
+    "next_draw_third": "draw {hand:hand}'s third card",
     "next_expose": "expose {hand:hand}'s cards",
+    "next_expose_third": "expose {hand:hand}'s third card",
     "next_holder_exposes": "{player} exposes {hand:hand}'s cards",
+    "next_holder_exposes_third": "{player} exposes {hand:hand}'s third card",
     "next_holder_without_wager": (
         "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
         "or the shoe goes back to the dealer"
     ),
+    "next_name_card": (
+        "enter {hand:hand}'s card {index} as it lies open, with a second person; never take it "
+        "from a Player"
+    ),
+    "next_name_card_later": "name {hand:hand}'s card {index} when it lies open",
     "next_no_more_bets": "no more bets",
     "next_pass_cards": "pass {hand:hand}'s cards to {player}",
+    "next_pass_cards_or_expose": (
+        "pass {hand:hand}'s cards, face down, to {player}, or expose them"
+    ),
     "next_pass_to_highest_wager": "pass {hand:hand}'s cards to the highest wager, or expose them",
     "next_pit_supervisor_names": (
         "the pit supervisor names who takes {hand:hand}'s cards, or the dealer exposes them"
@@ -320,6 +342,7 @@ TEXTS: Mapping[str, str] = {
     "next_wait_for_hello": (
         "wait for the shoe to say who it is; if it does not, shoectl doctor says why"
     ),
+    "next_wait_for_link": "wait; {next}",
     "next_with_card_waiting": (
         "{next}; the card that was drawn waits face down, and takes its place when the table "
         "goes on"
@@ -362,6 +385,8 @@ TEXTS: Mapping[str, str] = {
     "done_nothing": "next: {next}",
     "done_bets_closed": "bets are closed",
     "done_card_corrected": "{hand:hand}'s card is corrected",
+    "done_card_moved": "the card goes to {hand:hand}",
+    "done_card_not_due": "{hand:hand}'s third card was not due",
     "done_cards_passed": "{hand:hand}'s cards are with {player}",
     "done_cards_refused": "{player} does not take {hand:hand}'s cards",
     "done_cards_replaced": "the cards are replaced",
@@ -372,6 +397,9 @@ TEXTS: Mapping[str, str] = {
     "done_count_differs": "{left:count card cards} left, which is not what the table counts",
     "done_dealer_has_shoe": "the dealer has the shoe",
     "done_draw_allowed": "{player} may draw without a wager",
+    "done_early_card_kept": (
+        "the card drawn early is {place:place}: lay it there, face {face:face}"
+    ),
     "done_first_hand": "{hand:hand}'s cards are turned first",
     "done_hand_shows": "{hand:hand} shows {cards:cards}",
     "done_irregularity_raised": "{key}: {seen}",
@@ -382,6 +410,7 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "the outcome is revised: {outcome}",
     "done_player_has_shoe": "{player} has the shoe",
     "done_round_opened": "round {round_id} is open",
+    "done_round_reopened": "the outcome does not stand: the round goes on",
     "done_round_settled": "the round is settled",
     "done_round_void": "the round is void, all wagers go back",
     "done_seats_stand": "seat {seats} lets the wagers stand",
@@ -489,6 +518,7 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "a reason is missing: say what was seen",
     "refused_decided_without_reason": "a reason is missing: what is decided is recorded with it",
     "refused_entry_without_reason": "a reason is missing: what is entered is recorded with it",
+    "refused_correction_without_reason": ("a reason is missing: a correction is recorded with it"),
     "refused_revision_without_reason": "a reason is missing: what is revised is recorded with it",
     "refused_discretion_without_reason": (
         "this is at reasonable discretion: record it with a reason"
@@ -501,8 +531,14 @@ TEXTS: Mapping[str, str] = {
     "refused_totals_announced": "the totals are announced",
     "refused_cards_being_seen": "the cards are being seen",
     "refused_cards_revealed": "cards are revealed already",
-    "refused_no_card_face_down": "no such card lies face down",
+    "refused_no_card_face_down": "no card lies face down",
+    "refused_card_not_face_down": "{hand:hand}'s card {index} does not lie face down",
     "refused_no_card_open": "no such card lies open",
+    "refused_no_card_shown": "no card of the round lies open",
+    "refused_card_not_open": "that card does not lie open; these can be corrected: {open}",
+    "refused_open_card": "{hand:hand}'s card {index}",
+    "refused_same_card": "it is {card} already",
+    "refused_round_is_settled": ("round {round_id} is settled: revise_round corrects its outcome"),
     "refused_no_card_dealt": "no card is dealt",
     "refused_third_card_due": "{hand:hand}'s third card is due",
     "refused_hand_size": "a hand has two cards or three",
@@ -514,7 +550,10 @@ TEXTS: Mapping[str, str] = {
     "refused_banker_stands": "Banker stands on {total} against {against}: no third card is due",
     "refused_against_total": "Player's {total}",
     "refused_against_card": "Player's third card {card}",
-    "refused_card_was_seen": "{hand:hand}'s card {index} was seen to be {card}",
+    "refused_card_was_seen": (
+        "{hand:hand}'s card {index} was seen to be {card}; if that is wrong, the gaming shift "
+        "manager says so: correct_card, or against_reading=true"
+    ),
     "refused_card_left_out": "{hand:hand} has a card {index} on the table",
     "refused_all_of_card_seen": "every {card} that the decks hold was seen already",
     "refused_not_a_card": "{card} is no card; name rank and suit, as in {example}",
@@ -573,7 +612,7 @@ TEXTS: Mapping[str, str] = {
     "refused_pit_supervisor_names": (
         "no Player with a wager on {hand:hand} takes the cards: a pit supervisor names who does"
     ),
-    "refused_hand_not_face_down": "no card of {hand:hand} lies face down",
+    "refused_hand_not_face_down": "{hand:hand} has no card face down",
     "refused_hand_not_dealt": "no card of {hand:hand} is dealt",
     "refused_hand_is_opened": (
         "{hand:hand}'s cards are opened: where no Player squeezes them the dealer exposes them"
@@ -800,6 +839,32 @@ TEXTS: Mapping[str, str] = {
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "hand": {"player": "Player", "banker": "Banker"},
+    "state": {"no_shoe": "no shoe", "shoe_change": "shoe change"},
+    "position": {
+        "pit_supervisor": "pit supervisor",
+        "pit_manager": "pit manager",
+        "gaming_shift_manager": "gaming shift manager",
+        "assistant_casino_manager": "assistant casino manager",
+    },
+    "link": {
+        "lost": "lost: the shoe cannot be heard",
+        "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "refused": "refused: who speaks is not this table's shoe",
+        "suspended": "suspended: the line brings too much garbage",
+    },
+    "scope": {
+        "any": "any wager",
+        "all": "all of their wagers or none",
+        "remaining": "all of their wagers that are not decided, or none",
+    },
+    "answer": {"unknown": "the shoe cannot tell"},
+    "money": {"pays": "pay", "collected": "collect", "returned": "give back"},
+    "result": {
+        "win": "wins",
+        "lose": "loses",
+        "push": "is a push",
+        "returned": "is returned",
+    },
     "a_position": {
         "dealer": "a dealer",
         "pit_supervisor": "a pit supervisor",
@@ -808,14 +873,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "an assistant casino manager",
         "surveillance": "surveillance",
     },
+    "face": {"up": "up", "down": "down"},
     "nth": {"1": "first", "2": "second"},
     "place": {
         "player 1": "Player's card 1",
         "player 2": "Player's card 2",
-        "player 3": "Player's card 3",
+        "player 3": "Player's third card",
         "banker 1": "Banker's card 1",
         "banker 2": "Banker's card 2",
-        "banker 3": "Banker's card 3",
+        "banker 3": "Banker's third card",
         "drawn early": "the card drawn early",
     },
     "json_type": {
@@ -848,6 +914,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Names for the values of a kind; a value that is not here is written as it is."""
 
-LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " "}
+LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " ",
+         "facts": ", "}  # fmt: skip
 
 CITED = "{text} ({rule})"
+
+TYPED = "{code}"

@@ -44,6 +44,9 @@ OVERDRAW_KEY = "overdraw"
 RULING = "ruling"
 """The step at which whoever decides rules on the card."""
 
+SEEN = "seen"
+"""The step at which whoever decides rules on the card once the room has seen it."""
+
 _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 
 
@@ -195,14 +198,27 @@ def halt_for_early_card(turn: Turn) -> None:
     stack.escalate_pending(turn, _first_opened(turn), RULING)
 
 
+def halt_for_each_early_card(turn: Turn) -> None:
+    """Halt for every early card: the outcome is announced, and no turn is left for any."""
+    for early in reversed(turn.now.early):
+        opened = _opened_for(turn, early.subject)
+        if opened is not None:
+            stack.escalate_pending(turn, opened, RULING)
+
+
+def _opened_for(turn: Turn, subject: str) -> OpenIrregularity | None:
+    waiting = turn.now.pending_irregularities
+    return next((o for o in waiting if (o.key, o.subject) == (OVERDRAW_KEY, subject)), None)
+
+
 def _first_opened(turn: Turn) -> OpenIrregularity:
     """Return the irregularity that is open for the first early card."""
     subject = turn.now.early[0].subject
     if not stack.is_open(turn, OVERDRAW_KEY, subject):
         raise_pending_unraised(turn)
-    return next(
-        o for o in turn.now.pending_irregularities if (o.key, o.subject) == (OVERDRAW_KEY, subject)
-    )
+    opened = _opened_for(turn, subject)
+    assert opened is not None, "it was raised"
+    return opened
 
 
 def _with_subject(turn: Turn, cause: Cause) -> Cause:
@@ -319,7 +335,7 @@ _OPEN = Choice("first_card", DECIDES, "next_round", (_keep_for_next_round,), _ch
                offered_if=_is_outside_round)  # fmt: skip
 
 _ASIDE = Choice("set_aside", DECIDES, "aside", (_set_aside,))
-_EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), offered_if=_may_be_exposed)
+_EXPOSED = Choice("exposed", "dealer", SEEN, (_note_seen,), offered_if=_may_be_exposed)
 
 OVERDRAW = Procedure(
     OVERDRAW_KEY,
@@ -328,6 +344,7 @@ OVERDRAW = Procedure(
         Step(
             "ruling", message("prompt_overdraw_ruling"), (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED)
         ),
+        Step(SEEN, message("prompt_overdraw_seen"), (_TAKE, _ASIDE, CALL_VOID)),
     ),
     (
         _KEPT,

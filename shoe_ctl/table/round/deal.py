@@ -12,7 +12,7 @@ import msgspec
 from firmware_proto.cards import Card
 from shoe_ctl.table.round import unordered_cards
 from shoe_ctl.table.shoe import ledger as card_ledger
-from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.shoe import outbox, unplaced
 from shoe_ctl.table.state import DealtCard, Round, is_drawn_ahead, next_slot
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers import betting
@@ -33,6 +33,7 @@ def open_round(turn: Turn) -> None:
         id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs, drawn_before=turn.shoe.drawn
     )
     turn.change(rounds=number, round=opened)
+    outbox.forget_answer(turn)
     turn.announce("round.opened", {"shoe_id": turn.shoe.id}, by="place_your_bets")
     betting.open_bets(turn)
 
@@ -128,13 +129,16 @@ def find_card(turn: Turn, slot: tuple[str, int]) -> DealtCard:
     return next(d for d in turn.round.cards if (d.hand, d.index) == slot)
 
 
-def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) -> None:
-    """Record which card lies in this slot; ``entered``: people named it, the shoe did not."""
-    cards = tuple(
-        msgspec.structs.replace(d, card=card, entered=entered) if (d.hand, d.index) == slot else d
-        for d in turn.round.cards
-    )
-    turn.set_round(cards=cards)
+def set_card(
+    turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool, read: Card | None = None
+) -> None:
+    """Record which card lies in this slot; ``entered``: people named it, the shoe did not.
+
+    ``read`` is what the shoe read, where people say that it is another one.
+    """
+    there = find_card(turn, slot)
+    known = msgspec.structs.replace(there, card=card, entered=entered, read=read)
+    turn.set_round(cards=tuple(known if d is there else d for d in turn.round.cards))
 
 
 def apply_late_reading(turn: Turn, slot: tuple[str, int], card: Card) -> None:
