@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from msgspec import inspect
 
 SIMILARITY = 0.7
-"""How alike two keys must be, from 0 to 1, for one to be suggested for the other."""
+"""The least likeness of two keys, from 0 to 1, for one to be suggested for the other."""
 
 _PLACE = re.compile(r" - at `(?:key in )?`?\$\.?([^`]*)`*$")
 _UNKNOWN_KEY = re.compile(r"Object contains unknown field `(.*)`")

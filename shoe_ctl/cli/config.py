@@ -94,7 +94,7 @@ def _shared(each: Sequence[Findings]) -> list[str]:
 
 
 class Findings:
-    """What is known of a configuration: what it sets up, what is wrong with it, what is missing."""
+    """The findings about a configuration: what it sets up, what is wrong or missing."""
 
     def __init__(self, file: str) -> None:
         self.file = file

@@ -46,7 +46,7 @@ COMMANDS = {
 
 
 class _Start(NamedTuple):
-    """What the command line was started with; commands find it as ``ctx.obj``."""
+    """The options of the command line; commands find it as ``ctx.obj``."""
 
     imported: Callable[[], object]
     """Called once the command's module is imported, before the command runs."""

@@ -121,7 +121,7 @@ def _accepted(
 
 
 class _Options(NamedTuple):
-    """What the daemon is started with, beside its configuration."""
+    """The options of a start of the daemon, beside its configuration."""
 
     new_key: bool = False
     accepted: Ruling | None = None

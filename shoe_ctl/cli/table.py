@@ -125,7 +125,7 @@ class _Group(click.Group):
 
 
 def _suggestion(name: str, commands: Sequence[str]) -> str:
-    """What somebody who typed this most likely meant."""
+    """Return what somebody who typed this most likely meant."""
     import difflib
 
     from shoe_ctl.cli import table_pages
@@ -307,7 +307,7 @@ def _definitions(
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """How an argument goes on, as far as the table's own tables say."""
+    """Return how an argument may go on, as far as the table's own tables say."""
     from shoe_ctl.cli import table_pages
 
     typed = [str(word) for word in ctx.params.get(str(param.name)) or ()]
@@ -429,7 +429,7 @@ def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, A
 
 
 def _chosen(own: Any, before: Any) -> Any:
-    """What stands behind the command's name, where anything does."""
+    """Return what stands behind the command's name, where anything does."""
     return before if own in (None, False, ()) else own
 
 
@@ -524,7 +524,7 @@ class Wire:
         self._socket.close()
 
     def status(self, table: str | None) -> dict[str, Any]:
-        """How the tables stand.
+        """Return how the tables stand.
 
         Raises:
             InputRefused: the daemon refuses to say.
@@ -602,7 +602,7 @@ class Wire:
 
 
 def _status_or_doubt(wire: Wire, table: str | None, command: str) -> dict[str, Any]:
-    """How the tables stand; while the journal is in doubt nobody says: the ruling is for all."""
+    """Return how the tables stand, or all as one while the journal is in doubt."""
     from shoe_ctl.errors import InputRefused
 
     try:
@@ -695,7 +695,7 @@ def _words_of(daemon: Daemon, connection: Sequence[str]) -> list[str]:
 def _show_every_status(
     daemons: Sequence[Daemon], connection: Sequence[str], words: Words, *, as_json: bool
 ) -> int:
-    """How the tables of all daemons stand, also where one of them does not answer.
+    """Show how the tables of all daemons stand, also where one of them does not answer.
 
     Raises:
         ShoeCtlError: a daemon does not answer, or has a storage fault; the others are shown.
@@ -763,7 +763,7 @@ def _print_json(answer: dict[str, Any], words: Words) -> None:
 
 
 def _went(went: dict[str, Any], words: Words) -> list[str]:
-    """How many events were taken, refused, or wait."""
+    """Return how many events were taken, refused, or wait."""
     told = {
         "taken": words("taken", number=went["taken"]),
         "refused": words("refused", number=went["refused"]),
@@ -852,7 +852,7 @@ def _show_answer(answer: dict[str, Any], words: Words, *, as_json: bool) -> None
 def _show_what_waits(
     answer: dict[str, Any], wire: Wire, table: str | None, connection: Sequence[str]
 ) -> None:
-    """What the table waits for once a command is done, with what is typed next.
+    """Show what the table waits for once a command is done, with what is typed next.
 
     A command given again has its first answer: the table may be far beyond it by now. Whatever
     becomes of the question, the command is done.

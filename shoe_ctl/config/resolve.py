@@ -47,7 +47,7 @@ NOBODY_RESUMES = (
 
 
 class TableSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a table is set up with: its configuration, and its game, settings and profile."""
+    """The setup of a table: its configuration, and its game, settings and profile."""
 
     config: TableConfig
     game: Game

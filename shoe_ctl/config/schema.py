@@ -65,7 +65,7 @@ class ShoeConfig(Strict, frozen=True, kw_only=True):
     """The rate of a serial port: one that shoes of the profile are known to use. An `angel_eye`
     shoe uses 4800 or 9600. Without it, the profile's usual rate."""
     commands: bool | None = None
-    """Whether the daemon sends commands to the shoe. A shoe that is armed for each draw always gets
+    """`true`: the daemon sends commands to the shoe. A shoe that is armed for each draw always gets
     commands, an `angel_eye` shoe only with `true`, a `bee_tek` shoe never. Without it, the
     profile's own behavior: vendors' shoes get no commands."""
     key_file: str | None = None
@@ -75,7 +75,7 @@ class ShoeConfig(Strict, frozen=True, kw_only=True):
     """SHA-256 digests of the allowed firmware; `reference` only. A shoe with other firmware is
     reported. Without it, any firmware is allowed."""
     unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
-    """What to do about a shoe with other firmware: report it, or also keep it locked. Without it,
+    """The answer to a shoe with other firmware: report it, or also keep it locked. Without it,
     `"report"`."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     """Settings of the profile itself, as its `SPEC.md` in `firmware_proto/` lists them."""
@@ -103,7 +103,7 @@ class ShoeConfig(Strict, frozen=True, kw_only=True):
 
 
 class MethodBConfig(Strict, frozen=True, kw_only=True):
-    """How cards are dealt in Method B."""
+    """The way cards are dealt in Method B."""
 
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
     """`"turned_by_dealer"`: a card is secret until the command `expose`. `"face_up"`: everyone sees
@@ -127,7 +127,8 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     layout: str | None = None
     """A layout of the game. Without it, the game's first layout."""
     seats: Positive | None = None
-    """How many of the layout's playing positions the table has, from seat 1 on. Without it, all."""
+    """The number of the layout's playing positions that the table has, from seat 1 on. Without it,
+    all."""
     area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
     """Where the table stands. `"Paiza Club"` and `"Ruby Room"` are high-limit gaming areas."""
     method: Literal["A", "B", "C"] | None = None
@@ -143,8 +144,8 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     method_b: MethodBConfig = MethodBConfig()
     """The section `[table.method_b]`."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
-    """Which of these two positions outranks the other. The rule documents do not rank them. Without
-    it, neither."""
+    """The one of these two positions that outranks the other. The rule documents do not rank them.
+    Without it, neither."""
     limits: TableLimits = TableLimits()
     """The section `[table.limits]`."""
 
@@ -238,7 +239,7 @@ class Config(Strict, frozen=True, kw_only=True):
     folder: str = "."
     """Where relative paths start. Not a key of the file."""
     file: str = ""
-    """How errors name the file. Not a key of the file."""
+    """The name of the file in errors. Not a key of the file."""
 
     def path(self, name: str) -> Path:
         """Return a path of this file: a relative one starts at the file's own folder."""

@@ -36,7 +36,7 @@ class UserConfig(Strict, frozen=True, kw_only=True):
     """A user who may give commands, whatever the way in."""
 
     name: Text | None = None
-    """What people at the table call this user, for example `"Ann"`. A second person is named by it
+    """The user's name for people at the table, for example `"Ann"`. A second person is named by it
     or by `user`. Two users cannot share a name. Without it, `user`."""
     position: str
     """The highest position that this user may act in: `dealer`, `pit_supervisor`, `pit_manager`,
@@ -56,7 +56,7 @@ class UserConfig(Strict, frozen=True, kw_only=True):
 
 
 class SinkConfig(Strict, frozen=True, kw_only=True):
-    """What every sink has, of whatever kind."""
+    """The keys of every sink, of whatever kind."""
 
     audience: Literal["public", "restricted"] = "public"
     """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
@@ -106,7 +106,7 @@ class JsonlConfig(SinkConfig, frozen=True, kw_only=True, tag_field="kind", tag="
 
 
 class TlsConfig(Strict, frozen=True, kw_only=True):
-    """How the daemon and the broker prove themselves to each other."""
+    """The files with which the daemon and the broker prove themselves to each other."""
 
     ca: str | None = None
     """A file with the certificates that the broker's certificate must come from. Without it, those
@@ -150,7 +150,7 @@ def broker_address(text: str, plain: str, secure: str, ports: tuple[int, int]) -
 
 
 class BrokerConfig(SinkConfig, frozen=True, kw_only=True):
-    """What every sink has that goes to a broker."""
+    """The keys of every sink that goes to a broker."""
 
     address: str
     """Where the broker listens."""
@@ -179,8 +179,8 @@ class MqttConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag=
     the port, 1883 or 8883. Two sinks with the same address cannot publish the same stream of the
     same table."""
     sender: list[Sender] = []
-    """Who may send commands over this sink: the sections `[[sink.sender]]`. Without one, it takes
-    no commands."""
+    """The users who may send commands over this sink: the sections `[[sink.sender]]`. Without one,
+    it takes no commands."""
 
     @property
     def broker(self) -> BrokerAddress:

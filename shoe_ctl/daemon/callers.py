@@ -1,4 +1,4 @@
-"""Who may ask the daemon: the configured users at the socket and at a broker, with their ids here.
+"""Users who may ask the daemon: those configured for the socket and for a broker, with their ids.
 
 In: a configuration. Out: callers by their ids, and by their names at a broker; the socket's group.
 Must not know: what they may do, how a request comes in.
