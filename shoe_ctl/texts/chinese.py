@@ -220,9 +220,9 @@ TEXTS: Mapping[str, str] = {
     "next_with_trouble": "{next}；{trouble}",
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
+    "shoe_line_suspended": "干扰过多：线路暂停至 {until} UTC，之后重新打开；{then:clauses}",
     "shoe_does_not_hear": "牌靴能发送，但收不到：{then:clauses}",
     "shoe_check_wire": "检查插头和线缆中通往牌靴的线",
-    "shoe_line_suspended": "干扰过多：线路暂停至 {until} UTC，之后重新打开；{then:clauses}",
     "shoe_check_line": "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud",
     "shoe_try_port": "然后停止守护进程并运行 shoectl doctor",
     "shoe_no_hello": "{seconds} 秒内没有牌靴报出身份：{then:clauses}",

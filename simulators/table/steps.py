@@ -23,7 +23,7 @@ CUT: Arguments = {
     "direction": Word(about="the wire that breaks", default=TO_SHOE, words=DIRECTIONS),
 }
 CABLE: Mapping[str, Arguments] = {"unplug": {}, "replug": {}, "cut": CUT, "mend": {}}
-"""What happens to the shoe's cable, with its arguments."""
+"""Happenings to the shoe's cable, each with its arguments."""
 
 SHOE_DOES = (*CABLE, *INCIDENTS)
 HOST_DOES = ("restart", "reboot")
