@@ -426,7 +426,7 @@ def _find_similar(path: Path) -> list[str]:
         with suppress(OSError):
             from difflib import get_close_matches
 
-            names = [entry.name for entry in path.parent.iterdir()]
+            names = [entry.name for entry in path.parent.iterdir() if entry.is_char_device()]
             found += [str(path.parent / name) for name in get_close_matches(path.name, names, n=2)]
     for folder, pattern in _PLACES:
         with suppress(OSError):  # udev removes a folder with its last link
