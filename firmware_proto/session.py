@@ -117,12 +117,13 @@ class Acknowledging(Protocol):
     """
 
     heeded: int
-    """How often the shoe showed that it received something: an acknowledgement, an arm, a request.
-    """
+    """A count of the times when the shoe showed that it received something: an acknowledgement, an
+    arm, a request."""
 
     unheeded: int
-    """How many frames since then show that something sent to the shoe had no effect; 0 again once a
-    status shows that nothing is outstanding. Messages cross: only its going on means anything."""
+    """A count of the frames since then that show that something sent to the shoe had no effect; 0
+    again once a status shows that nothing is outstanding. Messages cross: only its going on means
+    anything."""
 
     def ask_hello(self) -> None:
         """Ask the shoe for its hello, which it sends only if it receives that."""

@@ -7,15 +7,15 @@ whether the shoe hears. Must not know: frames, ports, sessions.
 from __future__ import annotations
 
 CROSSING_S = 0.5
-"""What was on its way when the first frame without an effect came has arrived by then: a frame that
-comes after the line was read empty was sent later."""
+"""All that was on its way when the first frame without an effect came has arrived by then: a frame
+that comes after the line was read empty was sent later."""
 
 PROVED_S = 2.5
 """For so long the shoe shows no effect of anything sent. Its status comes every 2 s: the first one
 without an effect 2 s after it was sent at the latest, the next 2 s later. That makes 4.5 s."""
 
 STEP_S = 0.5
-"""How often a suspicion is looked at."""
+"""A suspicion is looked at so often."""
 
 LONGEST_STEP_S = 0.75
 """A host that is late, because it has much to do or stood still, counts no more than this at once:
@@ -26,7 +26,7 @@ ASK_EVERY_S = 1.0
 
 
 class Hearing:
-    """Whether the shoe of one connection hears. Times are monotonic seconds.
+    """The hearing of one connection's shoe. Times are monotonic seconds.
 
     A shoe repeats what is not acknowledged in time, and its messages and the host's cross. It is
     therefore deaf only if it goes on for ``PROVED_S`` without showing an effect of anything, and
