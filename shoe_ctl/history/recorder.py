@@ -78,11 +78,11 @@ class TableRecorder:
         self._rules: str | None = None
         self._shoes: int | None = None
         self.has_new_set = False
-        """Whether a new set of cards began a section. Whoever acts on it sets it back."""
+        """True if a new set of cards began a section. Whoever acts on it sets it back."""
         self._inputs = 0
         self._n = 0
         self.has_snapshot = False
-        """Whether the last group began with a snapshot."""
+        """True if the last group began with a snapshot."""
 
     # Groups.
 
