@@ -805,7 +805,9 @@ def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:
         for line in answer_lines(answer):
             click.echo(line)
     else:
-        click.echo(f"shoectl: {refusal(answer)}", err=True)
+        todo = answer.get("message")
+        ends = "" if todo is None else f"; {todo['text']}"
+        click.echo(f"shoectl: {refusal(answer)}{ends}", err=True)
 
 
 def _show_what_waits(

@@ -31,7 +31,7 @@ from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import is_sufficient
+from shoe_ctl.table.positions import POSITIONS, is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
@@ -191,7 +191,10 @@ class RequestHandler:
 
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
         runners = _runners_named(self._tables, asked.table)
-        told = [await runner.status(caller.sees) for runner in runners]
+        told = [
+            await runner.status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
+            for runner in runners
+        ]
         failures = (runner.failure for runner in self._tables.values())
         failure = next((why for why in failures if why is not None), None)
         if failure is not None:  # the daemon is about to say so to everybody
@@ -302,7 +305,7 @@ class RequestHandler:
             error = answer.error
             if alone and asked.consented_by is None:
                 error = message("refused_nobody_to_consent", why=error, user=caller.user)
-            return _refused(asked, error, answer.needs)
+            return _refused(asked, error, answer.needs, answer.message)
         done = {"command_id": asked.command_id, "accepted": True, "events": answered.events}
         said = None if answer.message is None else with_texts(answer.message.as_data())
         waits = {"halted": answer.halted, "asks": answer.asks, "message": said}
@@ -334,6 +337,17 @@ def status_in_outage(
     stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
     fault = fault_of(outage.what)
     return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+
+
+def _acts_as(caller: Caller, runner: TableRunner) -> list[str]:
+    """Return every position that this caller may act in at the table."""
+    highest = runner.controller.settings.highest_position
+    own = (caller.position, *caller.also)
+    return [
+        position
+        for position in POSITIONS
+        if any(is_sufficient(one, position, highest=highest) for one in own)
+    ]
 
 
 def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
@@ -369,6 +383,10 @@ def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message 
     )
 
 
-def _refused(asked: Command, error: Message, needs: Mapping[str, str]) -> dict[str, Any]:
+def _refused(
+    asked: Command, error: Message, needs: Mapping[str, str], todo: Message | None = None
+) -> dict[str, Any]:
+    """Return the answer to a refused command; ``todo`` is what the table waits for."""
     told = with_texts(error.as_data())
-    return {"command_id": asked.command_id, "accepted": False, "error": told, "needs": needs}
+    refused = {"command_id": asked.command_id, "accepted": False, "error": told, "needs": needs}
+    return refused if todo is None else refused | {"message": with_texts(todo.as_data())}

@@ -126,6 +126,8 @@ def _behind_head_file(
     reader: Reader, heads: head_file.HeadFileContent | None
 ) -> Iterator[Evidence]:
     last_n, known = reader.heads()
+    if _is_ruled_on(reader, last_n):
+        return
     name = files.head_path(reader.path).name
     if last_n == 0 and (heads is None or not heads.chains):
         return
@@ -158,6 +160,17 @@ def _behind_head_file(
         if chain.torn and head.n < chain.at_least:
             yield Evidence("head_unreadable", f"its head file {name} is damaged where it is newest")
             return
+
+
+def _is_ruled_on(reader: Reader, last_n: int) -> bool:
+    """Return True if the newest record is a ruling on the head file that still stands there.
+
+    The daemon was killed before it began the head file anew.
+    """
+    newest = next(iter(rulings(reader)), None)
+    if newest is None or newest[0].n != last_n:
+        return False
+    return newest[1].head_file == head_file.digest_of(reader.path)
 
 
 def _holds(reader: Reader, chain: head_file.ChainEnd, begins_n: int) -> bool:

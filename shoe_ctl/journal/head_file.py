@@ -24,6 +24,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
+from shoe_ctl.journal import files
 from shoe_ctl.journal.files import head_path
 
 SLOT_BYTES = 512
@@ -90,6 +91,38 @@ def read_head_file(journal: Path) -> HeadFileContent | None:
     pairs = [_newest_chain(content, pair) for pair in sorted({*range(1, count + 1), *there})]
     chains = {chain.name: chain for chain in pairs if chain is not None}
     return HeadFileContent(chains, inode, size, sequence, pairs.count(None))
+
+
+def digest_of(journal: Path) -> str:
+    """Return the SHA-256 of the head file as it stands, in hex; empty where there is none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        return sha256(head_path(journal).read_bytes()).hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def begin_anew(journal: Path, ends: Mapping[str, tuple[int, bytes]]) -> None:
+    """Replace the head file, whole or not at all, by one that knows these chains alone.
+
+    All of them must be durable in the journal already.
+
+    Raises:
+        OSError: it cannot be written; the old one stands.
+    """
+    at = journal.stat()
+    slots = [_sealed(_FILE_SLOT.pack(_FILE, 1, at.st_ino, at.st_size, len(ends)))]
+    slots += [_sealed(_chain_slot(1, name, n, digest)) for name, (n, digest) in ends.items()]
+    # The second slot of a pair is the one that is written first; the other one is empty yet.
+    files.write_atomically(head_path(journal), (bytes(SLOT_BYTES) + slot for slot in slots))
+
+
+def _chain_slot(sequence: int, name: str, n: int, digest: bytes) -> bytes:
+    kept = name.encode()[:LONGEST_NAME]
+    return _SLOT.pack(_CHAIN, sequence, n, digest, _digest(name), len(kept)) + kept
 
 
 def _is_written(content: bytes, pair: int) -> bool:
@@ -185,9 +218,7 @@ class HeadFile:
                 continue
             pair, sequence = self._chains.get(key, (len(self._chains) + 1, 0))
             sequence += 1
-            kept = name.encode()[:LONGEST_NAME]
-            said = _SLOT.pack(_CHAIN, sequence, n, digest, key, len(kept)) + kept
-            self._write(pair, sequence, said)
+            self._write(pair, sequence, _chain_slot(sequence, name, n, digest))
             self._chains[key] = (pair, sequence)
             self._said[key] = (n, digest)
         if len(self._chains) > known:

@@ -8,6 +8,8 @@ so that a running daemon does not notice it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -26,10 +28,16 @@ BATCH = 1000
 """Records read at a time: a read that lasts keeps the writer from tidying its log."""
 
 BATCH_BYTES = 1 << 22
-"""Bytes of an export that are read at a time, and one body more: whoever made it may have made its
-records as long as they are read at all."""
+"""Bytes that are read at a time, and one body more: whoever made the file may have made its records
+as long as they are read at all."""
+
+_AT_ONCE = 16
+"""Records between two looks at their bytes: a look at each costs a fifth of the reading, and so
+many of the longest bodies still fit in memory."""
 
 _PARTS = 'n, "table", kind, body, hash'
+
+_body = itemgetter(3)
 
 _HEADS = 'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
 
@@ -242,9 +250,13 @@ class Reader:
             yield from rows
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
-            if len(rows) < BATCH and not (self.is_export and rows):
+            if not rows:
                 return
+            if rows[-1][0] <= position:  # pages that lead back to each other have no end
+                raise corrupt_journal(self.path, f"record {rows[-1][0]} stands behind {position}")
             position = rows[-1][0]
+            if position == upto:
+                return
             passing(position)
 
     def unpacked(self, rows: Iterable[Row]) -> Iterator[Record]:
@@ -299,17 +311,17 @@ class Reader:
         return rows[:at], (n, table)
 
     def _batch(self, query: str, bindings: Sequence[int | str]) -> list[Row]:
-        """Return the rows; of an export only as many as ``BATCH_BYTES`` hold, and at least one."""
-        if not self.is_export:
-            return self._fetch(query, bindings)
+        """Return the rows, only as many as ``BATCH_BYTES`` hold, and at least one."""
         self._refuse_if_abandoned()
         rows: list[Row] = []
         left = BATCH_BYTES
-        for row in self._connection.execute(query, bindings):
-            rows.append(row)
-            left -= len(row[3]) if isinstance(row[3], bytes | str) else 0
-            if left < 0:
-                break
+        found = self._connection.execute(query, bindings)
+        while left > 0 and (some := list(islice(found, _AT_ONCE))):
+            rows += some
+            try:
+                left -= sum(map(len, map(_body, some)))
+            except TypeError:  # a damaged file's bodies may be numbers, or none
+                left -= sum(len(row[3]) for row in some if isinstance(row[3], bytes | str))
         return rows
 
     def newest(self, before: int | None = None) -> int | None:

@@ -267,7 +267,9 @@ class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
 
     The ruling is for every table. ``lost`` says in one line each what showed that a part was lost.
     ``unpublished`` are records of a table (first and last, both inclusive) that were stored before
-    the loss was known: their events may have used ids, and are never published.
+    the loss was known: their events may have used ids, and are never published. ``head_file`` is
+    the SHA-256 of the head file that was ruled on, in hex: until it is begun anew it shows the same
+    loss, which nobody is asked about again. Empty where there was none.
     """
 
     epoch: str
@@ -275,6 +277,7 @@ class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...]
     ruling: Ruling
     unpublished: Mapping[str, tuple[int, int]] = {}
+    head_file: str = ""
 
     def to_bytes(self) -> bytes:
         """Encode as deterministic JSON."""

@@ -7,7 +7,9 @@ Must not know: batches, chains, what is stored.
 from __future__ import annotations
 
 import errno
+import functools
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -43,7 +45,7 @@ LEAST_LEFT_BYTES = 1 << 26
 """Bytes of the disk that unpacking leaves to others."""
 
 LONGEST_BODY_BYTES = 1 << 24
-"""No record of an export is read that has a longer body; a writer's have a hundredth of it."""
+"""No record is read that has a longer body; a writer's have a hundredth of it."""
 
 _PIECE = 1 << 18
 _LOOKS_AT_ROOM = 64
@@ -233,6 +235,44 @@ def check_file(connection: apsw.Connection, path: Path) -> tuple[int, int]:
             f"{WITHOUT_EVENT_INDEX} to {VERSION}: use {other} for this journal, or begin a new one"
         )
     return application_id, version
+
+
+_LOOSE = re.compile(r"STRICT|NOT NULL|[\s,]")
+"""What does not count in a table's form: spaces, and words that limit what it holds. Without these
+words its rows are read, and found bad."""
+
+
+def check_tables(connection: apsw.Connection, path: Path) -> None:
+    """Refuse a file whose tables are no plain tables of this form, before a row of it is read.
+
+    A stranger's file may have an endless view or a table that computes its rows under their names.
+
+    Raises:
+        JournalError: one of them is missing or of another form.
+        apsw.Error: it cannot be read.
+    """
+    query = "SELECT name, type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE"
+    for name, form in _tables().items():
+        there = connection.execute(query, (name,)).fetchall()
+        if not there:
+            raise corrupt_journal(path, f"it has no table {name}")
+        if any(
+            (each, kind, _loose(str(sql))) != (name, "table", form) for each, kind, sql in there
+        ):
+            raise corrupt_journal(path, f"its {there[0][1]} {name} has another form")
+
+
+@functools.cache
+def _tables() -> Mapping[str, str]:
+    """Return the statement that makes each table, without its strictness."""
+    with closing(apsw.Connection(":memory:")) as made:
+        made.execute(_TABLES)
+        query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
+        return {str(name): _loose(str(sql)) for name, sql in made.execute(query)}
+
+
+def _loose(sql: str) -> str:
+    return _LOOSE.sub("", sql)
 
 
 def has_index(connection: apsw.Connection, name: Literal["landmark", "event"]) -> bool:
@@ -506,10 +546,13 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA query_only = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        # What a stranger's file defines is not run: no function of it, no view, no trigger.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
         application_id, version = check_file(connection, path)
+        check_tables(connection, path)
         is_export = application_id == EXPORT_ID
-        if is_export:
-            connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
     except BaseException as error:
         close(connection)
         unshared = isinstance(error, apsw.CantOpenError) and not at_rest

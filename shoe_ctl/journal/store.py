@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files, schema, wal
+from shoe_ctl.journal import files, head_file, schema, wal
 from shoe_ctl.journal.batch import Batch, CommitResult, Counters, StoredEvent
 from shoe_ctl.journal.chain import (
     GENESIS,
@@ -125,6 +125,9 @@ class Store:
     def _note_heads(self, path: Path, vfs: str | None) -> None:
         """Open or create the head file, and write all chains' ends: they are on the disk."""
         with schema.translate_errors(path):
+            if self._is_behind_head_file():
+                # A person ruled on that, and the daemon was killed before it was begun anew.
+                head_file.begin_anew(path, self.ends())
             self._noted = HeadFile(path, vfs)
             try:
                 self._noted.write_ends(self.ends())
@@ -136,7 +139,9 @@ class Store:
     def _go_on(self, accepted: AcceptedLoss) -> None:
         """Store the ruling before anything else, and move cursors back to the journal's end."""
         batch = Batch()
-        batch.append_ruling(accepted.ruling)
+        with schema.translate_errors(self.path):
+            ruled_on = head_file.digest_of(self.path)
+        batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
         transaction = _Transaction(self.last_n, self._heads, packs=self._packs)
         transaction.add(batch)
         with schema.translate_errors(self.path):
@@ -146,6 +151,15 @@ class Store:
             self._log.execute("COMMIT")
         self.last_n = transaction.last_n
         self._heads.update(transaction.heads)
+
+    def _is_behind_head_file(self) -> bool:
+        """Return True if the head file names records or tables that the journal does not have.
+
+        It would show them lost at each start.
+        """
+        found = head_file.read_head_file(self.path)
+        chains = {} if found is None else found.chains
+        return any(chain.n > self.head(chain.name).n for chain in chains.values())
 
     @classmethod
     def open(  # noqa: PLR0913 - what it is opened with, each by name

@@ -114,6 +114,7 @@ def sentence(effects: Iterable[Effect], todo: Message, payments: Sequence[Messag
 def _happened(events: list[TableEvent]) -> Iterator[Message]:
     """A message for each event; events of one kind that belong together share one."""
     kinds = {event.type for event in events}
+    kept = _kept_early(events)
     for kind in dict.fromkeys(event.type for event in events):
         alike = [event.data for event in events if event.type == kind]
         if kind in _TOGETHER:
@@ -121,7 +122,21 @@ def _happened(events: list[TableEvent]) -> Iterator[Message]:
         elif kind == "table.halted" and "irregularity.raised" in kinds:
             continue  # irregularity.raised says why
         elif kind in _EACH:
-            yield from map(_EACH[kind], alike)
+            yield from (kept.get(id(data)) or _EACH[kind](data) for data in alike)
+
+
+def _kept_early(events: Sequence[TableEvent]) -> dict[int, Message]:
+    """Return what became of each card drawn early that was due: where it is laid, by its event."""
+    found, waiting = {}, list[Data]()
+    for event in events:
+        data = event.data
+        if event.type == "irregularity.resolved" and data.get("how") == "kept":
+            waiting.append(data)
+        elif event.type == "round.card_dealt" and waiting:
+            resolved, place = waiting.pop(0), f"{data['hand']} {data['index']}"
+            laid = message("done_early_card_kept", place=place, face=data["face"])
+            found[id(resolved)] = laid.citing(resolved.get("rule"))
+    return found
 
 
 # Events that share one message, however many they are.

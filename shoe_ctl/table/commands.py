@@ -230,6 +230,34 @@ def can_give(position: str, name: str, lowest: str, *, highest: str | None = Non
     return positions.is_sufficient(position, lowest, highest=highest)
 
 
+def takes_in(state: str, name: str) -> bool:
+    """Return True if this state takes the command, if nothing stands against it."""
+    return state in COMMANDS[name].states
+
+
+def refuse_position(turn: Turn, needed: str) -> None:
+    """Refuse a command from too low a position, which ``needed`` could give.
+
+    What stands against it whoever gives it is said first: nobody is called in vain.
+    """
+    command = COMMANDS[turn.command.command]
+    found = None if turn.state not in command.states else command.check(turn, None)
+    why = found.why if isinstance(found, Objection) else found
+    if turn.state not in command.states or _is_out_of_state(found):
+        Refuse(command.states)(turn)
+    elif why is not None:  # what the ledger records of a late wager is not for this position
+        turn.refuse(why, **(found.needs if isinstance(found, Objection) else {}))
+    else:
+        turn.refuse(message("refused_position_too_low", what=command.name, position=needed))
+    assert turn.refusal is not None
+    needs = {**turn.refusal.needs, "position": needed}
+    turn.refusal = msgspec.structs.replace(turn.refusal, needs=needs)
+
+
+def _is_out_of_state(found: Message | Objection | None) -> bool:
+    return isinstance(found, Objection) and isinstance(found.tell, Refuse)
+
+
 def refuse_by_check(turn: Turn) -> bool:
     """Refuse the command if something stands against it in a state that takes it.
 

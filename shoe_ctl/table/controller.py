@@ -164,7 +164,7 @@ class TableController:
         else:
             if not (_refuse_in_any_state(turn, command) or commands.refuse_by_check(turn)):
                 run(turn, command.command)
-            answer = turn.refusal or _accept(turn, command)
+            answer = _accept(turn, command) if turn.refusal is None else _refuse(turn)
             answers.remember(turn, command, answer)
             turn.effects.append(answer)
 
@@ -177,16 +177,15 @@ def _refuse_in_any_state(turn: Turn, command: TableCommand) -> bool:
     open_round = turn.now.round.id if turn.now.round is not None else None
     if command.command not in commands.COMMANDS:
         turn.refuse(_unknown_command(command.command))
+    elif command.round_id is not None and command.round_id != open_round:
+        turn.refuse(_not_the_open_round(command.round_id, open_round))
     elif not commands.can_give(
         command.position,
         command.command,
         needed := commands.lowest_position(command.command, turn.game, command.args),
         highest=turn.settings.highest_position,
     ):
-        low = message("refused_position_too_low", what=command.command, position=needed)
-        turn.refuse(low, position=needed)
-    elif command.round_id is not None and command.round_id != open_round:
-        turn.refuse(_not_the_open_round(command.round_id, open_round))
+        commands.refuse_position(turn, needed)
     return turn.refusal is not None
 
 
@@ -209,9 +208,8 @@ def _not_the_open_round(named: str, open_round: str | None) -> Message:
 
 def _accept(turn: Turn, command: TableCommand) -> Answer:
     """Return the answer to a command that was taken: what happened, what the table waits for."""
-    halt, waits = turn.now.halt, stack.due_decision(turn)
-    stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
-    view = TableView(stands, turn.game, turn.settings, turn.procedures)
+    halt, view = turn.now.halt, _view_after(turn)
+    waits = stack.due_decision(turn) if commands.takes_in(turn.state, "decide") else None
     revises = command.command in REVISING
     paid = payments.payment_messages(view) if revises else []
     return Answer(
@@ -221,6 +219,19 @@ def _accept(turn: Turn, command: TableCommand) -> Answer:
         asks=turn.public_key(waits.key) if halt is None and waits is not None else None,
         message=sentence(turn.effects, status.next_message(view), paid),
     )
+
+
+def _refuse(turn: Turn) -> Answer:
+    """Return the answer to a command that was refused: why, what the table waits for."""
+    assert turn.refusal is not None
+    todo = message("done_nothing", next=status.next_message(_view_after(turn)))
+    return msgspec.structs.replace(turn.refusal, message=todo)
+
+
+def _view_after(turn: Turn) -> TableView:
+    """Return the table as it stands once the command is done, or refused."""
+    stands = msgspec.structs.replace(turn.now, state=turn.state, arming=None)
+    return TableView(stands, turn.game, turn.settings, turn.procedures)
 
 
 def _order_shoe_and_wake_up(turn: Turn) -> None:

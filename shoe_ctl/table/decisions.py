@@ -29,7 +29,7 @@ from shoe_ctl.table.procedures.procedure import (
     find_procedure,
     never,
 )
-from shoe_ctl.table.procedures.shared import check_can_resume
+from shoe_ctl.table.procedures.shared import ENTRY_DIFFERS, check_can_resume
 from shoe_ctl.table.procedures.stack import has_storage_outage, is_paused
 from shoe_ctl.table.round import cards_ahead, outcome, reconstruct, reveal
 from shoe_ctl.table.shoe import card_set, link
@@ -113,7 +113,7 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
     command, needed = turn.command, stack.lowest_position(choice, turn.game)
     if not _has_position(turn, needed):
         low = message("refused_position_too_low", what=choice.name, position=needed)
-        return Objection(low, {"position": needed})
+        return check_choice(turn, choice) or Objection(low, {"position": needed})
     if choice.reason and not command.reason:
         return Objection(message("refused_decided_without_reason"))
     lacks = consent.check_second_person(turn, choice.name, needed) if choice.needs_consent else None
@@ -159,11 +159,11 @@ def _check_declarable(turn: Turn, key: str, declared: Declared) -> Objection | M
 
 def _check_declared(turn: Turn, key: str, declared: Declared) -> Objection | None:
     """Return the first thing that stands against what this command declares."""
+    if (out := _check_state(turn, key, declared)) is not None:
+        return out
     if not _has_position(turn, declared.by):
         low = message("refused_position_too_low", what=key, position=declared.by)
         return Objection(low, {"position": declared.by})
-    if (out := _check_state(turn, key, declared)) is not None:
-        return out
     if isinstance(args := arguments.read_args(turn, declared.takes), Message):
         return Objection(args)
     if stack.is_open(turn, args.key, _subject(turn, declared)):
@@ -254,7 +254,8 @@ def halt_for_reading(turn: Turn) -> None:
         {**data, **stack.command_arguments(turn, "decide")},
         instance=turn.current.instance,
     )
-    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
+    subject = f"entry {turn.now.inputs}"
+    stack.raise_irregularity(turn, Cause("other", seen, subject=subject, step=ENTRY_DIFFERS))
 
 
 def apply_choice(turn: Turn) -> None:

@@ -15,6 +15,7 @@ from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import arguments
 from shoe_ctl.table.procedures import stack, withdrawal
+from shoe_ctl.table.procedures.shared import ENTRY_DIFFERS
 from shoe_ctl.table.round import card_entry, outcome, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
@@ -169,7 +170,8 @@ def halt_for_entry_dispute(turn: Turn) -> None:
     """
     _emit_entered(turn)
     seen = message("seen_entered_round_differs")
-    stack.raise_irregularity(turn, Cause("other", seen, subject=f"entry {turn.now.inputs}"))
+    subject = f"entry {turn.now.inputs}"
+    stack.raise_irregularity(turn, Cause("other", seen, subject=subject, step=ENTRY_DIFFERS))
 
 
 def enter_round(turn: Turn) -> None:

@@ -13,17 +13,21 @@ from typing import Any
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
-from shoe_ctl.table import offers, situations, undelivered
+from shoe_ctl.table import offers, positions, situations, undelivered
+from shoe_ctl.table.commands import COMMANDS
+from shoe_ctl.table.irregularities import unread_cards
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
+from shoe_ctl.table.irregularities.gaps import LINK_LOST
 from shoe_ctl.table.irregularities.power_failure import REFER
 from shoe_ctl.table.procedures import stack
-from shoe_ctl.table.procedures.procedure import Procedure
+from shoe_ctl.table.procedures.procedure import VOID, Procedure
 from shoe_ctl.table.procedures.shared import ALIGN_FIRST
 from shoe_ctl.table.round import entitlement
 from shoe_ctl.table.round.reveal import is_result_awaited
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import arming, link, outbox
 from shoe_ctl.table.state import (
+    INITIAL_DEAL,
     DealtCard,
     Halt,
     OpenIrregularity,
@@ -32,7 +36,7 @@ from shoe_ctl.table.state import (
     TableState,
     next_slot,
 )
-from shoe_ctl.table.turn import TableView
+from shoe_ctl.table.turn import HANDED, TableView
 from shoe_ctl.table.wagers import payments
 from shoe_ctl.texts.message import Message, message
 
@@ -41,20 +45,55 @@ HANDS = ("player", "banker")
 
 def step_with(hand: str, at: TableView) -> dict[str, Any]:
     """Return what is next with a hand that has cards lying face down."""
-    custody = at.round.hands.of(hand)
+    custody, control = at.round.hands.of(hand), at.now.control
     if custody.holder is not None:
-        shown = message("next_holder_exposes", player=called(custody.holder), hand=hand)
-        return _do("expose", shown, hand=hand)
+        return _holder_exposes(hand, custody.holder, at)
     opened = any(dealt.revealed for dealt in at.round.cards if dealt.hand == hand)
-    if at.method != "A" or opened or custody.with_dealer:
-        return _do("expose", message("next_expose", hand=hand), hand=hand)
+    if opened or custody.with_dealer or at.method not in HANDED:
+        return _dealer_exposes(hand, at)
+    if at.method == "C":
+        if control.holder is None or custody.refused:
+            return _dealer_exposes(hand, at)
+        given = message("next_pass_cards_or_expose", hand=hand, player=called(control.holder))
+        return _do("pass_cards", given, hand=hand)
     if not entitlement.has_wager_feed(at.now.wagers):
         return _do("expose", message("next_pass_to_highest_wager", hand=hand), hand=hand)
     due = entitlement.find_recipient(at.now.wagers, hand, custody.refused, at.wager_rules)
     if due is None:
-        return _do("expose", message("next_pit_supervisor_names", hand=hand), hand=hand)
+        named = message("next_pit_supervisor_names", hand=hand)
+        return _do("expose", named, who=_position("pit_supervisor"), hand=hand)
     given = message("next_pass_cards", hand=hand, player=called(due.player))
     return _do("pass_cards", given, hand=hand)
+
+
+def _dealer_exposes(hand: str, at: TableView) -> dict[str, Any]:
+    if _is_third_card(hand, at):
+        return _do("expose", message("next_expose_third", hand=hand), hand=hand)
+    return _do("expose", message("next_expose", hand=hand), hand=hand)
+
+
+def _holder_exposes(hand: str, holder: Player, at: TableView) -> dict[str, Any]:
+    player = called(holder)
+    if _is_third_card(hand, at):
+        shown = message("next_holder_exposes_third", player=player, hand=hand)
+    else:
+        shown = message("next_holder_exposes", player=player, hand=hand)
+    return _do("expose", shown, who=_player(holder), hand=hand)
+
+
+def _is_third_card(hand: str, at: TableView) -> bool:
+    """Return True if of this hand the third card alone lies face down."""
+    return [dealt.index for dealt in at.round.face_down(hand)] == [3]
+
+
+def _position(lowest: str) -> dict[str, Any]:
+    """Return who does what is next: this position or a higher one."""
+    return {"position": lowest}
+
+
+def _player(player: Player) -> dict[str, Any]:
+    """Return who does what is next: the Player at this seat; None if the seat is not known."""
+    return {"seat": player.seat}
 
 
 def called(player: Player) -> Message:
@@ -129,7 +168,7 @@ def in_storage_fault(stood: dict[str, Any], fault: Message, since_us: int | None
     return stood | {
         "fault": {"message": fault.as_data()}
         | ({} if since_us is None else {"since": utc(since_us)}),
-        "next": _wait(message("next_storage_fault")),
+        "next": _wait(message("next_storage_fault"), who=_position("pit_supervisor")),
         "takes": [],
         "halt": None if halt is None else halt | {"choices": []},
         "waiting": [
@@ -198,9 +237,17 @@ def _waiting(
     """Return what is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
     told |= {"seen": stack.public_seen(opened)}
-    told |= {"prompt": stack.step_of(at, opened).prompt.as_data()}
+    told |= {"prompt": _waiting_prompt(at, opened).as_data()}
     asked = choices if stack.due_decision(at) is opened else []
     return told | ({"choices": asked} if asked else {})
+
+
+def _waiting_prompt(at: TableView, opened: OpenIrregularity) -> Message:
+    """Return what is asked of it; of a card that is to be named, which one."""
+    if not unread_cards.is_naming(opened):
+        return stack.step_of(at, opened).prompt
+    hand, index = unread_cards.slot_of(opened)
+    return message("next_name_card_later", hand=hand, index=index)
 
 
 _ASKED = {
@@ -215,7 +262,7 @@ _BEFORE_CARDS = ("idle", *situations.BEGUN)
 
 
 def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what the table waits for; ``command`` and ``args`` where a command brings it."""
+    """Return what the table waits for, and who does it; the command that brings it, if one does."""
     now = at.now
     if now.halt is not None:
         return _halted(at, now.halt, choices)
@@ -226,11 +273,15 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
     if now.state == "revealing":
         return _revealing(at)
     if now.state == "closed" and not entitlement.may_draw(now.control, now.wagers):
-        return _do("relinquish_shoe", message("next_holder_without_wager"))
+        without = message("next_holder_without_wager")
+        return _do("relinquish_shoe", without, who=_position(positions.BESIDE))
     slot = next_slot(now)
     if slot is None:
         return _wait(message("next_the_shoe"))
-    return _draw(message("next_draw", hand=slot[0], index=slot[1]), slot, now)
+    hand, index = slot
+    if slot in INITIAL_DEAL:
+        return _draw(message("next_draw", hand=hand, index=index), slot, now)
+    return _draw(message("next_draw_third", hand=hand), slot, now)
 
 
 def next_message(at: TableView) -> Message:
@@ -249,14 +300,14 @@ def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[s
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
     """Return what is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
-        return _wait(_no_shoe(now))
+        return _wait(_no_shoe(now), who=_DEALER)
     if now.state == "shoe_change":
         if now.link.replay:
-            return _wait(message("next_change_shoe"))
+            return _wait(message("next_change_shoe"), who=_DEALER)
         return _do("declare_new_shoe", message("next_declare_new_shoe"))
     if now.state in _BEFORE_CARDS and not (now.link.aligned or now.link.names_hands):
         if not now.link.up:
-            return _wait(message("next_connect_shoe"))
+            return _wait(message("next_connect_shoe"), who=_DEALER)
         return _do("align", message("next_align"))
     return None
 
@@ -272,7 +323,8 @@ def _no_shoe(now: TableState) -> Message:
 
 
 def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[str, Any]:
-    prompt = stack.step_of(at, halt.current).prompt
+    top = halt.current
+    prompt = named_prompt(top) or stack.step_of(at, top).prompt
     if at.now.pending is not None:
         prompt = message("next_with_card_waiting", next=prompt)
     if stack.is_paused(at):
@@ -280,12 +332,26 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
     slot = stack.wanted_slot(at)
     if slot is not None:
         return _draw(prompt, slot, at.now)
-    can = [choice["choice"] for choice in choices if "not_now" not in choice]
-    if set(can) <= {REFER} and any(
+    if top.key == LINK_LOST.key and not at.now.link.up:
+        return _wait(message("next_wait_for_link", next=prompt), who=_DEALER)
+    can = [choice for choice in choices if "not_now" not in choice]
+    named = {choice["choice"] for choice in can}
+    if named <= {REFER} and any(
         choice.get("not_now") == ALIGN_FIRST.as_data() for choice in choices
     ):
         return _do("align", message("next_align_in_round", next=prompt))
-    return _do("decide", prompt) if can else _wait(prompt)
+    if not named or (named == {VOID} and stack.step_of(at, top).accepts):
+        return _wait(prompt)
+    lowest = min((one["position"] for one in can), key=positions.POSITIONS.index)
+    return _do("decide", prompt, who=_position(lowest))
+
+
+def named_prompt(opened: OpenIrregularity) -> Message | None:
+    """Return what is asked of the card in a slot, where it is to be named; else None."""
+    if not unread_cards.is_naming(opened):
+        return None
+    hand, index = unread_cards.slot_of(opened)
+    return message("next_name_card", hand=hand, index=index)
 
 
 def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
@@ -310,8 +376,15 @@ def _revealing(at: TableView) -> dict[str, Any]:
     return _do("announce_outcome", message("next_announce_outcome"))
 
 
-def _do(command: str, says: Message, **args: Any) -> dict[str, Any]:
-    return {"command": command, "args": args, "message": says.as_data()}
+_DEALER = _position("dealer")
+
+
+def _do(
+    command: str, says: Message, who: dict[str, Any] | None = None, **args: Any
+) -> dict[str, Any]:
+    """Return a step that a command brings; ``who`` is by default the lowest position that may."""
+    by = _position(COMMANDS[command].position) if who is None else who
+    return {"command": command, "args": args, "message": says.as_data(), "who": by}
 
 
 def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
@@ -319,9 +392,12 @@ def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, An
     refused = arming.describe_refusal(now)
     if refused is not None:
         says = message("next_with_trouble", next=says, trouble=refused)
-    return _wait(says, hand=slot[0], index=slot[1])
+    holder = now.control.holder
+    who = _DEALER if holder is None else _player(holder)
+    return _wait(says, who=who, hand=slot[0], index=slot[1])
 
 
-def _wait(says: Message, **draw: Any) -> dict[str, Any]:
-    waits: dict[str, Any] = {"command": None, "args": {}, "message": says.as_data()}
+def _wait(says: Message, who: dict[str, Any] | None = None, **draw: Any) -> dict[str, Any]:
+    """Return a step that no command brings; ``who`` does something all the same, or nobody."""
+    waits: dict[str, Any] = {"command": None, "args": {}, "message": says.as_data(), "who": who}
     return waits | ({"draw": draw} if draw else {})

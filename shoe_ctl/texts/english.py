@@ -122,6 +122,10 @@ TEXTS: Mapping[str, str] = {
     "prompt_order_altered": (
         "leave the shoe as it is; if the order cannot be found again, the round is void"
     ),
+    "prompt_entry_differs": (
+        "what was entered is not what the shoe read: call the person who decides; play_on lets you "
+        "enter it again"
+    ),
     "prompt_other": "leave everything as it is, and call the person who decides",
     "prompt_outage": (
         "nothing could be stored for a while: look at the cards on the table, then resume"
@@ -130,6 +134,7 @@ TEXTS: Mapping[str, str] = {
         "leave the card face down where it lies: it opens the next round if nobody saw it, "
         "else it is set aside"
     ),
+    "prompt_overdraw_seen": "the card was seen: it is set aside",
     "prompt_overdraw_waiting": (
         "leave the card face down where it lies, until the cards that everyone has seen say "
         "whose it is"
@@ -287,21 +292,33 @@ TEXTS: Mapping[str, str] = {
     "next_announce_outcome": "announce the outcome",
     "next_announce_totals": "announce both totals",
     "next_cards_being_seen": "the cards are being seen",
-    "next_change_shoe": "change the shoe",
+    "next_change_shoe": "load the next set of cards into the shoe; nothing is typed",
     "next_connect_shoe": "connect the shoe",
     "next_connect_this_tables_shoe": "connect this table's shoe",
     "next_declare_new_shoe": (
-        "change the shoe; if it does not say so itself, say that it is changed"
+        "load the next set of cards into the shoe; if it does not report that itself, say "
+        "declare_new_shoe"
     ),
     "next_draw": "draw {hand:hand}'s card {index}",
+    "next_draw_third": "draw {hand:hand}'s third card",
     "next_expose": "expose {hand:hand}'s cards",
+    "next_expose_third": "expose {hand:hand}'s third card",
     "next_holder_exposes": "{player} exposes {hand:hand}'s cards",
+    "next_holder_exposes_third": "{player} exposes {hand:hand}'s third card",
     "next_holder_without_wager": (
         "the Player with the shoe has no wager: an assistant casino manager lets them draw, "
         "or the shoe goes back to the dealer"
     ),
+    "next_name_card": (
+        "enter {hand:hand}'s card {index} as it lies open, with a second person; never take it "
+        "from a Player"
+    ),
+    "next_name_card_later": "name {hand:hand}'s card {index} when it lies open",
     "next_no_more_bets": "no more bets",
     "next_pass_cards": "pass {hand:hand}'s cards to {player}",
+    "next_pass_cards_or_expose": (
+        "pass {hand:hand}'s cards, face down, to {player}, or expose them"
+    ),
     "next_pass_to_highest_wager": "pass {hand:hand}'s cards to the highest wager, or expose them",
     "next_pit_supervisor_names": (
         "the pit supervisor names who takes {hand:hand}'s cards, or the dealer exposes them"
@@ -320,6 +337,7 @@ TEXTS: Mapping[str, str] = {
     "next_wait_for_hello": (
         "wait for the shoe to say who it is; if it does not, shoectl doctor says why"
     ),
+    "next_wait_for_link": "wait; {next}",
     "next_with_card_waiting": (
         "{next}; the card that was drawn waits face down, and takes its place when the table "
         "goes on"
@@ -372,6 +390,9 @@ TEXTS: Mapping[str, str] = {
     "done_count_differs": "{left:count card cards} left, which is not what the table counts",
     "done_dealer_has_shoe": "the dealer has the shoe",
     "done_draw_allowed": "{player} may draw without a wager",
+    "done_early_card_kept": (
+        "the card drawn early is {place:place}: lay it there, face {face:face}"
+    ),
     "done_first_hand": "{hand:hand}'s cards are turned first",
     "done_hand_shows": "{hand:hand} shows {cards:cards}",
     "done_irregularity_raised": "{key}: {seen}",
@@ -501,7 +522,8 @@ TEXTS: Mapping[str, str] = {
     "refused_totals_announced": "the totals are announced",
     "refused_cards_being_seen": "the cards are being seen",
     "refused_cards_revealed": "cards are revealed already",
-    "refused_no_card_face_down": "no such card lies face down",
+    "refused_no_card_face_down": "no card lies face down",
+    "refused_card_not_face_down": "{hand:hand}'s card {index} does not lie face down",
     "refused_no_card_open": "no such card lies open",
     "refused_no_card_dealt": "no card is dealt",
     "refused_third_card_due": "{hand:hand}'s third card is due",
@@ -573,7 +595,7 @@ TEXTS: Mapping[str, str] = {
     "refused_pit_supervisor_names": (
         "no Player with a wager on {hand:hand} takes the cards: a pit supervisor names who does"
     ),
-    "refused_hand_not_face_down": "no card of {hand:hand} lies face down",
+    "refused_hand_not_face_down": "{hand:hand} has no card face down",
     "refused_hand_not_dealt": "no card of {hand:hand} is dealt",
     "refused_hand_is_opened": (
         "{hand:hand}'s cards are opened: where no Player squeezes them the dealer exposes them"
@@ -808,14 +830,15 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "an assistant casino manager",
         "surveillance": "surveillance",
     },
+    "face": {"up": "up", "down": "down"},
     "nth": {"1": "first", "2": "second"},
     "place": {
         "player 1": "Player's card 1",
         "player 2": "Player's card 2",
-        "player 3": "Player's card 3",
+        "player 3": "Player's third card",
         "banker 1": "Banker's card 1",
         "banker 2": "Banker's card 2",
-        "banker 3": "Banker's card 3",
+        "banker 3": "Banker's third card",
         "drawn early": "the card drawn early",
     },
     "json_type": {

@@ -37,8 +37,19 @@ def read_journal(path: Path, *, table: str | None, shoe: str | None) -> Recordin
         WrongUsage: it is no journal, or does not hold what is asked for.
         PortFault: it cannot be read.
     """
-    with _unpacked(path, shoe) as file, closing(_open(file)) as records:
-        source = path.name if shoe is None else f"{path.name}, shoe {shoe}"
+    source = path.name if shoe is None else f"{path.name}, shoe {shoe}"
+    with _unpacked(path, shoe) as file:
+        return read_unpacked(file, path, table=table, source=source)
+
+
+def read_unpacked(file: Path, path: Path, *, table: str | None, source: str) -> Recording:
+    """Return the recording of a table from what ``shoectl export --unpacked`` made of ``path``.
+
+    Raises:
+        WrongUsage: it does not hold what is asked for.
+        PortFault: it cannot be read.
+    """
+    with closing(_open(file)) as records:
         try:
             chosen = _table(records, path, table)
             return _read(records, chosen, f"{source}, table {chosen}")
@@ -48,7 +59,13 @@ def read_journal(path: Path, *, table: str | None, shoe: str | None) -> Recordin
 
 @contextmanager
 def _unpacked(path: Path, shoe: str | None) -> Iterator[Path]:
-    """Yield a file with each record as it was written."""
+    """Yield a file with each record as it was written.
+
+    It is always made by ``shoectl export``, which refuses a file whose form is not a journal's: a
+    stranger's file is never opened here.
+    """
+    if path.exists() and not path.is_file():  # a pipe would be waited for, without end
+        raise WrongUsage(f"{path}: expected a journal, or an export of one; this is no file")
     try:
         with path.open("rb") as file:
             first = file.read(len(_SQLITE))
@@ -56,9 +73,6 @@ def _unpacked(path: Path, shoe: str | None) -> Iterator[Path]:
         raise PortFault(f"{path}: {error.strerror}") from None
     if not first.startswith((_SQLITE, b"\x1f\x8b")):
         raise WrongUsage(f"{path}: expected a journal, or an export of one")
-    if first == _SQLITE and shoe is None and _is_unpacked(path):
-        yield path
-        return
     with tempfile.TemporaryDirectory(prefix="shoe-sim-") as folder:
         at, packed = Path(folder) / "unpacked.db", path
         if shoe is not None:
@@ -66,17 +80,6 @@ def _unpacked(path: Path, shoe: str | None) -> Iterator[Path]:
             run_shoectl("export", str(path), "--shoe", shoe, "--output", str(packed))
         run_shoectl("export", str(packed), "--unpacked", "--output", str(at))
         yield at
-
-
-def _is_unpacked(path: Path) -> bool:
-    """Return whether the bodies of this file's inputs are JSON already."""
-    try:
-        with closing(_open(path)) as records:
-            query = "SELECT substr(body, 1, 1) FROM record WHERE kind = 'input'"
-            first = {bytes(row[0]) for row in records.execute(f"{query} LIMIT 1000")}
-    except sqlite3.Error:
-        return False
-    return bool(first) and first == {b"{"}
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -79,6 +79,12 @@ def _reset_order(view: TableView) -> int | None:
     return number if isinstance(number, int) else None
 
 
+def _is_shoe_resetting(view: TableView) -> bool:
+    """Return True while the shoe has its order to reset itself, and its answer is not overdue."""
+    order = view.now.outbox.find(_reset_order(view))
+    return view.now.link.up and order is not None and not order.overdue
+
+
 def _reset_facts(view: TableView) -> dict[str, Any]:
     """Return that the shoe was ordered to reset itself, where it was."""
     return {} if _reset_order(view) is None else {"shoe_was_told": True}
@@ -159,9 +165,16 @@ def reset_shoe(turn: Turn) -> None:
 
 # Procedure
 
-_RESET = Choice("device_is_reset", "dealer", "cards", reason=False, offered_if=_cards_are_out)
+_IS_RESET_BY_PEOPLE = is_not(_is_shoe_resetting)
 
-_RESET_UNDEALT = _RESET._replace(leads_to="again", offered_if=is_not(_cards_are_out))
+_RESET = Choice(
+    "device_is_reset", "dealer", "cards", reason=False,
+    offered_if=both(_IS_RESET_BY_PEOPLE, _cards_are_out),
+)  # fmt: skip
+
+_RESET_UNDEALT = _RESET._replace(
+    leads_to="again", offered_if=both(_IS_RESET_BY_PEOPLE, is_not(_cards_are_out))
+)
 
 DEVICE_RESET = Procedure(
     DEVICE_RESET_KEY,

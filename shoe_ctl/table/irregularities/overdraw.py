@@ -44,6 +44,9 @@ OVERDRAW_KEY = "overdraw"
 RULING = "ruling"
 """The step at which whoever decides rules on the card."""
 
+SEEN = "seen"
+"""The step at which whoever decides rules on the card once the room has seen it."""
+
 _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 
 
@@ -319,7 +322,7 @@ _OPEN = Choice("first_card", DECIDES, "next_round", (_keep_for_next_round,), _ch
                offered_if=_is_outside_round)  # fmt: skip
 
 _ASIDE = Choice("set_aside", DECIDES, "aside", (_set_aside,))
-_EXPOSED = Choice("exposed", "dealer", "ruling", (_note_seen,), offered_if=_may_be_exposed)
+_EXPOSED = Choice("exposed", "dealer", SEEN, (_note_seen,), offered_if=_may_be_exposed)
 
 OVERDRAW = Procedure(
     OVERDRAW_KEY,
@@ -328,6 +331,7 @@ OVERDRAW = Procedure(
         Step(
             "ruling", message("prompt_overdraw_ruling"), (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED)
         ),
+        Step(SEEN, message("prompt_overdraw_seen"), (_TAKE, _ASIDE, CALL_VOID)),
     ),
     (
         _KEPT,

@@ -26,6 +26,7 @@ from shoe_ctl.table.procedures.procedure import (
 )
 from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
+    ENTRY_DIFFERS,
     GO_ON,
     RULED_BY_AUTHORITY,
     align,
@@ -138,9 +139,13 @@ _WITH_A_SHOE = (
 
 OTHER = Procedure(
     "other",
-    (ruling_step(message("prompt_other")),),
+    (
+        ruling_step(message("prompt_other")),
+        ruling_step(message("prompt_entry_differs"))._replace(name=ENTRY_DIFFERS),
+    ),
     (end_play_on(), end_set_aside(), end_void(("other", "void"))),
     Declared("dealer", _WITH_A_SHOE, message("seen_other_declared")),
+    begins=(ENTRY_DIFFERS,),
 )
 """Something that the rules do not cover."""
 

@@ -232,21 +232,22 @@ def resolve_read(turn: Turn, slot: tuple[str, int]) -> None:
 def resolve_known(turn: Turn) -> None:
     """End what was pending for cards that were named as a part of something else."""
     for opened in turn.now.pending_irregularities:
-        if _is_naming(opened) and dealing.find_card(turn, _slot(opened)).card is not None:
+        if is_naming(opened) and dealing.find_card(turn, slot_of(opened)).card is not None:
             stack.resolve_pending(turn, opened, KNOWN)
 
 
-def _slot(opened: OpenIrregularity) -> tuple[str, int]:
+def slot_of(opened: OpenIrregularity) -> tuple[str, int]:
+    """Return the hand and index of the card that this irregularity names."""
     return opened.data["hand"], opened.data["index"]
 
 
 def _is_for_slot(opened: OpenIrregularity, hand: object, index: object) -> bool:
     """Return True if this irregularity names the card in this slot, or any card of the hand."""
     noted = opened.data
-    return _is_naming(opened) and noted["hand"] == hand and index in (None, noted["index"])
+    return is_naming(opened) and noted["hand"] == hand and index in (None, noted["index"])
 
 
-def _is_naming(opened: OpenIrregularity) -> bool:
+def is_naming(opened: OpenIrregularity) -> bool:
     """Return True if this irregularity is at the step that names the card in a slot."""
     return (opened.key, opened.step) in ((MISREAD_KEY, "enter"), (DOUBLE_DRAW_KEY, NAMING_STEP))
 

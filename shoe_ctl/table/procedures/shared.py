@@ -30,6 +30,9 @@ before the inspection was raised."""
 RULED_BY_AUTHORITY = ("other", "ruled")
 """Cited where the rules of an irregularity have no end of this kind: a ruling under 6.1."""
 
+ENTRY_DIFFERS = "entry_differs"
+"""The step of ``other`` at which it is decided who read a card correctly: people or the shoe."""
+
 PLAY_ON = "play_on"
 SET_ASIDE = "set_aside"
 

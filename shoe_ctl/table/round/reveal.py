@@ -35,16 +35,24 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 
 def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:
     """Return why these cards cannot be exposed now."""
-    none = message("refused_no_card_face_down")
     if args is not None:
         if not cards_to_expose(turn, args):
-            return none
+            return check_face_down(turn, args.hand, args.index)
         return hands.check_exposure(turn, args.hand, args.by)
     face_down = dict.fromkeys(dealt.hand for dealt in turn.round.cards if not dealt.revealed)
     found = [hands.check_exposure_by_anyone(turn, hand) for hand in face_down]
     if None in found:
         return None
-    return message("refused_each", reasons=found) if found else none
+    return message("refused_each", reasons=found) if found else message("refused_no_card_face_down")
+
+
+def check_face_down(turn: Turn, hand: str, index: int | None) -> Message | None:
+    """Return that of this hand no card lies face down, or not the one at ``index``."""
+    if turn.round.face_down(hand, index):
+        return None
+    if index is None or not turn.round.face_down(hand):
+        return message("refused_hand_not_face_down", hand=hand)
+    return message("refused_card_not_face_down", hand=hand, index=index)
 
 
 def cards_to_expose(turn: Turn, args: ExposedCards) -> list[DealtCard]:

@@ -100,6 +100,12 @@ def send(turn: Turn, command: Command, of: str | int | None = None) -> int:
     return number
 
 
+def forget_answer(turn: Turn) -> None:
+    """Forget the last answer: it is shown until the next round opens."""
+    if turn.now.outbox.last is not None:
+        _change_outbox(turn, last=None)
+
+
 def process_answer(turn: Turn) -> None:
     """Act on what this input says about a pending command, before anything else."""
     happened = turn.input

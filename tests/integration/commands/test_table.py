@@ -121,7 +121,8 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
         ran = await at.runs("settle")
         assert (ran.code, ran.out) == (1, "")
         assert ran.err == (
-            "shoectl: settle cannot be taken now (the table is idle); it needs state: resolved\n"
+            "shoectl: settle cannot be taken now (the table is idle); it needs state: resolved; "
+            "next: place your bets\n"
         )
         ran = await at.runs("change_shoe", "--position", "dealer")
         assert ran.code == 1 and ran.err.count("\n") == 1

@@ -6,6 +6,7 @@ written; or a journal that holds everything that was stored.
 
 from __future__ import annotations
 
+import hashlib
 import random
 import shutil
 import struct
@@ -449,7 +450,9 @@ def test_a_ruling_is_the_first_record_of_a_new_epoch(images: list[Image], tmp_pa
         assert left < 4 * COMMITS
         with store.reader() as reader:
             assert current_epoch(reader, "a") == "0a1b2c3d"
-            assert [(r.n, said) for r, said in rulings(reader)] == [(left + 1, gone_on)]
+            ruled_on = hashlib.sha256(image["journal.db-head"]).hexdigest()
+            recorded = msgspec.structs.replace(gone_on, head_file=ruled_on)
+            assert [(r.n, said) for r, said in rulings(reader)] == [(left + 1, recorded)]
             assert all(n <= left for _, n in reader.moment().cursors)
         store.commit([stored_round(99)])
     with opened(path) as store:
@@ -473,6 +476,79 @@ def test_a_ruling_on_other_doubts_than_there_are_changes_nothing(
     with pytest.raises(PossibleLoss):
         Store.open(path, accepted=AcceptedLoss(doubtful.value.evidence, gone_on))
     assert image_of(path) == images[-1]
+
+
+def _accept_loss(path: Path, epoch: str) -> None:
+    """A person rules on all that shows a loss; the daemon then ends."""
+    with pytest.raises(PossibleLoss) as doubtful:
+        Store.open(path)
+    lost = tuple(doubt.what for doubt in doubtful.value.evidence)
+    gone_on = LossRuling(epoch=epoch, t_us=T_US, lost=lost, ruling=RULED)
+    Store.open(path, accepted=AcceptedLoss(doubtful.value.evidence, gone_on)).close()
+
+
+def _without_table_a(images: list[Image]) -> Image:
+    """An older copy that has table b alone; the head file knows both."""
+    return images[0] | {"journal.db-head": images[-1]["journal.db-head"]}
+
+
+def _without_log(images: list[Image]) -> Image:
+    return {name: content for name, content in images[-1].items() if name != "journal.db-wal"}
+
+
+LOST = [_without_table_a, _without_log]
+
+
+@pytest.mark.parametrize("lost", LOST, ids=lambda lost: lost.__name__.strip("_"))
+def test_a_ruling_is_asked_once_though_no_table_stores_anything_after_it(
+    images: list[Image], tmp_path: Path, lost: Callable[[list[Image]], Image]
+) -> None:
+    path = laid(tmp_path / "left", lost(images))
+    _accept_loss(path, "0a1b2c3d")
+    assert verified(path).ok
+    for _ in range(2):
+        with closing(Store.open(path, head_needed=True)) as store:
+            ends = store.ends()
+        found = head_file.read_head_file(path)
+        assert found is not None and found.unreadable == 0
+        assert {name: (chain.n, chain.hash) for name, chain in found.chains.items()} == ends
+
+
+@pytest.mark.parametrize("lost", LOST, ids=lambda lost: lost.__name__.strip("_"))
+def test_a_ruling_is_asked_once_though_the_daemon_is_killed_before_the_head_file_is_begun_anew(
+    images: list[Image],
+    tmp_path: Path,
+    lost: Callable[[list[Image]], Image],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = laid(tmp_path / "left", lost(images))
+    with monkeypatch.context() as patch:
+        patch.setattr(head_file, "begin_anew", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            _accept_loss(path, "0a1b2c3d")
+    assert head_path(path).read_bytes() == images[-1]["journal.db-head"]
+    assert verified(path).ok
+    Store.open(path, head_needed=True).close()
+    Store.open(path, head_needed=True).close()
+    assert verified(path).ok
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_copy_that_ends_with_a_ruling_is_noticed_once_more_was_stored(
+    images: list[Image], tmp_path: Path
+) -> None:
+    path = laid(tmp_path / "left", _without_log(images))
+    _accept_loss(path, "0a1b2c3d")
+    ruled = image_of(path)
+    with opened(path) as store:
+        store.commit([stored_round(99)])
+    newer = image_of(path)
+    laid(tmp_path / "left", ruled | {"journal.db-head": newer["journal.db-head"]})
+    with pytest.raises(PossibleLoss, match=r"(was|were) stored"):
+        Store.open(path)
 
 
 @pytest.fixture(autouse=True)

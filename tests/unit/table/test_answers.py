@@ -17,6 +17,7 @@ from shoe_testing.tables import (
     BANKER_WINS,
     PLAYER_WINS,
     ROUNDS,
+    STAND,
     TableHarness,
     betting_table,
     place_bet,
@@ -39,10 +40,11 @@ async def test_every_command_of_a_scenario_is_answered_with_what_happened(name: 
         if not isinstance(happened, TableCommand):
             continue
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
-        assert (answer.message is not None) is answer.accepted
-        if answer.message is None:
-            continue
+        assert answer.message is not None
         text = english(answer.message)
+        if not answer.accepted:
+            assert text.startswith("next: ")
+            continue
         told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
         assert {event.type for event in told} <= words | SAID_OTHERWISE, happened
         said, _, todo = text.rpartition("next: ")
@@ -69,7 +71,7 @@ def test_a_round_is_told_from_announcement_to_announcement() -> None:
     table.deal(ROUNDS["Player draws an 8, Banker stands on 3"].rpartition(" ")[0])
     assert text(table, "expose", hand="player") == "Player shows 2D TS; next: expose Banker's cards"
     assert text(table, "expose", hand="banker") == "Banker shows 3C TH; next: announce both totals"
-    assert text(table, "announce_totals") == "Player 2, Banker 3; next: draw Player's card 3"
+    assert text(table, "announce_totals") == "Player 2, Banker 3; next: draw Player's third card"
     table.draw("8C")
     assert text(table, "expose", hand="player") == "Player shows 8C; next: announce the outcome"
     assert text(table, "announce_outcome") == (
@@ -117,6 +119,15 @@ def test_a_repeated_command_is_answered_with_its_first_sentence() -> None:
     assert table.asks("place_your_bets", command_id="x") == first
 
 
-def test_a_refused_command_says_nothing_of_the_table() -> None:
+def test_a_refusal_ends_with_what_is_next() -> None:
     table = TableHarness(announcements="explicit").open_shoe()
-    assert table.asks("settle").text is None
+    assert table.asks("settle").text == "next: place your bets"
+    table.open_round()
+    table.deal(STAND)
+    table.turn_over()
+    table.does("announce_totals")
+    refused = table.asks("expose", hand="player")
+    assert (refused.error, refused.text) == (
+        "Player has no card face down",
+        "next: announce the outcome",
+    )

@@ -14,12 +14,14 @@ from shoe_ctl.table.arguments import NoArgs
 from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand, Tick
+from shoe_ctl.table.offers import list_offers
 from shoe_ctl.table.state import FirstAnswer, TableState, from_bytes, to_bytes
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_ctl.texts.catalogue import text as english
 from shoe_ctl.texts.message import message
 from shoe_testing.event_check import OwnData
 from shoe_testing.for_each import for_each
+from shoe_testing.staff import at as at_table
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.tables import TableHarness, game
 
@@ -48,9 +50,31 @@ def test_a_command_above_ones_position_names_the_position_it_needs(
     if high_enough:
         assert answer.accepted or "needs a" not in (answer.error or "")
     else:
-        assert (answer.accepted, answer.needs) == (False, {"position": needed})
+        assert (answer.accepted, answer.needs["position"]) == (False, needed)
         article = "an" if needed[:1] in "aeiou" else "a"
-        assert answer.error == f"{command} needs {article} {needed.replace('_', ' ')}"
+        low = f"{command} needs {article} {needed.replace('_', ' ')}"
+        offered = [one.command for one in list_offers(at_table(table_at_idle()))]
+        # What stands against it whoever gives it is said first.
+        assert (answer.error == low) is (command in offered)
+
+
+def test_a_state_that_does_not_take_it_is_said_before_the_position() -> None:
+    table = table_at_idle()
+    table.open_round()
+    refused = table.asks("change_shoe", position="dealer")
+    assert refused.error == "change_shoe cannot be taken now (the table is closed)"
+    assert refused.needs == {"state": "idle", "position": "pit_supervisor"}
+
+
+def test_a_choice_that_cannot_be_taken_now_says_so_before_it_asks_for_a_position() -> None:
+    table = table_at_idle()
+    table.open_round()
+    table.deal("2D 3C")
+    table.disconnect()
+    refused = table.asks("decide", choice="play_on", position="dealer", reason="r")
+    assert refused.error == "the link to the shoe is down"
+    high = table.asks("decide", choice="void", position="dealer", reason="r")
+    assert high.error == "void needs a gaming shift manager"
 
 
 def test_who_decides_is_the_games_to_say() -> None:

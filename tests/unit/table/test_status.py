@@ -115,7 +115,7 @@ def test_a_round_shows_cards_as_they_are_turned_and_totals_as_they_are_announced
     assert held_round(table)["totals"] is None
     table.does("announce_totals")
     assert held_round(table)["totals"] == {"player": 2, "banker": 3}
-    assert next_of(table) == "draw Player's card 3"
+    assert next_of(table) == "draw Player's third card"
     table.draw("8C")
     assert held_round(table) == {
         "round_id": "bac-07-s1-r1",

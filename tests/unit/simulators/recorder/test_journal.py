@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from simulators.errors import PortFault, WrongUsage
-from simulators.recorder.journal import read_journal
+from simulators.recorder.journal import read_journal, read_unpacked
 
 META = {"game": b64encode(b'id = "tiger"').decode(), "settings": {"decks": 8, "method": "C"}}
 LINK = {"input": "link_up", "t_us": 1, "profile": "angel_eye"}
@@ -50,7 +50,7 @@ def test_inputs_are_read_with_the_events_that_came_of_them(tmp_path: Path) -> No
         ("t", "event.public", EVENT),
         ("t", "event.restricted", EVENT | {"data": {"round_id": "t-s1-r1", "person": "Ann"}}),
     )
-    recording = read_journal(path, table="t", shoe=None)
+    recording = read_unpacked(path, path, table="t", source=path.name)
     assert recording.table == {
         "game": "tiger",
         "decks": 8,
@@ -85,8 +85,9 @@ def test_inputs_are_read_with_the_events_that_came_of_them(tmp_path: Path) -> No
 def test_what_a_file_lacks_is_told(
     records: list[tuple[str, str, Any]], table: str | None, said: str, tmp_path: Path
 ) -> None:
+    path = unpacked(tmp_path, *records)
     with pytest.raises(WrongUsage, match=said):
-        read_journal(unpacked(tmp_path, *records), table=table, shoe=None)
+        read_unpacked(path, path, table=table, source=path.name)
 
 
 def test_a_file_that_is_no_journal_is_told_by_its_name(tmp_path: Path) -> None:

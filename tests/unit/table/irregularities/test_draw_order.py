@@ -113,7 +113,7 @@ def test_two_cards_recorded_in_each_others_place_change_places_and_none_is_named
     ("one", "other", "why"),
     [
         ("player 1", "player 1", "name two different cards"),
-        ("player 2", "banker 3", "no card lies there: Banker's card 3"),
+        ("player 2", "banker 3", "no card lies there: Banker's third card"),
         ("player 1", "banker 1", "everyone has seen Player's card 1: it stays where it is"),
     ],
 )

@@ -244,9 +244,12 @@ def test_a_card_that_was_seen_never_opens_a_round() -> None:
     table.draw("4C")
     reveal_all(table)
     table.does("decide", choice="exposed", position="dealer", reason="it fell over")
-    assert "exposed" not in [c.name for c in stack.offered_choices(overdraw_table(table))]
+    assert [c.name for c in stack.offered_choices(overdraw_table(table))] == ["set_aside", "void"]
+    assert english(table.told("irregularity.step")[-1]["prompt"]) == (
+        "the card was seen: it is set aside"
+    )
     refused = table.asks("decide", choice="first_card", reason="r")
-    assert refused.error == "a card that was seen never opens a round"
+    assert refused.error == "the choice is one of set_aside, void"
     table.rules("set_aside")
     assert table.now.opening == ()
 

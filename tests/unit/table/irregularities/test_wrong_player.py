@@ -124,7 +124,7 @@ def test_one_card_dealt_face_up_is_seen_and_the_deal_goes_on() -> None:
     declared(table, "banker")
     assert "retrieve" not in dict(offered(table))
     why = refusal_of(table, "decide", choice="exposed", index=2, position="dealer")
-    assert why == "no such card lies face down"
+    assert why == "no card lies face down"
     decides(table, "exposed", index=1)
     assert table.told("round.card_revealed") == [{"hand": "banker", "index": 1, "card": "3C"}]
     table.deal("TS TH 4C")

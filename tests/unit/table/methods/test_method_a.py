@@ -382,7 +382,7 @@ def test_a_pit_manager_gives_any_hand_to_any_player_or_their_designee() -> None:
 def test_a_hand_without_face_down_cards_is_not_handed_about() -> None:
     table = exposed_table(ANN)
     for command in ("pass_cards", "refuse_cards", "name_holder", "allow_squeeze", "set_first_hand"):
-        assert "lies face down" in refusal_of(table, command, hand="player")
+        assert "has no card face down" in refusal_of(table, command, hand="player")
 
 
 @pytest.mark.parametrize("codes", ROUNDS.values(), ids=ROUNDS)

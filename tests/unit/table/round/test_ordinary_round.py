@@ -167,7 +167,7 @@ def test_a_hand_or_one_card_of_it_can_be_exposed_once() -> None:
     table.does("expose", hand="player", index=2)
     table.does("expose", hand="player")
     refused = table.asks("expose", hand="player")
-    assert refused.error == "no such card lies face down"
+    assert refused.error == "Player has no card face down"
     assert [d["index"] for d in table.told("round.card_revealed")] == [2, 1]
 
 

@@ -1,0 +1,385 @@
+"""A stranger's journal is safe to open: every command ends soon, in little memory, with one line.
+
+In: a real journal, spoiled in ways that no damage makes: endless views, tables that compute their
+rows, triggers, bodies that unpack to gigabytes, pages that lead back to each other, another form.
+Out: each command's exit code, its lines, the processor time and memory that it took.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from shoe_testing.command_server import CommandServer, WarmProgram, shared_server
+from shoe_testing.journals import dealt_journal
+from shoe_testing.paths import child_environment
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = 4
+MOST_CPU_S = 10
+"""What a command takes of this journal, untouched, is a tenth of a second."""
+
+MOST_DATA_BYTES = 500 << 20
+MOST_WALL_S = 120
+PAGE = 4096
+
+BIN = Path(sys.executable).parent
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "verify": ("shoectl", "verify", "FILE"),
+    "replay": ("shoectl", "replay", "FILE"),
+    "replay --last": ("shoectl", "replay", "FILE", "--last", "1"),
+    "rounds": ("shoectl", "rounds", "FILE"),
+    "export": ("shoectl", "export", "FILE", "--output", "out.gz"),
+    "export --unpacked": ("shoectl", "export", "FILE", "--unpacked", "--output", "out.db"),
+    "decode": ("shoectl", "decode", "FILE"),
+    "record": ("shoe-sim", "record", "FILE", "-o", "out.toml"),
+    "run": ("shoectl", "run", "--config", "run.toml"),
+}
+
+CONFIGURATION = """
+[journal]
+path = "journal.db"
+[[table]]
+id = "t1"
+game = "tiger"
+announcements = "implied"
+[table.method_b]
+faces = "face_up"
+[table.shoe]
+profile = "reference"
+port = "/dev/no-such-port"
+"""
+
+Spoil = Callable[[Path, random.Random], None]
+
+
+def sql(*statements: str) -> Spoil:
+    """Change the file as anybody can who has SQLite's shell."""
+
+    def spoil(path: Path, _: random.Random) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA writable_schema = ON")
+            for statement in statements:
+                connection.execute(statement)
+
+    return spoil
+
+
+ENDLESS = "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x)"
+AS_RECORDS = "SELECT n, 't1' AS \"table\", 'input' AS kind, x'7b' AS body, zeroblob(32) AS hash"
+AS_HEADS = (
+    "SELECT 't' || n AS \"table\", n, zeroblob(32) AS hash, 1 AS public, 1 AS restricted, "
+    "1 AS connection, 1 AS t_us"
+)
+
+
+def replaced_by_view(name: str, columns: str, source: str = "FROM x") -> Spoil:
+    return sql(
+        f"ALTER TABLE {name} RENAME TO was",
+        f"CREATE VIEW {name} AS {ENDLESS} {columns} {source}",
+    )
+
+
+def inserted(rows: str, body: str) -> Spoil:
+    return sql(
+        "INSERT INTO record SELECT m.n + i.n, 't1', 'input', "
+        f"{body}, zeroblob(32) FROM (SELECT max(n) AS n FROM record) AS m, ({rows}) AS i"
+    )
+
+
+def up_to(count: int) -> str:
+    return f"{ENDLESS} SELECT n FROM x LIMIT {count}"
+
+
+def deflated_bomb(path: Path, _: random.Random) -> None:
+    """A packed input that unpacks to more than a command may take.
+
+    Its hash is of no use: it is checked once the body is unpacked.
+    """
+    squeezed = zlib.compressobj(1, wbits=-15)
+    body = b"".join(squeezed.compress(bytes(1 << 20)) for _ in range(700)) + squeezed.flush()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        (first,) = connection.execute(
+            "SELECT substr(body, 1, 8) FROM record WHERE kind = 'input' LIMIT 1"
+        ).fetchone()
+        connection.execute(
+            "UPDATE record SET body = ? WHERE n = (SELECT max(n) FROM record WHERE kind = 'input')",
+            (bytes(first) + body,),
+        )
+
+
+def packed_bomb(path: Path, _: random.Random) -> None:
+    """An export that unpacks to far more than its header says."""
+    with gzip.open(path.with_suffix(".new"), "wb", compresslevel=1) as file:
+        file.write(path.read_bytes())
+        for _mebibyte in range(200):
+            file.write(bytes(1 << 20))
+    path.with_suffix(".new").rename(path)
+
+
+def pages_in_a_circle(path: Path, chance: random.Random) -> None:
+    """Inner pages of the table of records name each other as children."""
+    content = bytearray(path.read_bytes())
+    pages = [at for at in range(0, len(content), PAGE) if content[at] == 0x05]
+    assert pages, "the table of records has no inner page"
+    for at in pages:
+        other = chance.choice(pages) // PAGE + 1
+        cells = int.from_bytes(content[at + 3 : at + 5])
+        for cell in range(cells):
+            where = at + 12 + 2 * cell
+            to = at + int.from_bytes(content[where : where + 2])
+            content[to : to + 4] = other.to_bytes(4)
+        content[at + 8 : at + 12] = other.to_bytes(4)
+    path.write_bytes(content)
+
+
+def leaves_in_a_circle(path: Path, chance: random.Random) -> None:
+    """Inner pages name one leaf again and again."""
+    content = bytearray(path.read_bytes())
+    leaves = [at for at in range(0, len(content), PAGE) if content[at] == 0x0D]
+    for at in (at for at in range(0, len(content), PAGE) if content[at] == 0x05):
+        leaf = chance.choice(leaves) // PAGE + 1
+        for cell in range(int.from_bytes(content[at + 3 : at + 5])):
+            where = at + 12 + 2 * cell
+            to = at + int.from_bytes(content[where : where + 2])
+            content[to : to + 4] = leaf.to_bytes(4)
+    path.write_bytes(content)
+
+
+def cut_page(path: Path, chance: random.Random) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: chance.randrange(PAGE, len(content))])
+
+
+def claims_more_pages(path: Path, _: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    content[28:32] = (2**31).to_bytes(4)
+    path.write_bytes(content)
+
+
+def noise(path: Path, chance: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    for _byte in range(64):
+        content[chance.randrange(100, len(content))] = chance.randrange(256)
+    path.write_bytes(content)
+
+
+def own_link(path: Path, _: random.Random) -> None:
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def device(path: Path, _: random.Random) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def pipe(path: Path, _: random.Random) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+class Kind(NamedTuple):
+    """How the file is spoiled, and whether its commands must refuse it before any row is read."""
+
+    spoil: Spoil
+    refused: bool = True
+
+
+HOSTILE: dict[str, Kind] = {
+    "endless view for records": Kind(replaced_by_view("record", AS_RECORDS)),
+    "endless view for heads": Kind(replaced_by_view("head", AS_HEADS)),
+    "endless view for cursors": Kind(
+        replaced_by_view("cursor", "SELECT 's' || n AS sink, '' AS \"table\", n")
+    ),
+    "view of a product": Kind(
+        replaced_by_view(
+            "record", AS_RECORDS.replace("SELECT n", "SELECT x.n"), "FROM x, was a, was b, was c"
+        )
+    ),
+    "table that computes its bodies": Kind(
+        sql(
+            "ALTER TABLE record RENAME TO was",
+            'CREATE TABLE record (n INTEGER PRIMARY KEY, "table" TEXT, kind TEXT, body BLOB '
+            "GENERATED ALWAYS AS (zeroblob(900000000)) VIRTUAL, hash BLOB)",
+            'INSERT INTO record (n, "table", kind, hash) SELECT n, "table", kind, hash FROM was',
+        )
+    ),
+    "virtual table": Kind(
+        sql(
+            "ALTER TABLE record RENAME TO was",
+            "INSERT INTO sqlite_schema VALUES ('table', 'record', 'record', 0, "
+            "'CREATE VIRTUAL TABLE record USING dbstat')",
+        )
+    ),
+    "record is an index": Kind(
+        sql("ALTER TABLE record RENAME TO was", "CREATE INDEX record ON was (hash)")
+    ),
+    "no table of records": Kind(sql("DROP TABLE record")),
+    "foreign schema": Kind(
+        sql("DROP TABLE record", "CREATE TABLE record (n, 'table', kind, body, hash, more)")
+    ),
+    "two hundred thousand tables": Kind(
+        sql(
+            f"INSERT INTO head SELECT 'x' || n, n, zeroblob(32), n, n, 1, 1 FROM ({up_to(200_000)})"
+        ),
+        refused=False,
+    ),
+    "triggers": Kind(
+        sql(
+            "CREATE TRIGGER t1 AFTER INSERT ON record BEGIN DELETE FROM record; END",
+            "CREATE TRIGGER t2 AFTER UPDATE ON head BEGIN DELETE FROM head; END",
+        ),
+        refused=False,
+    ),
+    "two thousand views": Kind(
+        sql(*(f"CREATE VIEW v{n} AS SELECT * FROM record" for n in range(2000))),
+        refused=False,
+    ),
+    "bodies of 900 MB": Kind(inserted(up_to(1), "zeroblob(900000000)"), refused=False),
+    "sixty bodies of 12 MB": Kind(inserted(up_to(60), "zeroblob(12000000)"), refused=False),
+    "numbers at their end": Kind(
+        sql("UPDATE record SET n = 9223372036854775807 WHERE n = (SELECT max(n) FROM record)"),
+        refused=False,
+    ),
+    "numbers below zero": Kind(
+        sql("UPDATE record SET n = -9223372036854775808 WHERE n = (SELECT min(n) FROM record)"),
+        refused=False,
+    ),
+    "counters at their end": Kind(
+        sql("UPDATE head SET public = 9223372036854775807, restricted = 9223372036854775807"),
+        refused=False,
+    ),
+    "deflated bomb": Kind(deflated_bomb, refused=False),
+    "packed bomb": Kind(packed_bomb),
+    "pages in a circle": Kind(pages_in_a_circle, refused=False),
+    "leaves in a circle": Kind(leaves_in_a_circle, refused=False),
+    "cut page": Kind(cut_page, refused=False),
+    "more pages than the file": Kind(claims_more_pages, refused=False),
+    "noise": Kind(noise, refused=False),
+    "a link to itself": Kind(own_link),
+    "an endless device": Kind(device),
+    "a pipe": Kind(pipe),
+}
+
+WAITS = {("a pipe", "decode")}
+"""A pipe is a way to hand over a shoe's bytes: decode waits for them, as cat does."""
+
+SAMPLE = [
+    ("endless view for records", "verify"),
+    ("endless view for records", "record"),
+    ("endless view for heads", "rounds"),
+    ("table that computes its bodies", "decode"),
+    ("virtual table", "replay"),
+    ("deflated bomb", "verify"),
+    ("pages in a circle", "verify"),
+    ("leaves in a circle", "rounds"),
+    ("packed bomb", "verify"),
+    ("endless view for cursors", "run"),
+    ("a pipe", "replay --last"),
+    ("a pipe", "record"),
+    ("a pipe", "run"),
+]
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dealt") / "journal.db"
+    dealt_journal(path, "reference", ROUNDS)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    return path
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[CommandServer]:
+    with shared_server() as started:
+        yield started
+
+
+class Ended(NamedTuple):
+    code: int
+    err: str
+
+
+def ended(words: tuple[str, ...], folder: Path) -> Ended:
+    """Run a command with limits of time and memory; it must end by itself, within them."""
+    program, *rest = ["journal.db" if word == "FILE" else word for word in words]
+    errors = folder / "err"
+    with errors.open("wb") as err, WarmProgram(
+        [str(BIN / program), *rest], cwd=folder, env=child_environment(),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err,
+    ) as process:  # fmt: skip
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_DATA_BYTES, MOST_DATA_BYTES))
+        began = time.monotonic()
+        try:
+            code = process.wait(MOST_WALL_S)
+        finally:
+            process.kill()
+    assert time.monotonic() - began < MOST_WALL_S
+    return Ended(code, errors.read_text("utf-8", "replace"))
+
+
+def opened(journal: Path, kind: str, command: str, folder: Path, seed: object) -> None:
+    """Spoil a copy and let the command at it; check what came of it."""
+    path = Path(shutil.copy(journal, folder / "journal.db"))
+    for beside in ("-key", "-head"):
+        if (was := journal.with_name(journal.name + beside)).exists():
+            shutil.copy(was, folder)
+    (folder / "run.toml").write_text(CONFIGURATION)
+    HOSTILE[kind].spoil(path, random.Random(str(seed)))
+    code, err = ended(COMMANDS[command], folder)
+    shown = f"{kind}, {command}, seed {seed}: exit {code}\n{err[-2000:]}"
+    assert code in {0, 1, 2, 3}, shown  # neither killed nor out of memory
+    assert "Traceback" not in err and "MemoryError" not in err, shown
+    if HOSTILE[kind].refused:
+        assert code != 0, shown
+        *said, last = err.splitlines()
+        assert last.startswith(("shoectl: ", "shoe-sim: ")), shown
+        assert all(" WARNING journal: " in line for line in said), (
+            shown
+        )  # of a daemon, at its start
+
+
+@pytest.mark.parametrize(("kind", "command"), SAMPLE)
+def test_a_strangers_file_costs_little_and_is_answered_in_a_line(
+    server: CommandServer, journal: Path, kind: str, command: str, tmp_path: Path
+) -> None:
+    opened(journal, kind, command, tmp_path, 1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_every_strangers_file_with_every_command(
+    server: CommandServer, journal: Path, tmp_path: Path
+) -> None:
+    until_s = time.monotonic() + float(os.environ.get("SHOE_CTL_SOAK_S", "60"))
+    seeds = random.Random(os.environ.get("SHOE_CTL_SEED", "1"))
+    tried = 0
+    while tried == 0 or time.monotonic() < until_s:
+        seed = seeds.randrange(2**32)
+        for kind in HOSTILE:
+            for command in (each for each in COMMANDS if (kind, each) not in WAITS):
+                folder = tmp_path / str(tried)
+                folder.mkdir()
+                opened(journal, kind, command, folder, seed)
+                shutil.rmtree(folder)
+                tried += 1
