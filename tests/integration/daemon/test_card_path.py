@@ -21,11 +21,15 @@ from pathlib import Path
 from time import perf_counter
 from types import FrameType
 
+import pytest
+
 import firmware_proto
 import shoe_ctl
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.schema import load
+from shoe_ctl.daemon import journal_upkeep
 from shoe_ctl.daemon.daemon import Daemon
+from shoe_ctl.journal import journal
 from shoe_testing.config import FACE_UP, PUBLIC_SINK, make_config, table_section
 from shoe_testing.daemon import ready_or_ended, stopped
 from shoe_testing.rounds import lines_of, of_type
@@ -36,6 +40,8 @@ from simulators.shoe.model import CardOut
 MOST_FILES = 32
 MOST_CHANGES = 170
 """Calls of a function in another file than that of the call before, in all threads together."""
+
+NEVER_S = 3600.0
 
 QUIET_S = 0.1
 """Less than the time after which a host asks a shoe again that does not answer."""
@@ -115,7 +121,11 @@ def dealt_to(lines: Path) -> str | None:
     return dealt[-1]["hand"] if dealt else None
 
 
-async def test_a_card_enters_few_files_and_changes_between_them_seldom(tmp_path: Path) -> None:
+async def test_a_card_enters_few_files_and_changes_between_them_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_upkeep, "FIRST_S", NEVER_S)  # no card waits for a signature
+    monkeypatch.setattr(journal, "CURSOR_DELAY_S", NEVER_S)  # nor for a cursor
     shoe, lines = ShoeInHand(), tmp_path / "public.jsonl"
     table = table_section(port=shoe.port, announcements="implied", method_b=FACE_UP)
     config = tmp_path / "table.toml"
