@@ -33,7 +33,8 @@ from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.texts.message import Message, message
 
 NOT_IN_THE_STATE = ("parked", "doubt")
-"""What the public status has beside the table itself: the sinks, and evidence of a loss."""
+"""Keys of the public status that are not the table's own state: the sinks, and evidence of a
+loss."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),

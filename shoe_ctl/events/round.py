@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from shoe_ctl.events.event_type import (
     Card,
@@ -46,12 +46,12 @@ class HandOutcome(Data, frozen=True, kw_only=True):
 
 
 class WagerOutcome(Data, frozen=True, kw_only=True):
-    """What became of a wager of the game."""
+    """The result of a wager of the game."""
 
     result: Literal["win", "lose", "push"]
-    """Whether it wins or loses; `push`: the stake goes back."""
+    """Its result: it wins or loses; `push`: the stake goes back."""
     odds: Fraction | UnsetType = UNSET
-    """What it pays to 1, an exact fraction such as `"19/20"`. Only with `win`."""
+    """Its odds to 1, an exact fraction such as `"19/20"`. Only with `win`."""
 
 
 class FullOutcome(OfRound, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class Outcome(FullOutcome, frozen=True, kw_only=True):
     """The outcome of the round.
 
     A round has one outcome, unless it is void. `round.revised` may replace it; until
-    `round.settled`, `round.void` may take it back.
+    `round.settled`, `round.void` may take it back, and `round.reopened` may let the round go on.
     """
 
     inferred: bool | UnsetType = UNSET
@@ -102,7 +102,7 @@ class Inputs(Data, frozen=True, kw_only=True):
 
 
 class Proof(Data, frozen=True, kw_only=True):
-    """What the outcome follows from."""
+    """The cards and readings from which the outcome follows."""
 
     proof: Inputs
     """The inputs of the table that the outcome follows from."""
@@ -162,7 +162,7 @@ class CardDealt(OfRound, frozen=True, kw_only=True):
     index: Index
     """Its place in the hand, from 1."""
     face: Literal["down", "up"]
-    """How it lies."""
+    """The side that is up."""
 
 
 class CardDrawn(EventData, frozen=True, kw_only=True):
@@ -192,14 +192,14 @@ class CardRevealed(OfRound, frozen=True, kw_only=True):
 
 
 class Exposure(Data, frozen=True, kw_only=True):
-    """Who turned the card."""
+    """The person who turned the card."""
 
     by: Literal["dealer", "holder", "in_error"] | UnsetType = UNSET
-    """Who turned it: the dealer, the Player who holds the hand, or somebody in error."""
+    """The one who turned it: the dealer, the Player who holds the hand, or somebody in error."""
     player: str | UnsetType | None = UNSET
     """The Player who holds the hand; null for a seat without a name."""
     designee: str | UnsetType | None = UNSET
-    """Who turns it for that Player."""
+    """The person who turns it for that Player."""
     rule: Rule | UnsetType = UNSET
     """The rule, where the dealer or an error turned it."""
 
@@ -220,6 +220,45 @@ class CardCorrected(CardRevealed, frozen=True, kw_only=True):
 
     was: Card
     """The card before."""
+
+
+class Place(Data, frozen=True, kw_only=True):
+    """A place on the table."""
+
+    hand: Hand
+    """The hand."""
+    index: Index
+    """Its place in the hand, from 1."""
+
+
+class CardMoved(OfRound, frozen=True, kw_only=True):
+    """A third card lies at the wrong hand, or at one that is due none: a card was corrected.
+
+    It is moved to the hand that is due, or is no card of the round until that is ruled on.
+    """
+
+    hand: Hand | None
+    """The hand that it goes to; null: none, it was not due."""
+    index: Index | None
+    """Its place there, from 1."""
+    from_: Place = field(name="from")
+    """Where it lay."""
+    rule: Rule
+    """The rule under which it is moved; null for a card that was not due."""
+
+
+class Reopened(OfRound, frozen=True, kw_only=True):
+    """The round goes on after its outcome: by a corrected card, a card is missing.
+
+    The round ends with `round.revised` or `round.void`, never with a second `round.outcome`. A
+    receiver that ignores this event settles by what comes last.
+    """
+
+    rule: Rule
+    """The rule under which it goes on."""
+    reopens: str
+    """The id of the event that does not stand, on its own stream: the outcome, or the last revision
+    of it."""
 
 
 class EntryCompared(EventData, frozen=True, kw_only=True):
@@ -276,6 +315,8 @@ EVENTS = (
     EventType(name="round.card_revealed", data=CardRevealed, adds=(Exposure,)),
     EventType(name="round.card_entered", data=CardEntered, audience="restricted"),
     EventType(name="round.card_corrected", data=CardCorrected),
+    EventType(name="round.card_moved", data=CardMoved),
+    EventType(name="round.reopened", data=Reopened),
     EventType(name="round.entry_compared", data=EntryCompared, audience="restricted"),
     EventType(name="round.first_hand", data=FirstHand),
     EventType(name="round.total_announced", data=TotalAnnounced),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
+from shoe_ctl.table import corrections
 from shoe_ctl.table.decisions import step_accepts_event
 from shoe_ctl.table.irregularities import (
     double_draw,
@@ -39,6 +40,7 @@ CardCase = Literal[
     "card.read_late",
     "card.armed_before",
     "card.armed_until_now",
+    "card.first_in_pause",
     "card.undecided_in_pause",
     "card.in_pause",
     "card.in_halt",
@@ -99,6 +101,8 @@ def _classify_in_halt(turn: Turn) -> CardCase:
         return "card.armed_before"  # drawn in turn before power or link were lost (5.17)
     if pending_card.is_pending_draw(turn):
         return "card.armed_until_now"  # drawn in turn as the halt began: no overdraw
+    if overdraw.is_first_card_in_pause(turn):
+        return "card.first_in_pause"  # it can only be Player's first card (5.7)
     if overdraw.is_undecided_card_in_pause(turn):
         return "card.undecided_in_pause"  # cards still face down decide whether it was due (5.7)
     if overdraw.is_next_card_in_pause(turn):
@@ -298,7 +302,11 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
         ("third_card.judged", outcome.has_result),
         ("third_card.ran_out", card_ledger.is_shoe_empty),
     ),
+    "overdrawn": (("overdrawn.after_outcome", within(("resolved", *HALTED), always)),),
     "outcome_due": (("outcome.disputed", outcome.result_disagrees),),
+    "card_corrected": (
+        ("card_corrected.card_due", within(("resolved",), corrections.is_card_due)),
+    ),
     "left_over": (("left_over.none", overdraw.has_no_unraised_cards),),
     "opening_due": (
         ("opening.none", outside(("closed",), always)),

@@ -24,8 +24,8 @@ TEXTS: Mapping[str, str] = {
         "draw the {card:nth} of two cards and lay it aside, face down; keep both in the order drawn"
     ),
     "prompt_card_taken_ordering": (
-        "both cards came in one pull: leave them as they lie, unseen; the pit manager says "
-        "whether the upper or the lower comes first"
+        "both cards came in one pull: leave them unseen; the pit manager says whether the "
+        "upper or the lower comes first"
     ),
     "prompt_card_taken_replace": (
         "take cards of the same face from a complete deck and lay them in their place"
@@ -55,8 +55,8 @@ TEXTS: Mapping[str, str] = {
         "ask each Player whether to withdraw or stand; then close the window and reset the shoe"
     ),
     "prompt_differential_changing": (
-        "the Players on the hand with more on it decrease, or those on the other hand "
-        "increase; draw no card before the differential is met"
+        "the higher hand's Players decrease, or the other hand's increase; draw no card "
+        "before the differential is met"
     ),
     "prompt_differential_removing": "the pit manager names the wagers that are removed",
     "prompt_differential_ruling": (
@@ -91,8 +91,8 @@ TEXTS: Mapping[str, str] = {
         "compare the cards on the table with the status; enter the cards that were missed"
     ),
     "prompt_gap_counts": (
-        "count the cards on the table: take back one that was entered and never drawn; if "
-        "all lie there, recount, for the shoe missed them"
+        "count the cards on the table: take back one that was never drawn; if all lie there, "
+        "recount, for the shoe missed them"
     ),
     "prompt_holder_absent": (
         "the dealer exposes a hand whose holder is away; with cards to draw the shift manager rules"
@@ -104,7 +104,7 @@ TEXTS: Mapping[str, str] = {
     "prompt_leave_cards_and_call": "leave the cards as they lie, and call the person who decides",
     "prompt_link_lost": (
         "connect the shoe again: if nothing was missed, the round goes on by itself; if it "
-        "is connected and silent, shoectl doctor says why"
+        "stays silent, shoectl doctor says why"
     ),
     "prompt_misread_enter": (
         "enter the card once it lies open, with a second person; never take it from a Player"
@@ -114,6 +114,10 @@ TEXTS: Mapping[str, str] = {
     ),
     "prompt_missed_draw": (
         "leave the cards and the chips as they lie; the card that was due is drawn now"
+    ),
+    "prompt_missed_draw_correction": (
+        "leave cards and chips; as read, no card is due: if an open card is another one, say "
+        "correct_card, then draw"
     ),
     "prompt_missing_card": (
         "count the cards again; if one is missing, a round in progress is void and earlier "
@@ -175,8 +179,8 @@ TEXTS: Mapping[str, str] = {
         "put every card where the order of the draws wants it, and let nobody see them"
     ),
     "prompt_wrong_player_look": (
-        "take back a hand that nobody opened, and pass it to the right Player; if a card of "
-        "it was seen, or it was passed to nobody, the outcome stands"
+        "take back a hand that nobody opened and pass it on; if it was seen, or passed to "
+        "nobody, the outcome stands"
     ),
     "prompt_wrong_player_pass_on": "pass the hand, face down, to the Player it belongs to",
     # What was seen: why an irregularity was raised.
@@ -204,6 +208,7 @@ TEXTS: Mapping[str, str] = {
     "seen_double_draw_declared": "it was declared that cards were drawn together",
     "seen_draw_out_of_turn": "draw {draw} came where draw {next} was next",
     "seen_drawn_early": "a card was drawn early",
+    "seen_drawn_not_due": "a card was drawn that is not due by the corrected cards",
     "seen_drawn_late": "a card was drawn that may belong to the round that ended before",
     "seen_drawn_not_aligned": "a card was drawn and the shoe is not aligned",
     "seen_drawn_outside": "a card was drawn outside the game in a round",
@@ -329,9 +334,8 @@ TEXTS: Mapping[str, str] = {
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
     "next_settle": "pay and collect, then settle",
     "next_storage_fault": (
-        "deal no more from this shoe, leave every card where it lies, and call the person "
-        "in charge of the box; once storage works again, look at the cards, then a pit supervisor "
-        "says resume"
+        "deal no more, leave every card, call the box's operator; once it stores again, "
+        "look at the cards, then resume (pit supervisor)"
     ),
     "next_the_shoe": "wait for the shoe",
     "next_wait_for_hello": (
@@ -346,16 +350,14 @@ TEXTS: Mapping[str, str] = {
     # What is wrong with the shoe or its line.
     "shoe_not_told": "the command was not sent to the shoe: {detail}",
     "shoe_line_suspended": (
-        "the line is suspended until {until} UTC, it brings too much garbage: look at cable, "
-        "ground and baud rate, and at what is connected; it is opened again by itself once "
-        "it is quiet"
+        "too much garbage: the line is suspended until {until} UTC, then opened again; "
+        "{then:clauses}"
     ),
-    "shoe_no_hello": (
-        "the port is open for {seconds} s and no shoe has said who it is: is the line too slow, "
-        "is something else connected? look at the cable, the shoe's power, and profile, port and "
-        "baud in [table.shoe]; then stop the daemon and run shoectl doctor, which tries the port "
-        "itself"
+    "shoe_check_line": (
+        "check the cable, the shoe's power, and profile, port and baud in [table.shoe]"
     ),
+    "shoe_try_port": "then stop the daemon and run shoectl doctor",
+    "shoe_no_hello": "no shoe has said who it is for {seconds} s: {then:clauses}",
     "shoe_refused_no_key": (
         "the shoe is refused, this table has no key for it: name a key_file with its key, or "
         "is it another shoe?"
@@ -380,6 +382,8 @@ TEXTS: Mapping[str, str] = {
     "done_nothing": "next: {next}",
     "done_bets_closed": "bets are closed",
     "done_card_corrected": "{hand:hand}'s card is corrected",
+    "done_card_moved": "the card goes to {hand:hand}",
+    "done_card_not_due": "{hand:hand}'s third card was not due",
     "done_cards_passed": "{hand:hand}'s cards are with {player}",
     "done_cards_refused": "{player} does not take {hand:hand}'s cards",
     "done_cards_replaced": "the cards are replaced",
@@ -403,6 +407,7 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "the outcome is revised: {outcome}",
     "done_player_has_shoe": "{player} has the shoe",
     "done_round_opened": "round {round_id} is open",
+    "done_round_reopened": "the outcome does not stand: the round goes on",
     "done_round_settled": "the round is settled",
     "done_round_void": "the round is void, all wagers go back",
     "done_seats_stand": "seat {seats} lets the wagers stand",
@@ -510,6 +515,7 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "a reason is missing: say what was seen",
     "refused_decided_without_reason": "a reason is missing: what is decided is recorded with it",
     "refused_entry_without_reason": "a reason is missing: what is entered is recorded with it",
+    "refused_correction_without_reason": ("a reason is missing: a correction is recorded with it"),
     "refused_revision_without_reason": "a reason is missing: what is revised is recorded with it",
     "refused_discretion_without_reason": (
         "this is at reasonable discretion: record it with a reason"
@@ -525,6 +531,11 @@ TEXTS: Mapping[str, str] = {
     "refused_no_card_face_down": "no card lies face down",
     "refused_card_not_face_down": "{hand:hand}'s card {index} does not lie face down",
     "refused_no_card_open": "no such card lies open",
+    "refused_no_card_shown": "no card of the round lies open",
+    "refused_card_not_open": "that card does not lie open; these can be corrected: {open}",
+    "refused_open_card": "{hand:hand}'s card {index}",
+    "refused_same_card": "it is {card} already",
+    "refused_round_is_settled": ("round {round_id} is settled: revise_round corrects its outcome"),
     "refused_no_card_dealt": "no card is dealt",
     "refused_third_card_due": "{hand:hand}'s third card is due",
     "refused_hand_size": "a hand has two cards or three",
@@ -536,7 +547,10 @@ TEXTS: Mapping[str, str] = {
     "refused_banker_stands": "Banker stands on {total} against {against}: no third card is due",
     "refused_against_total": "Player's {total}",
     "refused_against_card": "Player's third card {card}",
-    "refused_card_was_seen": "{hand:hand}'s card {index} was seen to be {card}",
+    "refused_card_was_seen": (
+        "{hand:hand}'s card {index} was seen to be {card}; if that is wrong, the gaming shift "
+        "manager says so: correct_card, or against_reading=true"
+    ),
     "refused_card_left_out": "{hand:hand} has a card {index} on the table",
     "refused_all_of_card_seen": "every {card} that the decks hold was seen already",
     "refused_not_a_card": "{card} is no card; name rank and suit, as in {example}",
@@ -759,8 +773,8 @@ TEXTS: Mapping[str, str] = {
     "events_id_of_other_table": "after: {after} is not an event of table {table}",
     "events_none": "there is no event {after}: the journal has no event of that table",
     "events_not_for_all_tables": (
-        "what follows {after} is known for its own table only: name the table, or ask for all "
-        'tables with the id of an event that the journal has, or with after "beginning"'
+        "what follows {after} is known for its own table only: name the table, or give an id "
+        "that the journal has"
     ),
     "events_not_for_this_user": (
         "user {user} may see the public stream only: the user's audience in the configuration says "
@@ -822,6 +836,33 @@ TEXTS: Mapping[str, str] = {
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "hand": {"player": "Player", "banker": "Banker"},
+    "state": {"no_shoe": "no shoe", "shoe_change": "shoe change"},
+    "position": {
+        "pit_supervisor": "pit supervisor",
+        "pit_manager": "pit manager",
+        "gaming_shift_manager": "gaming shift manager",
+        "assistant_casino_manager": "assistant casino manager",
+    },
+    "head": {"rounds_per_hour": "rounds/h", "halts_per_hour": "halts/h"},
+    "link": {
+        "lost": "lost: the shoe cannot be heard",
+        "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "refused": "refused: who speaks is not this table's shoe",
+        "suspended": "suspended: the line brings too much garbage",
+    },
+    "scope": {
+        "any": "any wager",
+        "all": "all of their wagers or none",
+        "remaining": "all of their wagers that are not decided, or none",
+    },
+    "answer": {"unknown": "the shoe cannot tell"},
+    "money": {"pays": "pay", "collected": "collect", "returned": "give back"},
+    "result": {
+        "win": "wins",
+        "lose": "loses",
+        "push": "is a push",
+        "returned": "is returned",
+    },
     "a_position": {
         "dealer": "a dealer",
         "pit_supervisor": "a pit supervisor",
@@ -871,6 +912,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Names for the values of a kind; a value that is not here is written as it is."""
 
-LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " "}
+LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " ",
+         "facts": ", "}  # fmt: skip
 
 CITED = "{text} ({rule})"
+
+TYPED = "{code}"

@@ -12,7 +12,7 @@ import msgspec
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What people are to read, without its words.
+    """A message to people, without its words.
 
     ``code`` (``[a-z0-9_]+``) names a text in every catalogue. It begins with what the text is for:
     ``prompt_`` asks for something at an open step, ``seen_`` says why an irregularity was raised,
@@ -47,8 +47,11 @@ def message(code: str, /, **args: Any) -> Message:
 
 
 def is_message(value: object) -> bool:
-    """True for ``{"code", "args"}``: a message among plain values."""
-    return isinstance(value, Mapping) and value.keys() == {"code", "args"}
+    """True for ``{"code", "args"}``, also with its ``text``: a message among plain values."""
+    return isinstance(value, Mapping) and {"code", "args"} <= value.keys() <= _KEYS
+
+
+_KEYS = {"code", "args", "text"}
 
 
 def _plain(value: Any) -> Any:

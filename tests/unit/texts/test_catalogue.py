@@ -52,6 +52,7 @@ def test_every_kind_that_a_template_names_is_known(name: str) -> None:
     for template in written.TEXTS.values():
         for kind in re.findall(r"\{\w+:([^}]*)\}", template):
             words, _, rest = kind.partition(" ")
+            words = words.removesuffix("+")
             if words == "count":
                 assert len(rest.split(" ")) == 2
                 continue
@@ -70,7 +71,7 @@ def test_what_has_a_name_has_one_in_every_language(name: str) -> None:
 
 def test_chinese_has_a_name_for_every_state_and_every_irregularity() -> None:
     words = language("zh").WORDS
-    assert words["state"].keys() == {*STATES}
+    assert words["state"].keys() == {*STATES, "unknown"}
     games = (catalog.load(game).irregularities for game in catalog.shipped())
     keys = {key for irregularities in games for key in irregularities} | {*PROCEDURES, *RECORDED}
     assert keys <= words["key"].keys()
@@ -94,6 +95,11 @@ def test_an_english_text_is_one_line_that_begins_small_and_ends_without_a_stop()
     for code, template in language("en").TEXTS.items():
         assert template == template.strip() and "\n" not in template and "  " not in template, code
         assert not template.removesuffix("...").endswith("."), code
+
+
+def test_an_english_text_is_short_enough_to_be_read_at_a_table() -> None:
+    words = {code: len(template.split()) for code, template in language("en").TEXTS.items()}
+    assert {code: many for code, many in words.items() if many > 23} == {}
 
 
 # How a text is written.
