@@ -51,7 +51,7 @@ class ShoeLink:
         self._unknown_device: str | None = None
         self._is_compared = False
         self._said: Resume | None = None
-        """What the shoe last said was acknowledged, as the session has it."""
+        """The last event that the shoe said was acknowledged, as the session has it."""
         self._said_before_hello: Resume | None = None
         transactions.shoe = self
 
