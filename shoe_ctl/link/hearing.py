@@ -49,7 +49,7 @@ class Hearing:
         return None if self._at is None else self._at + STEP_S
 
     def observe(self, heeded: int, unheeded: int, now: float, *, empty: bool) -> bool:
-        """Take what the session counts (see ``Acknowledging``); return whether to ask for hello.
+        """Take what the session counts (see ``Heeding``); return whether to ask for hello.
 
         ``empty``: all that was on the line is read by now.
         """
