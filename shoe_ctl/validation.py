@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from firmware_proto.suggestion import nearest_name
+
 if TYPE_CHECKING:
     from msgspec import inspect
-
-SIMILARITY = 0.7
-"""The least likeness of two keys, from 0 to 1, for one to be suggested for the other."""
 
 _PLACE = re.compile(r" - at `(?:key in )?`?\$\.?([^`]*)`*$")
 _UNKNOWN_KEY = re.compile(r"Object contains unknown field `(.*)`")
@@ -40,13 +39,11 @@ def error_text(message: str, form: type) -> str:
 
 def suggest_key(form: type, place: str, key: str) -> str | None:
     """Return the key at this place (``table[0].shoe``; empty: the top) most like ``key``."""
-    from difflib import get_close_matches
-
     structs = _structs_at(form, re.findall(r"[a-z_]+", place))
     names = [field.encode_name for struct in structs for field in struct.fields]
     if key in names:  # of another kind of this section
         return None
-    return next(iter(get_close_matches(key, names, n=1, cutoff=SIMILARITY)), None)
+    return nearest_name(key, names)
 
 
 def allowed_words(form: type, place: str) -> list[str]:
