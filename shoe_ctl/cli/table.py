@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 """Longer than the daemon takes to store and answer, even on a disk that stalls."""
 
+SHORT_TIMEOUT_S = 1.0
+"""The time that somebody who presses Tab may wait for the daemon."""
+
 ACCEPT_LOSS = "accept_loss"
 """Is taken while the journal is in doubt, when nothing else is answered."""
 
@@ -187,6 +190,7 @@ class _ArgumentOption(click.Option):
             [argument.option, f"{ARGUMENT_PREFIX}{argument.name}"],
             type=_Choice(values) if values else _Value(argument.kinds),
             help=argument.text,
+            shell_complete=_complete_choice if argument.name == "choice" else None,
         )
 
 
@@ -310,7 +314,43 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     from shoe_ctl.cli import table_pages
 
     typed = [str(word) for word in ctx.params.get(str(param.name)) or ()]
-    return table_pages.completions(str(ctx.info_name), typed, incomplete)
+    command = str(ctx.info_name)
+    open_now = _open_choices(ctx) if command == "decide" else None
+    return table_pages.completions(command, typed, incomplete, open_now)
+
+
+def _complete_choice(
+    ctx: click.Context,
+    param: click.Parameter,  # noqa: ARG001 - click's signature
+    incomplete: str,
+) -> list[str]:
+    """Return how the option --choice may go on: the open choices, or all if they are not known."""
+    from shoe_ctl.cli import table_pages
+
+    open_now = _open_choices(ctx)
+    every = table_pages.choice_names() if open_now is None else open_now
+    return [choice for choice in every if choice.startswith(incomplete)]
+
+
+def _open_choices(ctx: click.Context) -> list[str] | None:
+    """The choices that the table would take now; None if its daemon does not say."""
+    from shoe_ctl.cli.daemons import daemon_of, find_daemons
+    from shoe_ctl.cli.table_view import open_choices
+
+    before = {} if ctx.parent is None else ctx.parent.params
+    config_files, socket_path, table = (
+        _chosen(ctx.params.get(name), before.get(name))
+        for name in ("config_files", "socket_path", "table")
+    )
+    try:
+        daemon = daemon_of(find_daemons(config_files or (), socket_path), table)
+        with Wire(daemon.path, timeout_s=SHORT_TIMEOUT_S) as wire:
+            tables = wire.status(table)["tables"]
+    except ShoeCtlError:
+        return None
+    choices = [choice for held in tables for choice in open_choices(held)]
+    names = (str(choice["choice"]) for choice in choices if "not_now" not in choice)
+    return list(dict.fromkeys(names))
 
 
 @click.group(
@@ -502,14 +542,17 @@ class Wire:
         EnvironmentFault: nobody is there, or who is there does not answer.
     """
 
-    def __init__(self, path: Path, words: Words | None = None) -> None:
+    def __init__(
+        self, path: Path, words: Words | None = None, timeout_s: float = TIMEOUT_S
+    ) -> None:
         import socket
 
         self.path = path
         self.words = words_in("en") if words is None else words
+        self._timeout_s = timeout_s
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(TIMEOUT_S)
+        self._socket.settimeout(timeout_s)
         try:
             self._socket.connect(str(path))
         except OSError as error:
@@ -543,7 +586,7 @@ class Wire:
         try:
             answer = msgspec.json.decode(self._line(), type=dict[str, Any])
         except TimeoutError:
-            why = f"no answer within {TIMEOUT_S:g} s"
+            why = f"no answer within {self._timeout_s:g} s"
         except OSError as error:
             why = error.strerror or str(error)
         except msgspec.MsgspecError:

@@ -553,13 +553,18 @@ def _shown(name: str, values: str, may: bool) -> str:
     return f"[{name}={values}]" if may else f"{name}={values}"
 
 
-def completions(command: str, typed: list[str], incomplete: str) -> list[str]:
+def completions(
+    command: str, typed: list[str], incomplete: str, open_choices: list[str] | None = None
+) -> list[str]:
     """Return how an argument of this command may go on: its name, or behind ``=`` its values.
 
     ``typed`` are the words before. A shell may take ``=`` for a word of its own: then a value
     stands alone, and where nothing of it is typed yet the ``=`` is not handed on.
+    ``open_choices`` are those that the table would take now, if that is known.
     """
     offered = _offered(command)
+    if open_choices is not None and "choice" in offered:
+        offered["choice"] = open_choices
     before = typed[-1] if typed else ""
     if before == "=" and len(typed) > 1:
         return _starting(offered.get(typed[-2], []), incomplete)

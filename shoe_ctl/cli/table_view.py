@@ -96,7 +96,7 @@ def open_lines(
     words: Words = ENGLISH,
 ) -> Iterator[str]:
     """Yield what the table waits for people to decide, and the commands; nothing otherwise."""
-    if _choices(held) or held["halt"] is not None:
+    if open_choices(held) or held["halt"] is not None:
         yield from _in_lines(_open(held, words), words)
         yield from _in_lines(_next(held, connection, position, words), words)
 
@@ -435,7 +435,7 @@ def next_commands(
         args = [_word(key, value) for key, value in due["args"].items()]
         now = (taken for taken in held["takes"] if taken["command"] == due["command"])
         offers += [([due["command"], *args], offer) for offer in now]
-    can = (choice for choice in _choices(held) if "not_now" not in choice)
+    can = (choice for choice in open_choices(held) if "not_now" not in choice)
     offers += [(_decision(choice), choice) for choice in can]
     where = [shlex.quote(word) for word in ("--table", str(held["table"]), *connection)]
     return [
@@ -521,7 +521,7 @@ def _split_words(command: str) -> Iterator[str]:
     yield word
 
 
-def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:
+def open_choices(held: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what may be decided now: of what halts the table, else of what is asked beside it."""
     if held["halt"] is not None:
         return list(held["halt"]["choices"])

@@ -425,7 +425,7 @@ def _find_similar(path: Path) -> list[str]:
     found: list[str] = []
     if path.parent != Path("/dev"):  # consoles there have similar names and are never meant
         with suppress(OSError):
-            names = [entry.name for entry in path.parent.iterdir()]
+            names = [entry.name for entry in path.parent.iterdir() if entry.is_char_device()]
             found += [str(path.parent / name) for name in nearest_names(path.name, names, 2)]
     for folder, pattern in _PLACES:
         with suppress(OSError):  # udev removes a folder with its last link

@@ -334,7 +334,7 @@ TEXTS: Mapping[str, str] = {
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
     "next_settle": "pay and collect, then settle",
     "next_storage_fault": (
-        "deal no more, leave every card, call the operator of the box; once it stores again, "
+        "deal no more, leave every card, call the box's operator; once it stores again, "
         "look at the cards, then resume (pit supervisor)"
     ),
     "next_the_shoe": "wait for the shoe",
@@ -843,6 +843,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gaming_shift_manager": "gaming shift manager",
         "assistant_casino_manager": "assistant casino manager",
     },
+    "head": {"rounds_per_hour": "rounds/h", "halts_per_hour": "halts/h"},
     "link": {
         "lost": "lost: the shoe cannot be heard",
         "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
