@@ -257,8 +257,7 @@ class Daemon:
             return await self._continue_after_loss(doubtful, self._accepted)
         if self._config.socket is None and not self._environment.ways_in:
             raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
-        tops = {p.settings.highest_position for p in self._setups} - {None}
-        highest = tops.pop() if len(tops) == 1 else None
+        highest = journal_loss.common_highest(p.settings for p in self._setups)
         while True:
             self.doubt = str(doubtful)
             log.error("%s", doubtful)
