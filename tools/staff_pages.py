@@ -190,7 +190,8 @@ def _render_image(
     env: Any,
 ) -> str:
     """Write a drawing into the page itself: the file needs no other."""
-    drawn = (env["folder"] / str(tokens[at].attrGet("src"))).read_text("utf-8")
+    drawing = Path(env["folder"]) / str(tokens[at].attrGet("src"))
+    drawn = drawing.read_text("utf-8")
     return drawn.replace(' xmlns="http://www.w3.org/2000/svg"', "")
 
 
