@@ -257,8 +257,7 @@ class Daemon:
             return await self._continue_after_loss(doubtful, self._accepted)
         if self._config.socket is None and not self._environment.ways_in:
             raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
-        tops = {p.settings.highest_position for p in self._setups} - {None}
-        highest = tops.pop() if len(tops) == 1 else None
+        highest = journal_loss.common_highest(p.settings for p in self._setups)
         while True:
             self.doubt = str(doubtful)
             log.error("%s", doubtful)
@@ -430,8 +429,10 @@ class Daemon:
                             waits = self._open_gate_in_time(gate, runner)
                             group.create_task(waits, name=f"{runner.table} gate")
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
-                        serving = self._link(runner, supervisor, readiness, must_open=must_open)
-                        group.create_task(serving, name=f"{runner.table} link")
+                        opening = self._open_link(
+                            group, runner, supervisor, readiness, must_open=must_open
+                        )
+                        group.create_task(opening, name=f"{runner.table} opening")
                     # A task that fails ends this wait instead of the group's own. Only then does
                     # the group take its cancellation back, and one that is left comes from outside.
                     await asyncio.get_running_loop().create_future()
@@ -507,10 +508,16 @@ class Daemon:
             journal, load, self._clock, self._executor, every_s=every_s, retention=retention
         )
 
-    async def _link(
-        self, runner: TableRunner, supervisor: Supervisor, readiness: _Readiness, *, must_open: bool
+    async def _open_link(
+        self,
+        group: asyncio.TaskGroup,
+        runner: TableRunner,
+        supervisor: Supervisor,
+        readiness: _Readiness,
+        *,
+        must_open: bool,
     ) -> None:
-        """Run the table's link, where the storage had failed once a person said *resume*."""
+        """Start the table's link, where the storage had failed once a person said *resume*."""
         if runner.transactions.is_held:
             where = self._resume_hint
             log.warning("%s: waiting for resume: reason=storage_fault%s", runner.table, where)
@@ -519,7 +526,8 @@ class Daemon:
             must_open = False
         if not must_open:
             readiness.reached(runner.table)
-        await supervisor.run(must_open_first=must_open)
+        serving = supervisor.run(must_open_first=must_open)
+        group.create_task(serving, name=f"{runner.table} link")
 
     @property
     def _resume_hint(self) -> str:
@@ -640,6 +648,7 @@ class Daemon:
             arrivals=watch_arrivals(parse_address(shoe.port)),
             on_suspended=link.line_suspended,
             on_resumed=link.line_resumed,
+            on_hearing=link.hearing_changed,
         )
         at, ruling = self._ruling or (None, None)
         await runner.start(

@@ -487,6 +487,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """Set while the line is ignored."""
     since_us: int = 0
     """When the connection was opened."""
+    hears: bool = True
+    """False while nothing sent to the shoe has an effect, although it is received."""
 
 
 # What is open: irregularities, pauses, windows.

@@ -221,6 +221,8 @@ TEXTS: Mapping[str, str] = {
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
     "shoe_line_suspended": "干扰过多：线路暂停至 {until} UTC，之后重新打开；{then:clauses}",
+    "shoe_does_not_hear": "牌靴能发送，但收不到：{then:clauses}",
+    "shoe_check_wire": "检查插头和线缆中通往牌靴的线",
     "shoe_check_line": "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud",
     "shoe_try_port": "然后停止守护进程并运行 shoectl doctor",
     "shoe_no_hello": "{seconds} 秒内没有牌靴报出身份：{then:clauses}",
@@ -880,6 +882,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "link": {
         "lost": "中断：收不到牌靴的信号",
         "unidentified": "身份不明：端口已打开，尚无牌靴报出身份",
+        "does_not_hear": "已连接：牌靴能发送，但收不到",
         "refused": "已拒绝：所接的不是本桌的牌靴",
         "suspended": "暂停：线路干扰过多",
     },

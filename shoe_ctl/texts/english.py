@@ -353,6 +353,8 @@ TEXTS: Mapping[str, str] = {
         "too much garbage: the line is suspended until {until} UTC, then opened again; "
         "{then:clauses}"
     ),
+    "shoe_does_not_hear": "the shoe sends but does not hear: {then:clauses}",
+    "shoe_check_wire": "check its plugs and its cable, the wire to the shoe",
     "shoe_check_line": (
         "check the cable, the shoe's power, and profile, port and baud in [table.shoe]"
     ),
@@ -859,6 +861,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "link": {
         "lost": "lost: the shoe cannot be heard",
         "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "does_not_hear": "up: the shoe sends, and does not hear",
         "refused": "refused: who speaks is not this table's shoe",
         "suspended": "suspended: the line brings too much garbage",
     },

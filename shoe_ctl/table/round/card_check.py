@@ -80,7 +80,7 @@ def foreign_cause(turn: Turn, card: Card | None) -> Cause | None:
     """
     if card is None or turn.now.shoe is None:
         return None
-    if card not in turn.game.deck:
+    if card not in turn.game.deck.faces:
         return _FOREIGN
     return _EXTRA if card_ledger.is_one_too_many(turn, card) else None
 
