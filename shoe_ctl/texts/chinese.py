@@ -230,7 +230,7 @@ TEXTS: Mapping[str, str] = {
         "拒绝此牌靴，本桌没有它的密钥：在 key_file 中给出密钥，或者这是另一个牌靴？"
     ),
     "shoe_refused_not_proved": "拒绝此牌靴，它报出身份却未能证明：是本桌的牌靴吗？",
-    "shoe_refused_unauthenticated": "拒绝此牌靴，它没有密钥：给它密钥，或删去 key_file",
+    "shoe_refused_unauthenticated": "拒绝此牌靴，它无法证明身份：是冒充的或接错的牌靴；请接上有密钥的牌靴",
     "shoe_refused_wrong_key": "拒绝此牌靴，其证明与本桌密钥不符：是本桌的牌靴吗？",
     "shoe_refuses_draw": "牌靴拒绝第 {draw} 次抽牌：{why:arm_refusal}",
     # People at the table.

@@ -368,7 +368,8 @@ TEXTS: Mapping[str, str] = {
         "the shoe is refused, it said who it is and did not prove it: is it this table's shoe?"
     ),
     "shoe_refused_unauthenticated": (
-        "the shoe is refused, it has no key: give it one, or remove key_file"
+        "the shoe is refused, it proves nothing: an impostor or the wrong shoe; connect the shoe "
+        "that has the key"
     ),
     "shoe_refused_wrong_key": (
         "the shoe is refused, its proof does not fit this table's key: is it this table's shoe?"
