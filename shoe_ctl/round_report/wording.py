@@ -419,6 +419,21 @@ def _revised(data: Data, words: Words) -> Told:
     return text, [*more, words.sentence("won: {wagers}", wagers=wins)]
 
 
+def _retracted(data: Data, words: Words) -> Told:
+    key, number = _key(data, words), data.pop("declaration", None)
+    text = words.sentence("declaration {number} is taken back: {key}", number=number, key=key)
+    if "wager" in data:
+        wager = words.name("wager", data.pop("wager"))
+        text += words.sentence(", {who} on {wager}", who=_player(data, words), wager=wager)
+    return text, []
+
+
+def _retraction_alarm(data: Data, words: Words) -> Told:
+    changes = [values_text(one, words) for one in data.pop("changes", [])]
+    text, _ = _retracted(data, words)
+    return words.sentence("ALARM: after the outcome {text}", text=text), changes
+
+
 def _reopened(data: Data, words: Words) -> Told:
     former, rule = data.pop("reopens", None), _rule(data, words)
     text = words.sentence("THE ROUND GOES ON after its outcome")
@@ -608,6 +623,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "round.card_revealed": _sentence("{slot} is turned: {card}"),
     "round.card_entered": _sentence("{slot} is entered: {card}"),
     "round.card_corrected": _sentence("{slot} is corrected: {card}"),
+    "irregularity.retracted": _retracted,
+    "irregularity.alarm": _retraction_alarm,
     "round.card_moved": _moved,
     "round.reopened": _reopened,
     "round.total_announced": _sentence("total announced: {hand} {total}"),

@@ -103,6 +103,9 @@ PHRASES: Mapping[str, str] = {
 }
 
 SENTENCES: Mapping[str, str] = {
+    "declaration {number} is taken back: {key}": "申报 {number} 已撤销：{key}",
+    ", {who} on {wager}": "，{who}，{wager}",
+    "ALARM: after the outcome {text}": "警报：宣布结果后，{text}",
     "{n} rounds follow the one with the cutting card": "切牌卡出现的一局之后再发 {n} 局",
     "no round follows the one with the cutting card": "切牌卡出现的一局之后不再发局",
     "1 round follows the one with the cutting card": "切牌卡出现的一局之后再发 1 局",

@@ -56,6 +56,8 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    HearingLost,
+    HearingRestored,
     Input,
     LineResumed,
     LineSuspended,
@@ -322,6 +324,12 @@ def _result_awaited() -> Play:
     table.open_shoe()
     table.deal(STAND)
     return Play(table, TableHarness.judges)
+
+
+def _hears_again() -> Play:
+    table = standing("dealing")
+    table.feed(HearingLost(t_us=table.t_us, connection=1))
+    return Play(table, happens(lambda t_us: HearingRestored(t_us=t_us, connection=1)))
 
 
 def exposes(*hands: str) -> Act:
@@ -950,6 +958,10 @@ ALONE: Mapping[str, Callable[[], Play]] = {
         lambda t_us: LineSuspended(t_us=t_us, connection=1, wait_s=5)
     )),
     "line_resumed": _at("revealing", happens(lambda t_us: LineResumed(t_us=t_us, unkept=60))),
+    "hearing_lost": _at(
+        "revealing", happens(lambda t_us: HearingLost(t_us=t_us, connection=1))
+    ),
+    "hearing_restored": _hears_again,
     "tick.result_overdue": _result_overdue,
     "tick.cards_seen": _cards_seen,
     "fault": _at("revealing", TableHarness.fails),

@@ -299,6 +299,8 @@ ALONE: dict[str, Row] = {
     "link_lost.shoe_sorted": stays("shoe.lost"),
     "line_suspended": stays("shoe.line_suspended reason=garbage"),
     "line_resumed": stays("shoe.line_resumed"),
+    "hearing_lost": stays("shoe.hearing_lost"),
+    "hearing_restored": stays("shoe.hearing_restored"),
     "tick.result_overdue": halts("result_missing", "no_result"),
     "tick.cards_seen": stays(
         "round.card_revealed hand=player index=1", "round.card_revealed hand=banker index=1"
