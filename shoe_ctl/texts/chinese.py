@@ -59,9 +59,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "prompt_missing_card": "重新点牌；若缺牌，进行中的一局作废，之前各局有效",
     "prompt_order_altered": "牌靴原样不动；若牌序无法恢复，本局作废",
-    "prompt_entry_differs": (
-        "录入的与牌靴读出的不符：请有权裁决的主管到场，由其准许重新录入"
-    ),
+    "prompt_entry_differs": ("录入的与牌靴读出的不符：请有权裁决的主管到场，由其准许重新录入"),
     "prompt_other": "一切原样不动，请有权裁决的主管到场",
     "prompt_outage": "系统曾有一段时间无法存储：核对台面上的牌，然后恢复",
     "prompt_overdraw_ruling": "牌面朝下，原处放置：若无人看到牌面，用作下一局首张，否则放在一旁",
