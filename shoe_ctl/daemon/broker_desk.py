@@ -32,8 +32,8 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("parked", "doubt")
-"""What the public status has beside the table itself: the sinks, and evidence of a loss."""
+NOT_IN_THE_STATE = ("acts_as", "parked", "doubt")
+"""What the public status has beside the table itself: who asks, sinks, evidence of a loss."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),

@@ -241,6 +241,7 @@ TEXTS: Mapping[str, str] = {
     "done_nothing": "下一步：{next}",
     "done_bets_closed": "已停止投注",
     "done_card_corrected": "{hand:hand}的牌已更正",
+    "done_cards_exchanged": "{one:place}与{other:place}已互换位置（第 {count} 次互换）",
     "done_cards_passed": "{hand:hand}的牌已交给{player}",
     "done_cards_refused": "{player}不接{hand:hand}的牌",
     "done_cards_replaced": "牌已更换",
@@ -460,6 +461,9 @@ TEXTS: Mapping[str, str] = {
     "refused_no_two_cards": "没有两张已知而未露出牌面的牌",
     "refused_no_card_there": "该处没有牌：{place:place}",
     "refused_card_stays": "全场已看到{place:place}：原处不动",
+    "refused_exchanged_before": (
+        "{one:place}与{other:place}已经互换过：若要再次互换，加上 again=true"
+    ),
     "refused_card_not_known": "还不知道{place:place}是什么牌：翻开后再报",
     "refused_no_card_inspected": "没有正在检查的牌",
     "refused_card_inspected": "有牌正在检查",
