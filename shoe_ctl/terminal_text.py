@@ -6,6 +6,8 @@ lines of a width. Must not know: who wrote it, where it is shown.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 LONGEST_WORD = 300
 """The longest word that is shown whole: a path of thousands of characters would hide the rest."""
 
@@ -39,19 +41,59 @@ def pad(text: str, width: int) -> str:
 def wrap(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
     """Return ``text`` in lines of at most ``width`` columns; ``first`` and ``rest`` begin them.
 
-    A line is broken between words. A word that is too long for any line is broken within.
+    A line is broken between words, and between Chinese characters but never before a stop or
+    behind an opening bracket. A word that is too long for any line is broken within.
     """
-    import textwrap
+    if text.isascii():
+        import textwrap
 
-    wide = text if text.isascii() else "".join(c + _FILLER * (_cells(c) - 1) for c in text)
-    lines = textwrap.wrap(
-        wide, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
-    return [line.replace(_FILLER, "") for line in lines]
+        return textwrap.wrap(
+            text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+        )
+    lines, line, gap = [first], "", ""
+    for piece in _pieces(text):
+        if piece.isspace():
+            gap = piece if line else ""
+            continue
+        left = piece
+        while cell_width(lines[-1] + line + gap + left) > width:
+            if line:
+                lines[-1] += line
+                lines.append(rest)
+                line = gap = ""
+            else:
+                begins = cut(left, width - cell_width(lines[-1]))
+                lines[-1] += begins
+                lines.append(rest)
+                left = left[len(begins) :]
+        line, gap = line + gap + left, ""
+    lines[-1] += line
+    return [one for one in lines if one.strip()]
 
 
-_FILLER = "\ue000"
-"""The second column of a wide character, while lines are measured. No printable text has it."""
+_ENDS = ("Po", "Pe", "Pf")
+"""Categories of characters that no line begins with: stops, closing brackets and quotes."""
+
+_BEGINS = ("Ps", "Pi")
+"""Categories of characters that no line ends with."""
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what a line is never broken within: words, spaces, wide characters with their marks."""
+    from unicodedata import category
+
+    piece = ""
+    for character in text:
+        before = piece[-1:]
+        alike = before.isspace() == character.isspace()
+        narrow = _cells(character) < 2 and bool(before) and _cells(before) < 2
+        marks = narrow or category(character) in _ENDS
+        opens = bool(before) and category(before) in _BEGINS
+        if before and not (alike and (marks or opens)):
+            yield piece
+            piece = ""
+        piece += character
+    yield piece
 
 
 def _cells(character: str) -> int:

@@ -56,6 +56,9 @@ for _name, _examples in (("thorough", 100), ("shoe-ctl", 40)):
     )
 settings.load_profile("shoe-ctl")
 
+os.environ["LC_ALL"] = "C.UTF-8"
+"""Tests expect English, whatever the terminal of who runs them is set to; children inherit it."""
+
 _seed_key = pytest.StashKey[int]()
 
 

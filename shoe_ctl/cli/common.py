@@ -24,6 +24,34 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
+    from shoe_ctl.texts.screen import Words
+
+
+# The language of what people read.
+
+
+def language_option(**more: Any) -> click.Option:
+    """Return the option that names the language, one of ``LANGUAGES``."""
+    from shoe_ctl.texts.catalogue import LANGUAGES
+
+    text = "The language of what is shown.  [$LC_ALL, $LC_MESSAGES or $LANG, else en]"
+    return click.Option(["--language"], type=click.Choice(list(LANGUAGES)), help=text, **more)
+
+
+def with_language(command: Any) -> Any:
+    """Give a command the option ``--language``."""
+    option = language_option()
+    return click.option(*option.opts, type=option.type, help=option.help)(command)
+
+
+def words_in(language: str | None) -> Words:
+    """Return the words of this language, by default of the one that the environment names."""
+    import os
+
+    from shoe_ctl.texts.screen import Words, language_of
+
+    return Words(language or language_of(os.environ))
+
 
 # Numbers among the options.
 

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from shoe_ctl.cli.common import language_option, words_in
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.daemons import Daemon
     from shoe_ctl.cli.table_pages import ArgumentOption
+    from shoe_ctl.texts.screen import Words
 
 TIMEOUT_S = 30.0
 """Longer than the daemon takes to store and answer, even on a disk that stalls."""
@@ -75,6 +77,7 @@ def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
             **about,
         ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the answer as JSON."),
+        language_option(),
     ]  # fmt: skip
 
 
@@ -345,6 +348,7 @@ class _Options(NamedTuple):
     round_id: str | None
     command_id: str | None
     as_json: bool
+    language: str | None
 
 
 @click.pass_context
@@ -354,7 +358,8 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     assert before is not None
     arguments = _collect_arguments(args, own)
     options = _Options(**{name: _chosen(own[name], before.params[name]) for name in own})
-    _refuse_placeholders(arguments, options)
+    words = words_in(options.language)
+    _refuse_placeholders(arguments, options, words)
     names_table = own["table"] is not None or _is_on_command_line(before, "table")
     _refuse_what_it_takes_not(command, arguments, options, names_table=names_table)
     connection = _connection_words(own, before)
@@ -362,25 +367,25 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
 
     daemons = find_daemons(options.config_files, options.socket_path)
     if command == "status" and options.table is None:
-        return _show_every_status(daemons, connection, as_json=options.as_json)
+        return _show_every_status(daemons, connection, words, as_json=options.as_json)
     if command == "redeliver" and len(daemons) > 1:
         raise UsageError("redeliver is for one daemon: give its --config alone")
     table = _table_of(str(arguments["after"])) if command == "resend" else options.table
     daemon = daemon_of(daemons, table)
     if len(daemons) > 1:
-        connection = ["--config", daemon.file]
-    with Wire(daemon.path) as wire:
+        connection = _words_of(daemon, connection)
+    with Wire(daemon.path, words) as wire:
         if command == "status":
-            return _show_status(wire.status(table), connection, as_json=options.as_json)
+            return _show_status(wire.status(table), connection, words, as_json=options.as_json)
         if command == "redeliver":
             asked = {"request": command} | arguments
-            return _show_redelivered(wire.ask(asked), as_json=options.as_json)
+            return _show_redelivered(wire.ask(asked), words, as_json=options.as_json)
         if command == "resend":
             asked = {"request": command} | arguments
-            return _show_resent(wire.ask(asked), as_json=options.as_json)
+            return _show_resent(wire.ask(asked), words, as_json=options.as_json)
         if command == "events":
             asked = {"request": command, "table": options.table} | arguments
-            return _print_events(wire, asked, as_json=options.as_json)
+            return _print_events(wire, asked, words, as_json=options.as_json)
         return _give(wire, command, arguments, options, connection)
 
 
@@ -442,7 +447,7 @@ def _give(
     if table is None or position is None:
         held = _status_or_doubt(wire, table, command)
         position = held["position"] if position is None else position
-        table = _only(held["tables"]) if table is None else table
+        table = _only(held["tables"], wire.words) if table is None else table
     envelope = {
         "command_id": options.command_id if options.command_id is not None else str(uuid.uuid4()),
         "table": table,
@@ -455,7 +460,7 @@ def _give(
         "consented_by": options.consented_by,
     }
     answer = wire.ask(envelope)
-    _show_answer(answer, as_json=options.as_json)
+    _show_answer(answer, wire.words, as_json=options.as_json)
     if not options.as_json and (answer.get("halted") or answer.get("asks")):
         _show_what_waits(answer, wire, table, connection)
     return 0 if answer.get("accepted") is True else 1
@@ -466,16 +471,17 @@ def _is_on_command_line(ctx: click.Context, name: str) -> bool:
 
 
 def _connection_words(own: dict[str, Any], before: click.Context) -> list[str]:
-    """Options that say again where the daemon is; none where the environment says it."""
+    """Options that say the same again; none of what the environment says."""
     words: list[str] = []
-    for name, option in (("config_files", "--config"), ("socket_path", "--socket")):
+    named = {"config_files": "--config", "socket_path": "--socket", "language": "--language"}
+    for name, option in named.items():
         typed = own[name] or (before.params[name] if _is_on_command_line(before, name) else None)
         values = [typed] if isinstance(typed, str) else typed or ()
         words += [word for value in values for word in (option, value)]
     return words
 
 
-def _refuse_placeholders(arguments: dict[str, Any], options: _Options) -> None:
+def _refuse_placeholders(arguments: dict[str, Any], options: _Options, words: Words) -> None:
     """A command that was pasted as it was shown, with nothing filled in, does nothing.
 
     Raises:
@@ -487,7 +493,7 @@ def _refuse_placeholders(arguments: dict[str, Any], options: _Options) -> None:
     named |= {"--reason": options.reason, "--consented-by": options.consented_by}
     empty = [name for name, value in named.items() if value == PLACEHOLDER]
     if empty:
-        raise UsageError(f"incomplete command: fill in {', '.join(empty)}. Nothing was done.")
+        raise UsageError(words("incomplete", names=empty))
 
 
 class Wire:
@@ -497,10 +503,11 @@ class Wire:
         EnvironmentFault: nobody is there, or who is there does not answer.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, words: Words | None = None) -> None:
         import socket
 
         self.path = path
+        self.words = words_in("en") if words is None else words
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(TIMEOUT_S)
@@ -508,7 +515,7 @@ class Wire:
             self._socket.connect(str(path))
         except OSError as error:
             self._socket.close()
-            raise EnvironmentFault(_no_daemon(path, error)) from None
+            raise EnvironmentFault(_no_daemon(path, error, self.words)) from None
 
     def __enter__(self) -> Wire:
         return self
@@ -526,7 +533,7 @@ class Wire:
 
         answer = self.ask({"request": "status"} | ({} if table is None else {"table": table}))
         if "tables" not in answer:
-            raise InputRefused(refusal(answer))
+            raise InputRefused(refusal(answer, self.words))
         return answer
 
     def ask(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -544,7 +551,7 @@ class Wire:
             why = "its answer is not a JSON object"
         else:
             return answer
-        raise EnvironmentFault(f"the daemon at {self.path} does not answer: {why}")
+        raise EnvironmentFault(self.words("no_answer", path=self.path, why=why))
 
     def follow(self, asked: dict[str, Any]) -> Iterator[list[bytes]]:
         """The lines that come for this, until the daemon hangs up.
@@ -606,21 +613,32 @@ def _status_or_doubt(wire: Wire, table: str | None, command: str) -> dict[str, A
     return {"position": "gaming_shift_manager", "tables": [{"table": table or "all"}]}
 
 
-def refusal(answer: dict[str, Any]) -> str:
+def refusal(answer: dict[str, Any], words: Words) -> str:
     """A refusal in one line, with what it needs."""
-    error = str((answer.get("error") or {}).get("text"))
+    why = answer.get("error") or {}
+    error = words.text(why) if "code" in why else str(why.get("text"))
     needs = answer.get("needs") or {}
     if "consent" in needs:  # the error says whose
-        return f"{error} (add --consented-by NAME)"
-    told = "; ".join(f"{what}: {needed}" for what, needed in needs.items())
-    return f"{error}; it needs {told}" if told else error
+        return words("needs_consent", error=error)
+    told = [
+        words("need", what=what, value=_needed(what, str(needed), words))
+        for what, needed in needs.items()
+    ]
+    return words("needs", error=error, needs=words.join(told, "clauses")) if told else error
 
 
-def _no_daemon(path: Path, error: OSError) -> str:
+def _needed(what: str, needed: str, words: Words) -> str:
+    """A position or states in words; anything else as it is."""
+    if what not in ("position", "state"):
+        return needed
+    return words.join(words.name(what, one) for one in needed.split(", "))
+
+
+def _no_daemon(path: Path, error: OSError, words: Words) -> str:
     if isinstance(error, PermissionError):
-        return f"socket {path}: permission denied: add this user to the socket's group"
+        return words("no_permission", path=path)
     why = error.strerror or str(error)
-    return f"no daemon at {path} ({why}). Start `shoectl run` with a [socket] there."
+    return words("no_daemon", path=path, why=why)
 
 
 def _argument(word: str) -> tuple[str, Any]:
@@ -656,10 +674,10 @@ def _login() -> str:
         ) from None
 
 
-def _only(tables: list[dict[str, Any]]) -> str:
+def _only(tables: list[dict[str, Any]], words: Words) -> str:
     ids = [str(held["table"]) for held in tables]
     if len(ids) != 1:
-        raise UsageError(f"no table is named: give --table, one of {', '.join(ids)}")
+        raise UsageError(words("no_table_named", tables=ids))
     return ids[0]
 
 
@@ -668,8 +686,14 @@ def _table_of(event: str) -> str:
     return event.partition("/")[0]
 
 
+def _words_of(daemon: Daemon, connection: Sequence[str]) -> list[str]:
+    """The words that name this daemon, one of several; what else was said stays."""
+    kept = connection[connection.index("--language") :][:2] if "--language" in connection else ()
+    return ["--config", str(daemon.file), *kept]
+
+
 def _show_every_status(
-    daemons: Sequence[Daemon], connection: Sequence[str], *, as_json: bool
+    daemons: Sequence[Daemon], connection: Sequence[str], words: Words, *, as_json: bool
 ) -> int:
     """How the tables of all daemons stand, also where one of them does not answer.
 
@@ -681,14 +705,14 @@ def _show_every_status(
     errors: list[ShoeCtlError] = []
     shown = 0
     for daemon in daemons:
-        words = connection if len(daemons) == 1 else ["--config", daemon.file]
+        named = connection if len(daemons) == 1 else _words_of(daemon, connection)
         try:
-            with Wire(daemon.path) as wire:
+            with Wire(daemon.path, words) as wire:
                 answer = wire.status(None)
             if shown and not as_json:
                 click.echo()
             shown += 1
-            _show_status(answer, words, as_json=as_json)
+            _show_status(answer, named, words, as_json=as_json)
         except ShoeCtlError as error:
             errors.append(error)
     for each in errors[:-1]:
@@ -698,83 +722,99 @@ def _show_every_status(
     return 0
 
 
-def _show_status(answer: dict[str, Any], connection: Sequence[str], *, as_json: bool) -> int:
+def _show_status(
+    answer: dict[str, Any], connection: Sequence[str], words: Words, *, as_json: bool
+) -> int:
     """Exit code 0; 3 while nothing can be stored, with what each table was at that moment."""
-    import msgspec
-
     from shoe_ctl.cli.common import is_terminal
     from shoe_ctl.cli.table_view import lines, show_on_terminal
     from shoe_ctl.terminal_text import printable
 
     position = answer.get("position")
     if as_json:
-        click.echo(msgspec.json.encode(answer))
+        _print_json(answer, words)
     for number, held in enumerate(answer["tables"] if not as_json else ()):
         if number:
             click.echo()
         if is_terminal():
-            show_on_terminal(held, connection, position)
+            show_on_terminal(held, connection, position, words)
             continue
-        for line in lines(held, connection, position):
+        for line in lines(held, connection, position, words):
             click.echo(line)
     wrong = [sink for sink in answer.get("sinks", ()) if sink.get("message")]
     for number, sink in enumerate(wrong if not as_json else ()):
         if not number:
             click.echo()
-        click.echo(printable(sink["message"]["text"]))
-    faults = (held["fault"]["message"]["text"] for held in answer["tables"] if held.get("fault"))
+        click.echo(printable(words.text(sink["message"])))
+    faults = (held["fault"]["message"] for held in answer["tables"] if held.get("fault"))
     if (fault := next(faults, None)) is not None:
-        raise EnvironmentFault(fault)
+        raise EnvironmentFault(words.text(fault))
     return 0
 
 
-def _show_redelivered(answer: dict[str, Any], *, as_json: bool) -> int:
-    """Exit code 0: everything was taken; 1: something was refused again."""
+def _print_json(answer: dict[str, Any], words: Words) -> None:
+    """The answer as one line; its texts in the language that was asked for."""
     import msgspec
 
+    from shoe_ctl.texts.catalogue import with_texts
+
+    translated = answer if words.language == "en" else with_texts(answer, words.language)
+    click.echo(msgspec.json.encode(translated))
+
+
+def _went(went: dict[str, Any], words: Words) -> list[str]:
+    """How many events were taken, refused, or wait."""
+    told = {
+        "taken": words("taken", number=went["taken"]),
+        "refused": words("refused", number=went["refused"]),
+        "waiting": words("waiting", number=went["waiting"]),
+    }
+    return [text for how, text in told.items() if went[how]]
+
+
+def _show_redelivered(answer: dict[str, Any], words: Words, *, as_json: bool) -> int:
+    """Exit code 0: everything was taken; 1: something was refused again."""
     from shoe_ctl.errors import InputRefused
 
     if "redelivered" not in answer:
-        raise InputRefused(refusal(answer))
+        raise InputRefused(refusal(answer, words))
     if as_json:
-        click.echo(msgspec.json.encode(answer))
+        _print_json(answer, words)
     sinks = answer["redelivered"]
     for went in sinks if not as_json else ():
-        told = [f"{went[how]} {how}" for how in ("taken", "refused", "waiting") if went[how]]
-        click.echo(f"{went['sink']}: {', '.join(told)}")
+        click.echo(words("redelivered", sink=went["sink"], told=words.join(_went(went, words))))
     if not (sinks or as_json):
-        click.echo("nothing is parked")
+        click.echo(words("nothing_parked"))
     if any(went["refused"] for went in sinks):
-        raise InputRefused("some events were rejected again and stay parked: see the daemon's log")
+        raise InputRefused(words("rejected_again"))
     if any(went["waiting"] for went in sinks):
-        raise EnvironmentFault("a sink is offline: it gets its events when it is back")
+        raise EnvironmentFault(words("sink_offline"))
     return 0
 
 
-def _show_resent(answer: dict[str, Any], *, as_json: bool) -> int:
+def _show_resent(answer: dict[str, Any], words: Words, *, as_json: bool) -> int:
     """Exit code 0: everything was taken; 1: something was refused; 3: the sink is away."""
-    import msgspec
-
     from shoe_ctl.errors import InputRefused
 
     if "resent" not in answer:
-        raise InputRefused(refusal(answer))
+        raise InputRefused(refusal(answer, words))
     went = answer["resent"]
     if as_json:
-        click.echo(msgspec.json.encode(answer))
+        _print_json(answer, words)
     else:
-        told = [f"{went[how]} {how}" for how in ("taken", "refused", "waiting") if went[how]]
-        count = f"{went['events']} event{'' if went['events'] == 1 else 's'}"
-        how = f": {', '.join(told)}" if told else ""
-        click.echo(f"{went['sink']}: {count} behind {went['after']}{how}")
+        sink, events, after = went["sink"], went["events"], went["after"]
+        if told := words.join(_went(went, words)):
+            click.echo(words("resent_how", sink=sink, events=events, after=after, told=told))
+        else:
+            click.echo(words("resent", sink=sink, events=events, after=after))
     if went["refused"]:
-        raise InputRefused("some events were rejected: see the daemon's log")
+        raise InputRefused(words("rejected"))
     if went["waiting"]:
-        raise EnvironmentFault("a sink is offline: it gets its events when it is back")
+        raise EnvironmentFault(words("sink_offline"))
     return 0
 
 
-def _print_events(wire: Wire, asked: dict[str, Any], *, as_json: bool) -> int:
+def _print_events(wire: Wire, asked: dict[str, Any], words: Words, *, as_json: bool) -> int:
     """Print each event as it comes. It ends when the daemon does: exit code 3; 1: refused."""
     import msgspec
 
@@ -787,27 +827,26 @@ def _print_events(wire: Wire, asked: dict[str, Any], *, as_json: bool) -> int:
             if answer.get("accepted") is False:
                 if as_json:
                     click.echo(line)
-                raise InputRefused(refusal(answer))
+                raise InputRefused(refusal(answer, words))
             last = answer["id"]
             click.echo(line)
-    on = "" if last is None else f"; to go on behind what you have: after={last}"
-    raise EnvironmentFault(f"the daemon at {wire.path} hung up{on}")
+    if last is None:
+        raise EnvironmentFault(words("hung_up", path=wire.path))
+    raise EnvironmentFault(words("hung_up_after", path=wire.path, after=last))
 
 
-def _show_answer(answer: dict[str, Any], *, as_json: bool) -> None:
-    import msgspec
-
+def _show_answer(answer: dict[str, Any], words: Words, *, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(answer))
+        _print_json(answer, words)
     elif answer.get("accepted") is True:
         from shoe_ctl.cli.table_view import answer_lines
 
-        for line in answer_lines(answer):
+        for line in answer_lines(answer, words):
             click.echo(line)
     else:
         todo = answer.get("message")
-        ends = "" if todo is None else f"; {todo['text']}"
-        click.echo(f"shoectl: {refusal(answer)}{ends}", err=True)
+        said = [refusal(answer, words), *([] if todo is None else [words.text(todo)])]
+        click.echo(f"shoectl: {words.join(said, 'clauses')}", err=True)
 
 
 def _show_what_waits(
@@ -820,12 +859,14 @@ def _show_what_waits(
     """
     from shoe_ctl.cli.table_view import open_lines
 
-    named = str(answer.get("halted") or answer.get("asks"))
+    words, named = wire.words, str(answer.get("halted") or answer.get("asks"))
     try:
         told = wire.status(table)
         position = told["position"]
-        lines = [x for held in told["tables"] for x in open_lines(held, connection, position)]
+        lines = [
+            x for held in told["tables"] for x in open_lines(held, connection, position, words)
+        ]
     except ShoeCtlError:
-        lines = [f"halted for {named}. To see what is next: shoectl table status"]
-    for line in lines or [f"it waited for {named}, which has been decided"]:
+        lines = [words("halted_for", key=named)]
+    for line in lines or [words("was_decided", key=named)]:
         click.echo(line)

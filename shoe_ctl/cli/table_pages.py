@@ -191,6 +191,12 @@ PAGES: Mapping[str, Page] = {
         '--reason "look at seat 3"',
     ),
     "resume": Page(OPEN, "End the review and continue where the table was."),
+    "correct_card": Page(
+        OPEN,
+        "Say that an open card is another one than the shoe read.",
+        'hand=banker index=2 card=2H --reason "a two" --consented-by Ann',
+        "clause displays",
+    ),
     "enter_round": Page(
         OPEN,
         "Enter a round that was finished by hand.",

@@ -1,7 +1,8 @@
 """How a table stands, for people: lines of 80 columns or fewer, or a table on a terminal.
 
-In: the status of a table as the daemon sends it. Out: lines; what a terminal shows.
-Must not know: the daemon, the round's rules.
+In: the status of a table as the daemon sends it, a language. Out: lines; what a terminal shows.
+Must not know: the daemon, the round's rules. Commands and labels are codes here; ``Words`` names
+them in the reader's language.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from shoe_ctl.terminal_text import pad, printable, wrap
-from shoe_ctl.texts import catalogue
+from shoe_ctl.texts.screen import Words
 
 WIDTH = 80
 _LABEL = 10
@@ -31,36 +32,37 @@ Labelled = tuple[str, str]
 COMMAND = "$"
 """The label of a command that can be typed: it is never broken as text is."""
 
-_LINK = {
-    "lost": "the shoe cannot be heard",
-    "unidentified": "the port is open, and no shoe has said yet who it is",
-    "refused": "who speaks is not this table's shoe",
-    "suspended": "the line brings too much garbage",
-}
+ENGLISH = Words()
 
 
 def lines(
-    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+    held: dict[str, Any],
+    connection: Sequence[str] = (),
+    position: str | None = None,
+    words: Words = ENGLISH,
 ) -> Iterator[str]:
     """Yield the table in a few lines: what is next near the end, who may do what last.
 
     ``connection`` are the words that name the daemon, ``position`` is the caller's highest:
     with both, the commands can be typed as they stand.
     """
-    yield from _line(held["table"], heading(held))
-    yield from _in_lines(_rows(held, connection, position))
+    yield from _line(held["table"], heading(held, words))
+    yield from _in_lines(_rows(held, connection, position, words), words)
 
 
 def show_on_terminal(
-    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+    held: dict[str, Any],
+    connection: Sequence[str] = (),
+    position: str | None = None,
+    words: Words = ENGLISH,
 ) -> None:
     """Print the table on a terminal. Commands stand outside its cells, to be copied whole."""
     from shoe_ctl.cli.common import Column, make_cell, make_console, make_table
 
     console = make_console()
-    columns = [Column(held["table"]), Column(heading(held), fits=False)]
+    columns = [Column(held["table"]), Column(heading(held, words), fits=False)]
     table = make_table(columns, least=_LABEL)
-    for label, text in _rows(held, connection, position):
+    for label, text in _rows(held, connection, position, words):
         if label == COMMAND:
             if table.row_count or table.show_header:
                 console.print(table)
@@ -69,7 +71,7 @@ def show_on_terminal(
                 click.echo(line)
         else:
             style = _STYLES.get(label, "")
-            table.add_row(make_cell(label, style or "cyan"), make_cell(text, style))
+            table.add_row(make_cell(_label(label, words), style or "cyan"), make_cell(text, style))
     if table.row_count or table.show_header:
         console.print(table)
 
@@ -79,148 +81,165 @@ _STYLES = {"doubt": "bold red", "fault": "bold red", "halted": "bold red", "park
 """Of rows that people must not overlook."""
 
 
-def heading(held: dict[str, Any]) -> str:
+def heading(held: dict[str, Any], words: Words = ENGLISH) -> str:
     """Return the game, the method and the state of a table."""
-    method = f", Method {held['method']}" if held["method"] else ""
-    return f"{held['game']}{method}: {held['state']}"
+    game, method, state = held["game"], held["method"], held["state"]
+    if method:
+        return words("heading_method", game=game, method=method, state=state)
+    return words("heading", game=game, state=state)
 
 
 def open_lines(
-    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+    held: dict[str, Any],
+    connection: Sequence[str] = (),
+    position: str | None = None,
+    words: Words = ENGLISH,
 ) -> Iterator[str]:
     """Yield what the table waits for people to decide, and the commands; nothing otherwise."""
     if _choices(held) or held["halt"] is not None:
-        yield from _in_lines(_open(held))
-        yield from _in_lines(_next(held, connection, position))
+        yield from _in_lines(_open(held, words), words)
+        yield from _in_lines(_next(held, connection, position, words), words)
 
 
-def _in_lines(rows: Iterable[Labelled]) -> Iterator[str]:
+def _in_lines(rows: Iterable[Labelled], words: Words) -> Iterator[str]:
     for label, text in rows:
         if label == COMMAND:
             yield from wrap_command(text, indent=_INDENT)
         else:
-            yield from _line(label, text)
+            yield from _line(_label(label, words), text)
+
+
+def _label(label: str, words: Words) -> str:
+    return words.name("label", label) if label else ""
 
 
 def _rows(
-    held: dict[str, Any], connection: Sequence[str], position: str | None
+    held: dict[str, Any], connection: Sequence[str], position: str | None, words: Words
 ) -> Iterator[Labelled]:
     """Yield everything about the table but its heading."""
     if held.get("doubt"):
         yield "doubt", held["doubt"]
-        yield "takes", "accept_loss (gaming_shift_manager, with a reason and consent)"
+        yield "takes", words("doubt_takes")
         return
     shoe = held["shoe"]
     if shoe is not None:
-        out = ", the cutting card is out" if shoe["cutting_card_out"] else ""
-        player = _seat(held.get("shoe_with"))
-        who = f", with {player}" if player else ""
-        yield "shoe", f"{shoe['shoe_id']}{who}{out}"
+        player = _seat(held.get("shoe_with"), words)
+        who = [words("with_player", player=player)] if player else []
+        out = [words("cutting_card_out")] if shoe["cutting_card_out"] else []
+        yield "shoe", words.join([shoe["shoe_id"], *who, *out], "facts")
     if held.get("fault"):
         since = held["fault"].get("since")
-        stood = "the table stood so when it was last stored"
-        yield "fault", catalogue.text(held["fault"]["message"])
-        yield "", f"since {since}: {stood}" if since else stood
+        yield "fault", words.text(held["fault"]["message"])
+        yield "", words("stood_since", since=since) if since else words("stood")
     if held["link"] != "up":
-        yield "link", f"{held['link']}: {_LINK[held['link']]}"
-    yield from _told(held.get("told") or {})
+        yield "link", words.name("link", held["link"])
+    yield from _told(held.get("told") or {}, words)
     if held.get("refused"):
-        yield "refused", catalogue.text(held["refused"]["message"])
+        yield "refused", words.text(held["refused"]["message"])
     if held["round"] is not None:
-        yield from _round(held["round"], held.get("held_by", {}))
-    yield from _wagers(held.get("wagers") or [])
-    yield from _last_round(held)
-    yield from _open(held)
+        yield from _round(held["round"], held.get("held_by", {}), words)
+    yield from _wagers(held.get("wagers") or [], words)
+    yield from _last_round(held, words)
+    yield from _open(held, words)
     for parked in held["parked"]:
-        last = f"the last {parked['last']} ({parked['type']})"
         waits = parked["waiting"]
-        left = f"; {waits} can be offered again: redeliver" if waits else "; none waits any more"
-        yield "parked", f"{parked['count']} not taken by {parked['sink']}: {last}{left}"
-    yield from _next(held, connection, position)
+        left = words("parked_waiting", waiting=waits) if waits else words("parked_none")
+        last = {"last": parked["last"], "type": parked["type"]}
+        yield (
+            "parked",
+            words("parked", count=parked["count"], sink=parked["sink"], waiting=left, **last),
+        )
+    yield from _next(held, connection, position, words)
     takes = [
-        f"{taken['command']} ({taken['position']}{_demands(taken)})" for taken in held["takes"]
+        words("takes", command=taken["command"], who=_who(taken, words)) for taken in held["takes"]
     ]
-    yield "takes", ", ".join(takes) or "no command now"
+    yield "takes", words.join(takes) or words("takes_none")
 
 
-def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+def answer_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str]:
     """What a command brought about, and the ids of its events."""
-    ids = " ".join(answer["events"]) or "nothing public came of it"
+    ids = " ".join(answer["events"]) or words("nothing_public")
     said = answer.get("message")
     if said is None:
-        yield f"done: {ids}"
+        yield words("done_events", ids=ids)
         return
     happened = said["args"].get("happened")
     waits = answer.get("halted") or answer.get("asks")  # what is next stands below, with commands
-    done = "; ".join(map(catalogue.text, happened)) if waits and happened else catalogue.text(said)
-    told = printable(f"done: {done}")
+    done = (
+        words.join(map(words.text, happened), "clauses") if waits and happened else words.text(said)
+    )
+    told = printable(words("done", said=done))
     yield from wrap(told, WIDTH, rest="      ")
-    yield from _line("events", ids)
+    yield from _line(_label("events", words), ids)
 
 
-def _open(held: dict[str, Any]) -> Iterator[Labelled]:
+def _open(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """What halts the table, and what is open beside the round."""
     if held["halt"] is not None:
-        yield from _halt_lines(held["halt"])
+        yield from _halt_lines(held["halt"], words)
     for waiting in held["waiting"]:
-        yield from _waiting_lines(waiting)
+        yield from _waiting_lines(waiting, words)
 
 
 # What is open: what was seen, what may be chosen, with what and by whom.
 
-_SCOPES = {
-    "any": "any of their wagers",
-    "all": "all of their wagers or none",
-    "remaining": "all of their wagers that are not decided, or none",
-}
 
-
-def _halt_lines(halt: dict[str, Any]) -> Iterator[Labelled]:
+def _halt_lines(halt: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """What halts the table, the rules for it, and the choices of the step that is open."""
-    seen = (
-        catalogue.text(halt["seen"]) if "seen" in halt else "the shift manager inspects the cards"
-    )
-    yield "halted", f"{halt['reason']}: {seen}"
+    seen = words.text(halt["seen"]) if "seen" in halt else words("inspection")
+    yield "halted", words("halted", reason=halt["reason"], seen=seen)
     if halt["earlier"]:
-        yield "", f"open before it: {', '.join(halt['earlier'])}"
-    yield "", f"since {halt['since']}"
-    yield from _rules(halt)
+        yield "", words("open_before", keys=halt["earlier"])
+    yield "", words("since", since=halt["since"])
+    yield from _rules(halt, words)
     if "withdrawal" in halt:
-        yield "window", _window(halt["withdrawal"])
+        yield "window", _window(halt["withdrawal"], words)
     if "counts" in halt:
         counts = halt["counts"]
-        yield "counted", f"{counts['table']} by the table, {counts['shoe']} by the shoe"
+        yield "counted", words("counted", table=counts["table"], shoe=counts["shoe"])
     if "differential" in halt:
-        yield from _differential(halt["differential"])
-    yield from _choice_lines(halt["choices"])
+        yield from _differential(halt["differential"], words)
+    yield from _choice_lines(halt["choices"], words)
 
 
-def _waiting_lines(waiting: dict[str, Any]) -> Iterator[Labelled]:
+def _waiting_lines(waiting: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """What is open beside the round, and what may be chosen where it asks."""
-    yield "open", f"{waiting['key']}: {catalogue.text(waiting['prompt'])}"
-    yield from _choice_lines(waiting.get("choices", []))
+    yield "open", words("open", key=waiting["key"], prompt=words.text(waiting["prompt"]))
+    yield from _choice_lines(waiting.get("choices", []), words)
 
 
-def _rules(halt: dict[str, Any]) -> Iterator[Labelled]:
+def _rules(halt: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """The rule of the step that is open, or those of all ends; a game may have none of them."""
     if halt.get("rule") is not None:
         yield "rule", halt["rule"]
         return
     numbered = {end: rule for end, rule in halt.get("rules", {}).items() if rule is not None}
     if numbered:
-        yield (
-            "rules",
-            ", ".join(f"{end.replace('_', ' ')} {rule}" for end, rule in numbered.items()),
+        each = (
+            words("rule_of_end", end=words.name("end", end), rule=rule)
+            for end, rule in numbered.items()
         )
+        yield "rules", words.join(each)
 
 
-def _choice_lines(choices: list[dict[str, Any]]) -> Iterator[Labelled]:
+def _choice_lines(choices: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
     """Each as it is typed behind ``shoectl table decide``."""
     for choice in choices:
-        args = "".join(f" {_argument(one)}" for one in choice.get("arguments", []))
-        against = f"; not now: {catalogue.text(choice['not_now'])}" if "not_now" in choice else ""
-        who = f"{choice['position']}{_demands(choice)}"
-        yield "choice", f"{choice['choice']}{args} ({who}){against}"
+        args, who = choice.get("arguments", []), _who(choice, words)
+        typed = " ".join([choice["choice"], *map(_argument, args)])
+        if args:
+            said = words(
+                "choice_with",
+                typed=typed,
+                choice=choice["choice"],
+                meanings=[one["name"] for one in args],
+                who=who,
+            )
+        else:
+            said = words("choice", typed=typed, choice=choice["choice"], who=who)
+        if "not_now" in choice:
+            said = words("choice_not_now", choice=said, why=words.text(choice["not_now"]))
+        yield "choice", said
 
 
 def _argument(one: dict[str, Any]) -> str:
@@ -229,105 +248,124 @@ def _argument(one: dict[str, Any]) -> str:
     return f"[{typed}]" if one.get("optional") else typed
 
 
-def _demands(offer: dict[str, Any]) -> str:
-    """What whoever takes it must say besides: why, and who consents."""
-    reason = ", with a reason" if offer.get("reason") else ""
-    second = ", and another person consents" if offer.get("second_person") else ""
-    return reason + second
+def _who(offer: dict[str, Any], words: Words) -> str:
+    """Who may take it, and what they must say besides: why, and who consents."""
+    reason = [words("with_reason")] if offer.get("reason") else []
+    second = [words("with_consent")] if offer.get("second_person") else []
+    return words.join([words.name("position", offer["position"]), *reason, *second], "facts")
 
 
-def _window(window: dict[str, Any]) -> str:
-    seats = window["seats"]
-    whose = "for the whole table"
-    if seats:
-        whose = f"seat {', '.join(map(str, seats))} may answer"
-    rule = "" if window["rule"] is None else f" ({window['rule']})"
+def _window(window: dict[str, Any], words: Words) -> str:
+    seats, scope = window["seats"], window["scope"]
     if seats == []:
-        return f"every Player has answered{rule}"
-    return f"{whose}: {_SCOPES[window['scope']]}{rule}"
+        text = words("window_closed")
+    elif not seats:
+        text = words("window_of_table", scope=scope)
+    elif len(seats) == 1:
+        text = words("window_of_seat", seat=seats[0], scope=scope)
+    else:
+        text = words("window_of_seats", seats=words.join(map(str, seats), "and"), scope=scope)
+    rule = window["rule"]
+    return text if rule is None else words("cited", text=text, rule=rule)
 
 
-def _differential(found: dict[str, Any]) -> Iterator[Labelled]:
+def _differential(found: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """Both sides of the table and what may be changed, where the ledger knows it."""
     if found["excess"] <= 0:
         return
-    sides = f"player {found['player']}, banker {found['banker']}"
-    yield "wagers", f"{sides}: {found['excess']} over the differential of {found['limit']}"
+    yield (
+        "wagers",
+        words(
+            "differential",
+            player=found["player"],
+            banker=found["banker"],
+            excess=found["excess"],
+            limit=found["limit"],
+        ),
+    )
     for name in ("decrease", "increase"):
         rooms = [
-            f"seat {room['seat']} {room['wager']} by {room['most']} at most"
+            words("room", seat=room["seat"], wager=room["wager"], most=room["most"])
             for room in found.get(name, [])
         ]
         if rooms:
-            yield name, "; ".join(rooms)
+            yield name, words.join(rooms, "clauses")
     removable = [
-        f"seat {held['seat']} {held['wager']} {held['amount']}" for held in found.get("remove", [])
+        words("removable", seat=held["seat"], wager=held["wager"], amount=held["amount"])
+        for held in found.get("remove", [])
     ]
     if removable:
-        yield "remove", "; ".join(removable)
+        yield "remove", words.join(removable, "clauses")
 
 
 # How the table stands besides.
 
 
-def _told(told: dict[str, Any]) -> Iterator[Labelled]:
+def _told(told: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """What the shoe was told and has not answered, and its last answer."""
     waiting, last = told.get("told") or [], told.get("answered")
     if waiting:
-        yield "told", f"{', '.join(waiting)}: no answer yet"
+        named = words.join(words.name("told", command) for command in waiting)
+        yield "told", words("no_answer_yet", commands=named)
     if last is not None:
-        yield "answered", f"{last.get('what', last['command'])}: {_answer(last)}"
+        what = last.get("what", last["command"])
+        answer = _answer(last, words)
+        yield "answered", words("answered", what=words.name("told", what), answer=answer)
 
 
-def _answer(last: dict[str, Any]) -> str:
+def _answer(last: dict[str, Any], words: Words) -> str:
     if not last["accepted"]:
-        return "refused"
+        return words.name("answer", "refused")
     if "passed" in last:
-        return "passed" if last["passed"] else "failed"
+        return words.name("answer", "passed" if last["passed"] else "failed")
     if "value" in last:
-        return "the shoe cannot tell" if last["value"] is None else str(last["value"])
-    return "done"
+        value = last["value"]
+        return words.name("answer", "unknown") if value is None else str(value)
+    return words.name("answer", "done")
 
 
-def _round(played: dict[str, Any], held_by: dict[str, Any]) -> Iterator[Labelled]:
+def _round(played: dict[str, Any], held_by: dict[str, Any], words: Words) -> Iterator[Labelled]:
     yield "round", played["round_id"]
     for hand, cards in played["hands"].items():
-        shown = " ".join(FACE_DOWN if card is None else card for card in cards) or "no card yet"
+        shown = " ".join(FACE_DOWN if card is None else card for card in cards)
         totals = played["totals"]
         total = "" if totals is None else f"  = {totals[hand]}"
-        player = _seat(held_by.get(hand))
-        yield hand, f"{shown}{total}" + (f"  with {player}" if player else "")
+        player = _seat(held_by.get(hand), words)
+        holder = f"  {words('with_player', player=player)}" if player else ""
+        yield hand, f"{shown or words('no_card_yet')}{total}{holder}"
 
 
-def _seat(holder: dict[str, Any] | None) -> str | None:
+def _seat(holder: dict[str, Any] | None, words: Words) -> str | None:
     """The Player who holds a hand or the shoe, None where the dealer does."""
     if holder is None:
         return None
-    return "a Player" if holder["seat"] is None else f"seat {holder['seat']}"
+    seat = holder["seat"]
+    return words("a_player") if seat is None else words("seat", seat=seat)
 
 
-def _wagers(wagers: list[dict[str, Any]]) -> Iterator[Labelled]:
+def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
     """What lies at each seat; once the outcome is announced, what it is paid or loses."""
     for seat in dict.fromkeys(one["seat"] for one in wagers):
         here = [one for one in wagers if one["seat"] == seat]
+        label = words("seat", seat=seat)
         if any("settlement" in one for one in here):
-            yield from _under_label(
-                f"seat {seat}", [x for one in here for x in _payment_lines(one)]
-            )
+            texts = [text for one in here for text in _payment_lines(one, words)]
+            yield from _under_label(label, texts)
         else:
-            yield f"seat {seat}", ", ".join(map(_stake, here))
+            yield label, words.join(_stake(one, words) for one in here)
 
 
-def _last_round(held: dict[str, Any]) -> Iterator[Labelled]:
+def _last_round(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """The round settled last: between rounds, and as long as it was revised."""
     last = held.get("last_round")
     if last is None or not (held["round"] is None or last["revisions"]):
         return
-    yield "last", f"{last['round_id']}: {catalogue.text(last['message'])}"
+    said = words.text(last["message"])
+    yield "last", words("last_round", round_id=last["round_id"], said=said)
     for before in last["revisions"]:
-        yield "revised", f"it was: {catalogue.text(before['message'])}"
+        yield "revised", words("it_was", said=words.text(before["message"]))
         for change in before["changes"]:
-            yield "", catalogue.text(change["message"])
+            yield "", words.text(change["message"])
 
 
 def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:
@@ -335,44 +373,60 @@ def _under_label(label: str, texts: list[str]) -> Iterator[Labelled]:
         yield label if number == 0 else "", text
 
 
-def _stake(one: dict[str, Any]) -> str:
-    whose = f" of {one['player']}" if "player" in one else ""
-    late = f", {one['not_honoured']} late that goes back" if one.get("not_honoured") else ""
-    taken = ", taken back and settled as if it stood" if one.get("taken_back") else ""
-    more = f" ({(late + taken).removeprefix(', ')})" if late or taken else ""
-    return f"{one['wager']} {one['amount']}{whose}{more}"
+def _stake(one: dict[str, Any], words: Words) -> str:
+    wager, amount = one["wager"], one["amount"]
+    if "player" in one:
+        stake = words("stake_of", wager=wager, amount=amount, player=one["player"])
+    else:
+        stake = words("stake", wager=wager, amount=amount)
+    late = one.get("not_honoured")
+    more = [words("late_goes_back", amount=late)] if late else []
+    more += [words("taken_back")] if one.get("taken_back") else []
+    return words("cited", text=stake, rule=words.join(more, "facts")) if more else stake
 
 
-def _payment_lines(one: dict[str, Any]) -> Iterator[str]:
+def _payment_lines(one: dict[str, Any], words: Words) -> Iterator[str]:
     """How a wager is settled, with the money; its commission on a line of its own."""
     done = one["settlement"]
-    words = {"win": "wins", "lose": "loses", "push": "is a push", "returned": "is returned"}
-    odds = f" {done['odds']} to 1" if "odds" in done else ""
-    rule = f" ({done['rule']})" if done.get("rule") else ""
-    money = [
-        f"{verb} {done[name]}"
-        for verb, name in (("pay", "pays"), ("collect", "collected"), ("give back", "returned"))
+    paid = [
+        f"{words.name('money', name)} {done[name]}"
+        for name in ("pays", "collected", "returned")
         if done[name]
     ]
-    yield f"{_stake(one)} {words[done['result']]}{odds}{rule}: {', '.join(money) or 'nothing'}"
+    stake, result = _stake(one, words), done["result"]
+    money = words.join(paid, "facts") or words("no_money")
+    odds, rule = done.get("odds"), done.get("rule")
+    if odds and rule:
+        yield words(
+            "paid_at_odds_under", stake=stake, result=result, odds=odds, rule=rule, money=money
+        )
+    elif odds:
+        yield words("paid_at_odds", stake=stake, result=result, odds=odds, money=money)
+    elif rule:
+        yield words("paid_under", stake=stake, result=result, rule=rule, money=money)
+    else:
+        yield words("paid", stake=stake, result=result, money=money)
     if "commission" in done:
-        yield f"commission on {one['wager']} {done['commission']}"
+        yield words("commission", wager=one["wager"], amount=done["commission"])
     for applied in done["applied"]:
-        cited = f" ({applied['rule']})" if applied["rule"] else ""
-        yield f"{applied['key']}: {applied['end']}{cited}".replace("_", " ")
+        key, end = words.name("key", applied["key"]), words.name("end", applied["end"])
+        text, rule = words("applied", key=key, end=end), applied["rule"]
+        yield words("cited", text=text, rule=rule) if rule else text
 
 
 def _next(
-    held: dict[str, Any], connection: Sequence[str], position: str | None
+    held: dict[str, Any], connection: Sequence[str], position: str | None, words: Words
 ) -> Iterator[Labelled]:
     """What the table waits for, and below it, each on lines of its own, what may be typed."""
-    yield "next", catalogue.text(held["next"]["message"])
+    yield "next", words.text(held["next"]["message"])
     for command in next_commands(held, connection, position):
         yield COMMAND, command
 
 
 def next_commands(
-    held: dict[str, Any], connection: Sequence[str] = (), position: str | None = None
+    held: dict[str, Any],
+    connection: Sequence[str] = (),
+    position: str | None = None,
 ) -> list[str]:
     """What may be typed next, quoted for a shell; ``...`` is what only people know."""
     due = held["next"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from shoe_ctl.events.event_type import (
     Card,
@@ -85,7 +85,7 @@ class Outcome(FullOutcome, frozen=True, kw_only=True):
     """The outcome of the round.
 
     A round has one outcome, unless it is void. `round.revised` may replace it; until
-    `round.settled`, `round.void` may take it back.
+    `round.settled`, `round.void` may take it back, and `round.reopened` may let the round go on.
     """
 
     inferred: bool | UnsetType = UNSET
@@ -222,6 +222,45 @@ class CardCorrected(CardRevealed, frozen=True, kw_only=True):
     """The card before."""
 
 
+class Place(Data, frozen=True, kw_only=True):
+    """A place on the table."""
+
+    hand: Hand
+    """The hand."""
+    index: Index
+    """Its place in the hand, from 1."""
+
+
+class CardMoved(OfRound, frozen=True, kw_only=True):
+    """A third card lies at the wrong hand, or at one that is due none: a card was corrected.
+
+    It is moved to the hand that is due, or is no card of the round until that is ruled on.
+    """
+
+    hand: Hand | None
+    """The hand that it goes to; null: none, it was not due."""
+    index: Index | None
+    """Its place there, from 1."""
+    from_: Place = field(name="from")
+    """Where it lay."""
+    rule: Rule
+    """The rule under which it is moved; null for a card that was not due."""
+
+
+class Reopened(OfRound, frozen=True, kw_only=True):
+    """The round goes on after its outcome: by a corrected card, a card is missing.
+
+    The round ends with `round.revised` or `round.void`, never with a second `round.outcome`. A
+    receiver that ignores this event settles by what comes last.
+    """
+
+    rule: Rule
+    """The rule under which it goes on."""
+    reopens: str
+    """The id of the event that does not stand, on its own stream: the outcome, or the last revision
+    of it."""
+
+
 class EntryCompared(EventData, frozen=True, kw_only=True):
     """The shoe reported a card later that people had entered before."""
 
@@ -276,6 +315,8 @@ EVENTS = (
     EventType(name="round.card_revealed", data=CardRevealed, adds=(Exposure,)),
     EventType(name="round.card_entered", data=CardEntered, audience="restricted"),
     EventType(name="round.card_corrected", data=CardCorrected),
+    EventType(name="round.card_moved", data=CardMoved),
+    EventType(name="round.reopened", data=Reopened),
     EventType(name="round.entry_compared", data=EntryCompared, audience="restricted"),
     EventType(name="round.first_hand", data=FirstHand),
     EventType(name="round.total_announced", data=TotalAnnounced),

@@ -186,7 +186,8 @@ _STREAMS = {
 
 _TEMPLATES = (
     "texts: a template for each code. {name} stands for an argument, {name:kind} for its name in "
-    "words[kind], or for the value where that has none; an argument that is a message itself is "
+    "words[kind], or for the value where that has none; {name:kind+} for a value that people type, "
+    "written as typed says where it has a name; an argument that is a message itself is "
     "written with its own text. {n:count card cards} is a number with its noun. A list is joined "
     "with lists[kind], or with lists['']; {names:kind or} joins with lists['or']. A message with "
     "an argument rule that its template does not write ends as cited says."
@@ -206,6 +207,7 @@ def messages(name: str) -> dict[str, Any]:
         "words": {kind: dict(words) for kind, words in written.WORDS.items()},
         "lists": dict(written.LISTS),
         "cited": written.CITED,
+        "typed": written.TYPED,
     }
 
 

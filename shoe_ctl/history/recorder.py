@@ -336,7 +336,7 @@ def record_input(
     ``CommitResult.ids``. If it raises, nothing is added.
 
     Raises:
-        KeyError: an event replaces or revokes an outcome that ``index`` does not know.
+        KeyError: an event replaces, revokes or reopens an outcome that ``index`` does not know.
     """
     first = group.append_input(table, to_bytes(happened), happened.t_us)
     handles: list[int] = []
@@ -345,7 +345,7 @@ def record_input(
             if not isinstance(effect, TableEvent):
                 continue
             data, restricted = effect.data, effect.restricted_data
-            if effect.revises is not None or effect.revokes is not None:
+            if effect.revises or effect.revokes or effect.reopens:
                 data, restricted = _with_outcomes(effect, index)
             handle = group.append_event(
                 table,
@@ -364,11 +364,11 @@ def record_input(
 
 
 def _with_outcomes(event: TableEvent, index: EventIndex) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return both data of an event, with the ids of the outcomes that it replaces or revokes."""
+    """Return both data of an event, with the ids of the outcomes that it names."""
     data = event.data
     restricted = data if event.restricted_data is None else event.restricted_data
-    for key, round_id in (("revises", event.revises), ("revokes", event.revokes)):
-        if round_id is not None:
+    for key in ("revises", "revokes", "reopens"):
+        if (round_id := getattr(event, key)) is not None:
             ids = index.outcome(round_id)
             restricted = {**restricted, key: ids.restricted}
             data = {**data, key: ids.public}

@@ -366,6 +366,20 @@ def _revised(data: Data) -> Words:
     return text, [*more, f"replaces event {replaced}", f"won: {wins}"]
 
 
+def _reopened(data: Data) -> Words:
+    former, rule = data.pop("reopens", None), _rule(data)
+    return f"THE ROUND GOES ON after its outcome{rule}", [f"event {former} does not stand"]
+
+
+def _moved(data: Data) -> Words:
+    was, hand = data.pop("from", {}), data.pop("hand", None)
+    index, rule = data.pop("index", None), _rule(data)
+    lay = f"{_NAMES.get(was.get('hand'), '?')} {was.get('index')}"
+    if hand is None:
+        return f"{lay} was not due{rule}", []
+    return f"{lay} is moved to {_NAMES.get(hand, hand)} {index}{rule}", []
+
+
 def _drop(data: Data, *names: str) -> None:
     """Leave out what the header or the footer shows."""
     for name in names:
@@ -504,6 +518,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "round.card_revealed": _sentence("{slot} is turned: {card}"),
     "round.card_entered": _sentence("{slot} is entered: {card}"),
     "round.card_corrected": _sentence("{slot} is corrected: {card}"),
+    "round.card_moved": _moved,
+    "round.reopened": _reopened,
     "round.total_announced": _sentence("total announced: {hand} {total}"),
     "round.first_hand": _sentence("{hand}'s cards are turned first"),
     "round.entered": _sentence("the round is entered by hand: Player {player}, Banker {banker}"),

@@ -205,6 +205,12 @@ def _revised(data: Data) -> Message:
     return message("done_outcome_revised", outcome=_outcome(data)).citing(data.get("rule"))
 
 
+def _moved(data: Data) -> Message:
+    if data["hand"] is None:
+        return message("done_card_not_due", hand=data["from"]["hand"])
+    return message("done_card_moved", hand=data["hand"]).citing(data.get("rule"))
+
+
 def _accepted(data: Data) -> Message:
     seat, wager, change = data["seat"], data["wager"], abs(int(data["change"]))
     match data["act"]:
@@ -267,6 +273,8 @@ _EACH: Mapping[str, Callable[[Data], Message]] = {
     "round.bets_closed": lambda _: message("done_bets_closed"),
     "round.first_hand": lambda data: message("done_first_hand", hand=data["hand"]),
     "round.card_corrected": lambda data: message("done_card_corrected", hand=data["hand"]),
+    "round.card_moved": _moved,
+    "round.reopened": lambda data: message("done_round_reopened").citing(data.get("rule")),
     "round.outcome": _outcome,
     "round.revised": _revised,
     "round.settled": lambda _: message("done_round_settled"),

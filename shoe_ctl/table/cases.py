@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, get_args
 
+from shoe_ctl.table import corrections
 from shoe_ctl.table.decisions import step_accepts_event
 from shoe_ctl.table.irregularities import (
     double_draw,
@@ -298,7 +299,11 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
         ("third_card.judged", outcome.has_result),
         ("third_card.ran_out", card_ledger.is_shoe_empty),
     ),
+    "overdrawn": (("overdrawn.after_outcome", within(("resolved", *HALTED), always)),),
     "outcome_due": (("outcome.disputed", outcome.result_disagrees),),
+    "card_corrected": (
+        ("card_corrected.card_due", within(("resolved",), corrections.is_card_due)),
+    ),
     "left_over": (("left_over.none", overdraw.has_no_unraised_cards),),
     "opening_due": (
         ("opening.none", outside(("closed",), always)),

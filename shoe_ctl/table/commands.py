@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.games.game import Game
-from shoe_ctl.table import arguments, consent, decisions, entered_rounds, positions
+from shoe_ctl.table import (
+    arguments,
+    consent,
+    corrections,
+    decisions,
+    entered_rounds,
+    positions,
+)
 from shoe_ctl.table.arguments import (
     ChoiceArgs,
     DeclarationArgs,
@@ -180,6 +187,11 @@ _TABLE = (
     Command("decide", "dealer", ChoiceArgs, ("suspended", "idle"),
             decisions.check_decide, decisions.decide, reads_itself=True, apart=True,
             lowest_now=decisions.lowest_that_decides),
+    Command("correct_card", "gaming_shift_manager", corrections.CorrectedCard,
+            (*CARDS_OUT, "resolved", "suspended"),
+            corrections.check_correction, MOVES, consent=True,
+            reason=message("refused_correction_without_reason"),
+            elsewhere=corrections.check_not_settled),
     Command("enter_round", "pit_supervisor", entered_rounds.EnteredRound, ("suspended",),
             entered_rounds.check_entry, entered_rounds.enter, consent=True,
             reason=message("refused_entry_without_reason")),

@@ -354,7 +354,7 @@ def _void_round(turn: Turn, end: End) -> None:
     loses_alignment = bool(turn.now.held or turn.now.early) and not turn.now.link.replay
     key, rule = turn.current.key, turn.game.rule(*end.cites)
     data = {"rule": rule, "reason": turn.public_key(key)}
-    told = turn.round.id if turn.resume_state == "resolved" else None
+    told = turn.round.id if turn.round.announced else None
     for opened in reversed(turn.halt.stack):
         withdrawal.emit_window_closed(turn, opened)
     turn.emit("round.void", data, restricted={**data, "key": key}, revokes=told)
@@ -377,7 +377,8 @@ def void_insufficient_cards(turn: Turn) -> None:
     instance = turn.open_instance()
     raised = {"key": key, "seen": seen.as_data(), "rule": rule}
     turn.emit("irregularity.raised", raised, instance=instance)
-    turn.emit("round.void", {"rule": rule, "reason": key})
+    told = turn.round.id if turn.round.announced else None
+    turn.emit("round.void", {"rule": rule, "reason": key}, revokes=told)
     betting.return_all(turn, rule)
     stack.void_pending(turn, {"how": VOID, "rule": rule})
     ended = {"key": key, "how": "void", "rule": rule}

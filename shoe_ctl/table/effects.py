@@ -50,6 +50,9 @@ class TableEvent(msgspec.Struct, frozen=True):
     """The round whose outcome it replaces. The commit adds the id of the event that told it."""
     revokes: str | None = None
     """The round whose outcome it takes back. The commit adds the id of the event that told it."""
+    reopens: str | None = None
+    """The round that goes on after its outcome. The commit adds the id of the event that told
+    it."""
 
 
 class WakeAt(msgspec.Struct, frozen=True):

@@ -69,7 +69,7 @@ class EnteredRound(BothHands, frozen=True, kw_only=True):
     """Arguments of *enter_round*: both hands as they lie on the table."""
 
     against_reading: bool = False
-    """True to rule that the people are right where the shoe read another card."""
+    """True to rule that the people are right where the shoe read another card, open or not."""
 
 
 # A round finished by hand. Conditions.
@@ -106,6 +106,8 @@ def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
         return wrong
     entered = args.codes()
     seen = {(d.hand, d.index): d.card.code for d in turn.round.cards if d.revealed and d.card}
+    if args.against_reading:  # an open card may be another one than the shoe read
+        seen = {slot: code for slot, code in seen.items() if entered.get(slot) == code}
     for slot, code in seen.items():
         if entered.get(slot) != code:
             return message("refused_card_was_seen", hand=slot[0], index=slot[1], card=code)
@@ -113,8 +115,12 @@ def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
         if (dealt.hand, dealt.index) not in entered:
             return message("refused_card_left_out", hand=dealt.hand, index=dealt.index)
     new = [code for slot, code in entered.items() if slot not in seen]
+    shown = [d.card.code for d in turn.round.cards if d.revealed and d.card]
+    for slot in seen:
+        shown.remove(entered[slot])
     for at, code in enumerate(new):
-        if (wrong := card_entry.check_card(turn, code, besides=new[:at].count(code))) is not None:
+        besides = new[:at].count(code) - shown.count(code)
+        if (wrong := card_entry.check_card(turn, code, besides=besides)) is not None:
             return wrong
     return check_complete(entered)
 
@@ -205,7 +211,10 @@ def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
     entered = arguments.require_args(turn, EnteredRound).cards()
     here = {(d.hand, d.index): d for d in turn.round.cards}
     for slot, dealt in here.items():
-        card_entry.name_card(turn, dealt, entered[slot])
+        if dealt.revealed and dealt.card != entered[slot]:
+            card_entry.correct_revealed_card(turn, dealt, entered[slot])
+        else:
+            card_entry.name_card(turn, dealt, entered[slot])
     left = {slot: face for slot, face in entered.items() if slot not in here}
     numbers = {d.number for d in here.values()}
     spare = _counted_cards(turn, kept)
@@ -271,10 +280,6 @@ def _emit_entered(turn: Turn) -> None:
     args = arguments.require_args(turn, EnteredRound)
     entered = {"player": args.player, "banker": args.banker}
     turn.emit_restricted("round.entered", {**entered, "against_reading": args.against_reading})
-
-
-CITES = ("result_disagrees", "entered")
-"""The end of the irregularity whose rule says that the cards stand, whatever was shown (6.3)."""
 
 
 class Revision(BothHands, frozen=True, kw_only=True):
@@ -349,7 +354,7 @@ def revise(turn: Turn) -> None:
         revised=(*last.round.revised, former),
     )
     after = msgspec.structs.replace(last, round=revised)
-    _emit_revised(turn, after)
+    outcome.emit_revised(turn, after.round, after.shoe_id, after.method)
     if turn.source == "resolved":
         turn.set_round(cards=revised.cards, revised=revised.revised)
         return
@@ -389,15 +394,6 @@ def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int
         elif wrong != face:
             card_entry.correct_counted_card(turn, dealt, face)
             card_ledger.show_other_card(turn, wrong, face)
-
-
-def _emit_revised(turn: Turn, after: SettledRound) -> None:
-    rule = turn.game.rule(*CITES)
-    data = {**outcome.outcome_data(turn, after.round, after.shoe_id, after.method), "rule": rule}
-    proof = {"first": after.round.first_input, "last": turn.now.inputs}
-    round_id = after.round.id
-    secret = {**data, "proof": proof}
-    turn.emit("round.revised", data, restricted=secret, of_round=round_id, revises=round_id)
 
 
 def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None:

@@ -139,6 +139,8 @@ class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
     """True once everybody at the table has seen it; an unread card is not revealed."""
     entered: bool = False
     """True if people said which card it is, and not the shoe."""
+    read: Card | None = None
+    """What the shoe read, where people corrected that once it lay open; None elsewhere."""
 
     @property
     def seen(self) -> bool:
@@ -255,6 +257,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """True if a person ruled that the cards stand without the shoe's result (6.3)."""
     manual: bool = False
     """True if it was finished by hand and entered afterwards."""
+    announced: bool = False
+    """True once its outcome was announced. What is announced later revises that outcome."""
     hands: Hands = Hands()
     """The custody of the cards of both hands."""
     shoe_sorted: bool = False

@@ -16,9 +16,10 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from shoe_ctl.table import answers, decisions, undelivered
+from shoe_ctl.table import answers, corrections, decisions, undelivered
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
 from shoe_ctl.table.commands import command_rows
+from shoe_ctl.table.corrections import correct_card
 from shoe_ctl.table.decisions import (
     apply_choice,
     apply_shoe_event,
@@ -170,6 +171,8 @@ CARDS_STAND = "6.3"
 #   set.*               the shoe holds other cards, unsuitable cards, or none
 #   change_due, _decided   no further round is dealt from these cards, by the rules or a choice
 #   outcome_due         the outcome is announced, by the dealer or inferred from the cards
+#   card_corrected      people said which card really lies open; card_corrected.card_due, if the
+#                       outcome was announced and a card is missing by it
 #   first_wager, round_over   *place your bets* and *settle*, inferred if the table is set so
 # fmt: off
 ROUND: Mapping[str, Mapping[str, Cell]] = {
@@ -252,6 +255,10 @@ ROUND: Mapping[str, Mapping[str, Cell]] = {
             why="The shoe is empty before the initial deal is complete.", rule="5.3"),
         "cards_placed": goes(BY_CARDS, advance_round,
             why="A ruling or an entry gave the cards their slots: how many lie there decides."),
+        "correct_card": goes("dealing", correct_card,
+            why="An open card is another one than the shoe read.", rule=CARDS_STAND),
+        "card_corrected": goes("dealing",
+            why="Nothing follows from a card before the initial deal is complete."),
     },
     # Hands are exposed, totals announced.
     "revealing": {
@@ -268,6 +275,10 @@ ROUND: Mapping[str, Mapping[str, Cell]] = {
             why="A third card is due and the shoe is empty.", rule="5.3"),
         "outcome_due": goes("resolved", announce_outcome,
             why="All cards are revealed and none is due: the outcome stands."),
+        "correct_card": goes("revealing", correct_card,
+            why="An open card is another one than the shoe read.", rule=CARDS_STAND),
+        "card_corrected": goes("revealing", advance_round,
+            why="The corrected cards say what is next, once all are revealed.", rule=CARDS_STAND),
     },
     # A hand gets its third card.
     "drawing": {
@@ -275,6 +286,9 @@ ROUND: Mapping[str, Mapping[str, Cell]] = {
             why="The third card lies there, and is exposed next.", rule=THIRD_CARD),
         "cards_placed": goes("revealing", advance_round,
             why="A ruling or an entry gave the third card its slot."),
+        "correct_card": goes("revealing", correct_card,
+            why="An open card is another one than the shoe read: which card is due is found anew.",
+            rule=CARDS_STAND),
     },
     # The outcome is announced, wagers are collected and paid.
     "resolved": {
@@ -282,6 +296,13 @@ ROUND: Mapping[str, Mapping[str, Cell]] = {
             why="The dealer says that all wagers are collected and paid: the round is over."),
         "round_over": goes("idle", end_round,
             why="Announcements are implied: the round is over with its outcome."),
+        "correct_card": goes("resolved", correct_card,
+            why="An open card is another one than the shoe read.", rule=CARDS_STAND),
+        "card_corrected": goes("resolved", corrections.revise_announced,
+            why="No card is missing: the outcome is revised.", rule=CARDS_STAND),
+        "card_corrected.card_due": goes("revealing", outcome.reopen_round, advance_round,
+            why="By the corrected cards a card is missing: the round goes on.",
+            rule=DUE_AFTER_ALL),
     },
     # Something must be decided first.
     "suspended": {
@@ -291,6 +312,12 @@ ROUND: Mapping[str, Mapping[str, Cell]] = {
             why="The round is ruled void: all wagers go back."),
         "round_entered": goes("resolved", enter_round,
             why="Staff finished the round by hand and entered its cards, which stand.",
+            rule=CARDS_STAND),
+        "correct_card": goes("suspended", correct_card,
+            why="An open card is another one than the shoe read, whatever is decided.",
+            rule=CARDS_STAND),
+        "card_corrected": goes("suspended", corrections.derive_in_halt,
+            why="Where play resumes follows from the corrected cards; the halt goes on.",
             rule=CARDS_STAND),
     },
     # No further round is dealt from these cards.
@@ -712,6 +739,8 @@ ALWAYS: Mapping[str, Cell] = {
         why="A third card is due, and the shoe has judged the round without it."),
     "overdrawn": halts(overdraw.halt_for_early_card, rule=UNRULED,
         why="All cards are revealed: the one that was drawn early was not due."),
+    "overdrawn.after_outcome": halts(overdraw.halt_for_each_early_card, rule=UNRULED,
+        why="By a corrected card what was drawn was not due, and the outcome is announced."),
     "outcome.disputed": halts("result_disagrees", rule=CARDS_STAND,
         why="The shoe and the cards differ on the winner or on a pair."),
     "differential_due": halts(differential.halt_for_differential, rule=DIFFERENTIAL_RULE,
@@ -733,7 +762,7 @@ OWN_TRIGGERS = frozenset({
     "third_card_due", "overdrawn", "drawn_together", "left_over", "opening_due", "outcome_due",
     "round_over", "change_due", "set_shown", "differential_due", "count_disagrees", "first_wager",
     "change_decided", "halt_ended", "round_voided", "round_entered", "paused",
-    "irregularity_declared", "unread_exposed",
+    "irregularity_declared", "unread_exposed", "card_corrected",
 })  # fmt: skip
 """Triggers that the table fires itself. Each is fired only in states that have a line for it."""
 

@@ -327,6 +327,7 @@ class Turn(TableView):
         of_round: str | None = None,
         revises: str | None = None,
         revokes: str | None = None,
+        reopens: str | None = None,
     ) -> None:
         """Emit a public event. A round's events name the round.
 
@@ -339,6 +340,7 @@ class Turn(TableView):
             of_round: The id of the round that it is about, if that is not the open one.
             revises: The round whose outcome it replaces.
             revokes: The round whose outcome it takes back.
+            reopens: The round that goes on after its outcome.
         """
         if of_round is None and self.now.round is not None:
             of_round = self.now.round.id
@@ -354,7 +356,9 @@ class Turn(TableView):
             data = {"round_id": of_round, **data}
             if secret is not None:
                 secret = {"round_id": of_round, **secret}
-        self.effects.append(TableEvent(kind, PUBLIC, subject, data, secret, revises, revokes))
+        self.effects.append(
+            TableEvent(kind, PUBLIC, subject, data, secret, revises, revokes, reopens)
+        )
 
     def emit_restricted(
         self, kind: str, data: dict[str, Any], *, instance: Instance | None = None

@@ -11,7 +11,8 @@ wheel cannot lack them.
 A template holds ``{name}`` or ``{name:kind}`` for its arguments. A list is written with commas.
 The kinds are those of ``WORDS`` (``{hand:hand}``), and three more: ``{names:or}`` and
 ``{parts:clauses}`` write a list (``{wanted:json_type or}`` one of such values),
-``{n:count card cards}`` writes a number with its noun.
+``{n:count card cards}`` writes a number with its noun. ``{command:command+}`` writes a word that
+people type, with its name in brackets where the language has one.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class _Language(Protocol):
     """What stands between the parts of a list: ``""`` of any, ``or``, ``clauses``."""
     CITED: str
     """How a text cites its rule, with ``{text}`` and ``{rule}``."""
+    TYPED: str
+    """A word as it is typed, with its ``{code}`` and its ``{name}`` in this language."""
 
 
 @functools.cache
@@ -60,14 +63,17 @@ def text(message: Message | Mapping[str, Any], to: str = "en") -> str:
         return str(message["text"])
     if template is None:
         return " ".join([code, *(f"{name}={value}" for name, value in args.items())])
-    filled = _FIELD.sub(lambda field: _filled(written, to, args, field), template)
+    filled = fill(template, args, to)
     if args.get("rule") is None or "{rule" in template:
         return filled
     return written.CITED.format(text=filled, rule=args["rule"])
 
 
 def with_texts(data: Any, to: str = "en") -> Any:
-    """Plain values in which each message has its ``text`` beside its code and arguments."""
+    """Plain values in which each message has its ``text`` beside its code and arguments.
+
+    A text that is there already is replaced, unless this catalogue does not have its code.
+    """
     if is_message(data):
         return {**data, "text": text(data, to)}
     if isinstance(data, Mapping):
@@ -86,6 +92,17 @@ def in_words(data: Any, to: str = "en") -> Any:
     if isinstance(data, list | tuple):
         return [in_words(value, to) for value in data]
     return data
+
+
+def fill(template: str, args: Mapping[str, Any], to: str = "en") -> str:
+    """The template with its arguments."""
+    written = language(to)
+    return _FIELD.sub(lambda field: _filled(written, to, args, field), template)
+
+
+def name_of(kind: str, code: str, to: str = "en") -> str:
+    """The name of a value of this kind; one without a name is written with spaces."""
+    return language(to).WORDS.get(kind, {}).get(code) or code.replace("_", " ")
 
 
 def fields(template: str) -> set[str]:
@@ -108,9 +125,16 @@ def _filled(written: _Language, to: str, args: Mapping[str, Any], field: re.Matc
         one, many = kind.split(" ")[1:]
         return f"{value} {one if value == 1 else many}"
     words, _, between = kind.partition(" ")
+    word = _typed if words.endswith("+") else _word
+    words = words.removesuffix("+")
     joins = written.LISTS[between] if between else written.LISTS.get(words, written.LISTS[""])
     parts = value if isinstance(value, list | tuple) else [value]
-    return joins.join(_word(written, to, words, part) for part in parts)
+    return joins.join(word(written, to, words, part) for part in parts)
+
+
+def _typed(written: _Language, to: str, kind: str, value: Any) -> str:
+    code, name = str(value), _word(written, to, kind, value)
+    return code if name == code else written.TYPED.format(code=code, name=name)
 
 
 def _word(written: _Language, to: str, kind: str, value: Any) -> str:

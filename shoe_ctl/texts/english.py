@@ -115,6 +115,10 @@ TEXTS: Mapping[str, str] = {
     "prompt_missed_draw": (
         "leave the cards and the chips as they lie; the card that was due is drawn now"
     ),
+    "prompt_missed_draw_correction": (
+        "leave the cards and the chips as they lie; by the cards as read no card is due: if an "
+        "open card is another one, correct_card says so, and the card that is then due is drawn"
+    ),
     "prompt_missing_card": (
         "count the cards again; if one is missing, a round in progress is void and earlier "
         "rounds stand"
@@ -204,6 +208,7 @@ TEXTS: Mapping[str, str] = {
     "seen_double_draw_declared": "it was declared that cards were drawn together",
     "seen_draw_out_of_turn": "draw {draw} came where draw {next} was next",
     "seen_drawn_early": "a card was drawn early",
+    "seen_drawn_not_due": "a card was drawn that is not due by the corrected cards",
     "seen_drawn_late": "a card was drawn that may belong to the round that ended before",
     "seen_drawn_not_aligned": "a card was drawn and the shoe is not aligned",
     "seen_drawn_outside": "a card was drawn outside the game in a round",
@@ -380,6 +385,8 @@ TEXTS: Mapping[str, str] = {
     "done_nothing": "next: {next}",
     "done_bets_closed": "bets are closed",
     "done_card_corrected": "{hand:hand}'s card is corrected",
+    "done_card_moved": "the card goes to {hand:hand}",
+    "done_card_not_due": "{hand:hand}'s third card was not due",
     "done_cards_exchanged": (
         "{one:place} and {other:place} have changed places (exchange {count})"
     ),
@@ -406,6 +413,7 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "the outcome is revised: {outcome}",
     "done_player_has_shoe": "{player} has the shoe",
     "done_round_opened": "round {round_id} is open",
+    "done_round_reopened": "the outcome does not stand: the round goes on",
     "done_round_settled": "the round is settled",
     "done_round_void": "the round is void, all wagers go back",
     "done_seats_stand": "seat {seats} lets the wagers stand",
@@ -513,6 +521,7 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "a reason is missing: say what was seen",
     "refused_decided_without_reason": "a reason is missing: what is decided is recorded with it",
     "refused_entry_without_reason": "a reason is missing: what is entered is recorded with it",
+    "refused_correction_without_reason": ("a reason is missing: a correction is recorded with it"),
     "refused_revision_without_reason": "a reason is missing: what is revised is recorded with it",
     "refused_discretion_without_reason": (
         "this is at reasonable discretion: record it with a reason"
@@ -528,6 +537,11 @@ TEXTS: Mapping[str, str] = {
     "refused_no_card_face_down": "no card lies face down",
     "refused_card_not_face_down": "{hand:hand}'s card {index} does not lie face down",
     "refused_no_card_open": "no such card lies open",
+    "refused_no_card_shown": "no card of the round lies open",
+    "refused_card_not_open": "that card does not lie open; these can be corrected: {open}",
+    "refused_open_card": "{hand:hand}'s card {index}",
+    "refused_same_card": "it is {card} already",
+    "refused_round_is_settled": ("round {round_id} is settled: revise_round corrects its outcome"),
     "refused_no_card_dealt": "no card is dealt",
     "refused_third_card_due": "{hand:hand}'s third card is due",
     "refused_hand_size": "a hand has two cards or three",
@@ -539,7 +553,10 @@ TEXTS: Mapping[str, str] = {
     "refused_banker_stands": "Banker stands on {total} against {against}: no third card is due",
     "refused_against_total": "Player's {total}",
     "refused_against_card": "Player's third card {card}",
-    "refused_card_was_seen": "{hand:hand}'s card {index} was seen to be {card}",
+    "refused_card_was_seen": (
+        "{hand:hand}'s card {index} was seen to be {card}; if that is wrong, the gaming shift "
+        "manager says so: correct_card, or against_reading=true"
+    ),
     "refused_card_left_out": "{hand:hand} has a card {index} on the table",
     "refused_all_of_card_seen": "every {card} that the decks hold was seen already",
     "refused_not_a_card": "{card} is no card; name rank and suit, as in {example}",
@@ -829,6 +846,32 @@ TEXTS: Mapping[str, str] = {
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "hand": {"player": "Player", "banker": "Banker"},
+    "state": {"no_shoe": "no shoe", "shoe_change": "shoe change"},
+    "position": {
+        "pit_supervisor": "pit supervisor",
+        "pit_manager": "pit manager",
+        "gaming_shift_manager": "gaming shift manager",
+        "assistant_casino_manager": "assistant casino manager",
+    },
+    "link": {
+        "lost": "lost: the shoe cannot be heard",
+        "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "refused": "refused: who speaks is not this table's shoe",
+        "suspended": "suspended: the line brings too much garbage",
+    },
+    "scope": {
+        "any": "any wager",
+        "all": "all of their wagers or none",
+        "remaining": "all of their wagers that are not decided, or none",
+    },
+    "answer": {"unknown": "the shoe cannot tell"},
+    "money": {"pays": "pay", "collected": "collect", "returned": "give back"},
+    "result": {
+        "win": "wins",
+        "lose": "loses",
+        "push": "is a push",
+        "returned": "is returned",
+    },
     "a_position": {
         "dealer": "a dealer",
         "pit_supervisor": "a pit supervisor",
@@ -878,6 +921,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Names for the values of a kind; a value that is not here is written as it is."""
 
-LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " "}
+LISTS: Mapping[str, str] = {"": ", ", "or": " or ", "and": " and ", "clauses": "; ", "cards": " ",
+         "facts": ", "}  # fmt: skip
 
 CITED = "{text} ({rule})"
+
+TYPED = "{code}"

@@ -47,8 +47,11 @@ def message(code: str, /, **args: Any) -> Message:
 
 
 def is_message(value: object) -> bool:
-    """True for ``{"code", "args"}``: a message among plain values."""
-    return isinstance(value, Mapping) and value.keys() == {"code", "args"}
+    """True for ``{"code", "args"}``, also with its ``text``: a message among plain values."""
+    return isinstance(value, Mapping) and {"code", "args"} <= value.keys() <= _KEYS
+
+
+_KEYS = {"code", "args", "text"}
 
 
 def _plain(value: Any) -> Any:

@@ -64,6 +64,8 @@ def _unpacked(path: Path, shoe: str | None) -> Iterator[Path]:
     It is always made by ``shoectl export``, which refuses a file whose form is not a journal's: a
     stranger's file is never opened here.
     """
+    if path.exists() and not path.is_file():  # a pipe would be waited for, without end
+        raise WrongUsage(f"{path}: expected a journal, or an export of one; this is no file")
     try:
         with path.open("rb") as file:
             first = file.read(len(_SQLITE))

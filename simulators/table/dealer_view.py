@@ -80,7 +80,7 @@ class DealerView:
                 self._closed = True
             case "round.card_dealt" if data["hand"] in HANDS:
                 self._cards.setdefault((data["hand"], data["index"]), None)
-            case "round.card_revealed":
+            case "round.card_revealed" | "round.card_corrected":
                 self._cards[data["hand"], data["index"]] = card(data["card"])
             case "round.total_announced":
                 self._totals += 1
@@ -94,6 +94,19 @@ class DealerView:
                 self._bet_again(data["how"])
             case _:
                 self._take_of_players(told)
+                self._take_of_corrections(told)
+
+    def _take_of_corrections(self, told: Told) -> None:
+        """A third card goes to the other hand or out of the round; the outcome is open again."""
+        data = told.data
+        match told.type:
+            case "round.card_moved":
+                moved = self._cards.pop((data["from"]["hand"], data["from"]["index"]), None)
+                if data["hand"] is not None:
+                    self._cards[data["hand"], data["index"]] = moved
+            case "round.reopened" | "round.revised" if self._open:
+                if self.rounds[-1] == data["round_id"]:
+                    self._announced = told.type == "round.revised"
 
     def _take_of_players(self, told: Told) -> None:
         """Their wagers, and the hands that are with them."""

@@ -123,6 +123,8 @@ def effect_json(effect: Effect) -> str:
     """The effect as canonical JSON: sorted keys, its kind first in the object's ``effect``."""
     kind = next(name for of, name in _KINDS if isinstance(effect, of))
     plain = {"effect": kind, **msgspec.to_builtins(effect)}
+    if plain.get("reopens", "") is None:
+        del plain["reopens"]  # runs were recorded before events had it; it is kept where it is set
     return json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 

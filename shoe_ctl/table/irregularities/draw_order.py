@@ -49,6 +49,14 @@ from shoe_ctl.texts.message import Message, message
 
 ORDER_ALTERED_KEY = "order_altered"
 
+MISSED_DRAW_KEY = "missed_draw"
+
+RULING = "ruling"
+"""The step at which it is decided what becomes of the cards."""
+
+_CORRECTION = "correction"
+"""The step at which a missed draw begins once the outcome is announced."""
+
 PUSHED_BACK = "pushed_back"
 """Key of stored data, where the shoe reports that a card went back into it: its draw number."""
 
@@ -341,6 +349,19 @@ def _can_be_void(view: TableView) -> bool:
     return view.now.pending_set is not None or view.resume_state in (*CARDS_OUT, "resolved")
 
 
+def _is_announced(view: TableView) -> bool:
+    """Return True if the outcome is announced: by the cards as they are known none is due."""
+    left = view.now.state if view.now.halt is None else view.resume_state
+    return left == "resolved"
+
+
+def is_draw_missed(turn: Turn) -> bool:
+    """Return True if a draw was declared missed, and a corrected card has made a card due since."""
+    top = turn.current
+    waits = (top.key, top.step) == (MISSED_DRAW_KEY, _CORRECTION)
+    return waits and turn.resume_state in CARDS_OUT
+
+
 # Procedures
 
 _RECONSTRUCT = Choice(
@@ -376,14 +397,14 @@ WRONG_ORDER = Procedure(
 )  # fmt: skip
 """Cards lie in the wrong places, or were drawn out of turn."""
 
+_RULED = (GO_ON, LAY_ASIDE_UNPLAYED, CALL_VOID._replace(offered_if=_can_be_void))
+
 MISSED_DRAW = Procedure(
-    "missed_draw",
+    MISSED_DRAW_KEY,
     (
-        Step(
-            "ruling",
-            message("prompt_missed_draw"),
-            (_RECONSTRUCT, GO_ON, LAY_ASIDE_UNPLAYED, CALL_VOID._replace(offered_if=_can_be_void)),
-        ),
+        Step(RULING, message("prompt_missed_draw"), (_RECONSTRUCT, *_RULED)),
+        # By the cards as they were read no card is due: one of them is to be corrected first.
+        Step(_CORRECTION, message("prompt_missed_draw_correction"), _RULED, automatic=(RULING,)),
     ),
     (
         End("reconstructed", "reconstructed", ("missed_draw", "reconstructed")),
@@ -395,7 +416,9 @@ MISSED_DRAW = Procedure(
         "dealer",
         ("idle", "betting", "closed", *CARDS_OUT, "resolved", "suspended"),
         message("seen_missed_draw_declared"),
+        begins=(_is_announced, _CORRECTION),
     ),
     of_cards=True,
+    begins=(_CORRECTION,),
 )
 """A card was due and not drawn."""

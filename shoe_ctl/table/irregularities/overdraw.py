@@ -198,14 +198,27 @@ def halt_for_early_card(turn: Turn) -> None:
     stack.escalate_pending(turn, _first_opened(turn), RULING)
 
 
+def halt_for_each_early_card(turn: Turn) -> None:
+    """Halt for every early card: the outcome is announced, and no turn is left for any."""
+    for early in reversed(turn.now.early):
+        opened = _opened_for(turn, early.subject)
+        if opened is not None:
+            stack.escalate_pending(turn, opened, RULING)
+
+
+def _opened_for(turn: Turn, subject: str) -> OpenIrregularity | None:
+    waiting = turn.now.pending_irregularities
+    return next((o for o in waiting if (o.key, o.subject) == (OVERDRAW_KEY, subject)), None)
+
+
 def _first_opened(turn: Turn) -> OpenIrregularity:
     """Return the irregularity that is open for the first early card."""
     subject = turn.now.early[0].subject
     if not stack.is_open(turn, OVERDRAW_KEY, subject):
         raise_pending_unraised(turn)
-    return next(
-        o for o in turn.now.pending_irregularities if (o.key, o.subject) == (OVERDRAW_KEY, subject)
-    )
+    opened = _opened_for(turn, subject)
+    assert opened is not None, "it was raised"
+    return opened
 
 
 def _with_subject(turn: Turn, cause: Cause) -> Cause:

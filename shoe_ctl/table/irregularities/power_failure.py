@@ -132,11 +132,18 @@ def show_due_cards(turn: Turn) -> None:
 
 def _redetermine_rule(turn: Turn) -> None:
     """Determine again which rule holds, and emit the step if it changed."""
+    if decide_again(turn):
+        stack.emit_open_step(turn)
+
+
+def decide_again(turn: Turn) -> bool:
+    """Determine again which rule holds, and return whether it changed."""
     halt = turn.halt
     opened = tuple(_with_current_results(turn, one) for one in halt.stack)
-    if opened != halt.stack:
-        turn.change(halt=msgspec.structs.replace(halt, stack=opened))
-        stack.emit_open_step(turn)
+    if opened == halt.stack:
+        return False
+    turn.change(halt=msgspec.structs.replace(halt, stack=opened))
+    return True
 
 
 def _with_current_results(turn: Turn, opened: OpenIrregularity) -> OpenIrregularity:
@@ -144,8 +151,8 @@ def _with_current_results(turn: Turn, opened: OpenIrregularity) -> OpenIrregular
     if opened.key != POWER_FAILURE_KEY or opened.step not in FIRST_STEPS:
         return opened
     noted = {**opened.data, **establish_results(turn)}
-    leads = first_step(turn, noted) == CONTINUE
-    step = CONTINUE if leads else opened.step
+    first = first_step(turn, noted)
+    step = first if CONTINUE in (first, opened.step) else opened.step
     return msgspec.structs.replace(opened, data=noted, step=step)
 
 
@@ -254,6 +261,7 @@ POWER_FAILURE = Procedure(
             message("prompt_power_failure_decided"),
             (_GOES_ON._replace(leads_to="continued"), _REFER._replace(offered_if=_is_stuck)),
             facts=_established_facts,
+            automatic=(OFFER, TAKE_BACK, POWER_RULING),
         ),
         Step(
             POWER_RULING,

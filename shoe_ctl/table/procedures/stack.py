@@ -30,7 +30,7 @@ from shoe_ctl.table.procedures.procedure import (
 )
 from shoe_ctl.table.procedures.shared import update_current
 from shoe_ctl.table.shoe import unplaced
-from shoe_ctl.table.state import Halt, OpenIrregularity, TableState
+from shoe_ctl.table.state import DealtCard, Halt, OpenIrregularity, TableState
 from shoe_ctl.table.turn import Cause, TableView, Turn
 
 # What is open
@@ -239,6 +239,26 @@ def answer_question(turn: Turn, pending: OpenIrregularity, how: str) -> None:
     """End a question: what happened next answers it."""
     _remove_pending(turn, pending)
     turn.emit_irregularity("irregularity.step", pending, {"step": pending.step, "how": how})
+
+
+def follow_card(turn: Turn, was: DealtCard, now: DealtCard) -> None:
+    """Let what is open about a card follow it to another slot."""
+    turn.change(
+        pending_irregularities=tuple(
+            _at_new_place(opened, was, now) for opened in turn.now.pending_irregularities
+        )
+    )
+    if (halt := turn.now.halt) is not None:
+        opened = tuple(_at_new_place(one, was, now) for one in halt.stack)
+        turn.change(halt=msgspec.structs.replace(halt, stack=opened))
+
+
+def _at_new_place(opened: OpenIrregularity, was: DealtCard, now: DealtCard) -> OpenIrregularity:
+    if opened.subject != was.subject:
+        return opened
+    place = {"hand": now.hand, "index": now.index}
+    data = {**opened.data, **(place if place.keys() <= opened.data.keys() else {})}
+    return msgspec.structs.replace(opened, subject=now.subject, data=data)
 
 
 def _remove_pending(turn: Turn, pending: OpenIrregularity) -> None:

@@ -147,6 +147,22 @@ def open_window(turn: Turn, key: str | None) -> None:
     update_current(turn, window=window)
 
 
+def decide_again(turn: Turn) -> None:
+    """Determine again which wagers of the open windows are won or lost: a card was corrected."""
+    halt = turn.halt
+    opened = tuple(_with_decided(turn, one) for one in halt.stack)
+    if opened != halt.stack:
+        turn.change(halt=msgspec.structs.replace(halt, stack=opened))
+
+
+def _with_decided(turn: Turn, opened: OpenIrregularity) -> OpenIrregularity:
+    window = opened.window
+    if window is None or window.scope != "remaining":
+        return opened
+    decided = msgspec.structs.replace(window, decided=tuple(decided_wagers(turn)))
+    return msgspec.structs.replace(opened, window=decided)
+
+
 def close_window(turn: Turn) -> None:
     """Close the window: a Player who has not answered lets the wagers stand.
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from firmware_proto.cards import Card, card
 from shoe_ctl.table import positions
 from shoe_ctl.table.arguments import ChoiceArgs, Name, require_args
@@ -123,11 +125,14 @@ def name_card(turn: Turn, dealt: DealtCard, face: Card) -> None:
 
     If the shoe read another face, the ledger keeps that reading beside the count.
     """
+    if dealt.card == face:
+        return
+    read = reading_of(turn, dealt)
     if dealt.card is None:
         unordered_cards.name_pulled_card(turn, dealt.number, face)
-    elif dealt.card != face:
+    else:
         card_ledger.overrule_reading(turn, dealt.card, face)
-    deal.set_card(turn, (dealt.hand, dealt.index), face, entered=dealt.card != face)
+    deal.set_card(turn, (dealt.hand, dealt.index), face, entered=True, read=read)
 
 
 def correct_counted_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
@@ -138,16 +143,31 @@ def correct_counted_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
     assert dealt.card is not None, "it was counted as some card"
     by_people = dealt.entered or dealt.number in turn.shoe.entered_draws
     change = card_ledger.correct_count if by_people else card_ledger.overrule_reading
+    if dealt.read == right and right.code in turn.shoe.overruled:
+        card_ledger.confirm_reading(turn, right)
     change(turn, dealt.card, right)
+
+
+def as_corrected(turn: Turn, dealt: DealtCard, right: Card) -> DealtCard:
+    """Return the card in its slot as this one; it knows what the shoe had read."""
+    read = reading_of(turn, dealt)
+    entered, read = (False, None) if read == right else (True, read)
+    return msgspec.structs.replace(dealt, card=right, entered=entered, read=read)
+
+
+def reading_of(turn: Turn, dealt: DealtCard) -> Card | None:
+    """Return what the shoe read of this card; None where only people have named it."""
+    by_people = dealt.entered or dealt.number in turn.shoe.entered_draws
+    return dealt.read if by_people else dealt.card
 
 
 def correct_revealed_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
     """Correct the face of a revealed card: in the ledger, in its slot, in both streams."""
-    wrong = dealt.card
+    wrong, known = dealt.card, as_corrected(turn, dealt, right)
     assert wrong is not None, "it lies open"
     correct_counted_card(turn, dealt, right)
     card_ledger.show_other_card(turn, wrong, right)
-    deal.set_card(turn, (dealt.hand, dealt.index), right, entered=True)
+    deal.set_card(turn, (dealt.hand, dealt.index), right, entered=known.entered, read=known.read)
     data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
     turn.emit("round.card_corrected", data)
     emit_card_entered(turn, dealt.hand, dealt.index, right)

@@ -129,13 +129,16 @@ def find_card(turn: Turn, slot: tuple[str, int]) -> DealtCard:
     return next(d for d in turn.round.cards if (d.hand, d.index) == slot)
 
 
-def set_card(turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool) -> None:
-    """Record which card lies in this slot; ``entered``: people named it, the shoe did not."""
-    cards = tuple(
-        msgspec.structs.replace(d, card=card, entered=entered) if (d.hand, d.index) == slot else d
-        for d in turn.round.cards
-    )
-    turn.set_round(cards=cards)
+def set_card(
+    turn: Turn, slot: tuple[str, int], card: Card, *, entered: bool, read: Card | None = None
+) -> None:
+    """Record which card lies in this slot; ``entered``: people named it, the shoe did not.
+
+    ``read`` is what the shoe read, where people say that it is another one.
+    """
+    there = find_card(turn, slot)
+    known = msgspec.structs.replace(there, card=card, entered=entered, read=read)
+    turn.set_round(cards=tuple(known if d is there else d for d in turn.round.cards))
 
 
 def apply_late_reading(turn: Turn, slot: tuple[str, int], card: Card) -> None:

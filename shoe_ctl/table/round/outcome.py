@@ -86,14 +86,39 @@ def call_outcome(turn: Turn) -> None:
 
 
 def announce_outcome(turn: Turn) -> None:
-    """Announce the outcome, with the result of every wager of the game and layout."""
-    data = outcome_data(turn, turn.round, turn.shoe.id, turn.method)
-    proof = {"first": turn.round.first_input, "last": turn.now.inputs}
-    by = "enter_round" if turn.round.manual else "announce_outcome"
-    turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
-    detect_factory_order(turn)
+    """Announce the outcome, with the result of every wager of the game and layout.
+
+    A round whose outcome was announced before has it revised: there is no second outcome.
+    """
+    if turn.round.announced:
+        emit_revised(turn, turn.round, turn.shoe.id, turn.method)
+    else:
+        data = outcome_data(turn, turn.round, turn.shoe.id, turn.method)
+        proof = {"first": turn.round.first_input, "last": turn.now.inputs}
+        by = "enter_round" if turn.round.manual else "announce_outcome"
+        turn.announce("round.outcome", data, by=by, restricted={"proof": proof})
+        turn.set_round(announced=True)
+        detect_factory_order(turn)
     if turn.implied:
         turn.fire("round_over")
+
+
+CITES = ("result_disagrees", "entered")
+"""The end of the irregularity whose rule says that the cards stand, whatever was shown (6.3)."""
+
+
+def emit_revised(turn: Turn, played: Round, shoe_id: str, method: str | None) -> None:
+    """Emit the outcome of this round anew: it replaces the one that was announced before."""
+    rule = turn.game.rule(*CITES)
+    data = {**outcome_data(turn, played, shoe_id, method), "rule": rule}
+    proof = {"first": played.first_input, "last": turn.now.inputs}
+    secret = {**data, "proof": proof}
+    turn.emit("round.revised", data, restricted=secret, of_round=played.id, revises=played.id)
+
+
+def reopen_round(turn: Turn) -> None:
+    """Emit that the round goes on after its outcome: a corrected card has made a card due."""
+    turn.emit("round.reopened", {"rule": turn.game.rule(*CITES)}, reopens=turn.round.id)
 
 
 def outcome_data(turn: Turn, played: Round, shoe_id: str, method: str | None) -> dict[str, Any]:

@@ -279,6 +279,9 @@ HOSTILE: dict[str, Kind] = {
     "a pipe": Kind(pipe),
 }
 
+WAITS = {("a pipe", "decode")}
+"""A pipe is a way to hand over a shoe's bytes: decode waits for them, as cat does."""
+
 SAMPLE = [
     ("endless view for records", "verify"),
     ("endless view for records", "record"),
@@ -291,6 +294,8 @@ SAMPLE = [
     ("packed bomb", "verify"),
     ("endless view for cursors", "run"),
     ("a pipe", "replay --last"),
+    ("a pipe", "record"),
+    ("a pipe", "run"),
 ]
 
 
@@ -372,7 +377,7 @@ def test_every_strangers_file_with_every_command(
     while tried == 0 or time.monotonic() < until_s:
         seed = seeds.randrange(2**32)
         for kind in HOSTILE:
-            for command in COMMANDS:
+            for command in (each for each in COMMANDS if (kind, each) not in WAITS):
                 folder = tmp_path / str(tried)
                 folder.mkdir()
                 opened(journal, kind, command, folder, seed)

@@ -16,6 +16,7 @@ from shoe_ctl.cli.table import Wire, refusal
 from shoe_ctl.daemon.outage import fault_of
 from shoe_ctl.table.status import in_storage_fault, status
 from shoe_ctl.texts.catalogue import with_texts
+from shoe_ctl.texts.screen import Words
 from shoe_testing.cli import TERMINAL_WIDTH, Result, pasted_commands, run_shoectl_async
 from shoe_testing.config import write_socket_config
 from shoe_testing.daemon import SocketTable, ToldEvents, at_socket_table
@@ -135,7 +136,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
 def test_a_refusal_for_want_of_a_second_person_says_how_one_is_named() -> None:
     wants = "it needs the consent of another person"
     refused = {"error": {"text": wants}, "needs": {"consent": "another_person"}}
-    assert refusal(refused) == f"{wants} (add --consented-by NAME)"
+    assert refusal(refused, Words()) == f"{wants} (add --consented-by NAME)"
 
 
 async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
@@ -148,7 +149,7 @@ async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
         assert said[0].startswith("done: other: ")
         assert any(line.startswith("events bac-07/p") for line in said)
         assert any(line.startswith("halted other: ") for line in said)
-        assert "choice play_on (gaming_shift_manager, with a reason)" in said
+        assert "choice play_on (gaming shift manager, with a reason)" in said
         words = ["shoectl", "table", "decide", "choice=play_on", "--reason", "..."]
         assert pasted_commands(ran.out) == [[*words, "--table", "bac-07", "--config", at.config]]
         ran = await at.runs("show_on_shoe", "text=WAIT", "--json")

@@ -22,14 +22,16 @@ from shoe_ctl.daemon.refusal_budget import STRETCH_US
 from shoe_ctl.table.answers import MOST_REFUSED, MOST_REFUSED_OF_A_USER, REMEMBERED_COMMANDS
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.screen import Words
 from shoe_testing.paths import ROOT
+from shoe_testing.table_situations import exceeded_table
 from shoe_testing.tables import TableHarness
 
 DOCS = ROOT / "docs"
 GUIDE = (DOCS / "guides/configure.md").read_text("utf-8")
 KEYS = (DOCS / "reference/configuration.md").read_text("utf-8")
 SOCKET = (DOCS / "reference/socket.md").read_text("utf-8")
-STAFF = [(DOCS / "staff" / name / "commands.md").read_text("utf-8") for name in ("en", "zh")]
+STAFF = {n: (DOCS / "staff" / n / "commands.md").read_text("utf-8") for n in ("en", "zh")}
 
 
 def example(tmp_path: Path) -> Config:
@@ -83,9 +85,22 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
     assert f"{LONGEST_PATH} bytes" in KEYS
 
 
-def test_the_status_on_the_staffs_page_is_what_is_shown() -> None:
+@pytest.mark.parametrize("name", STAFF)
+def test_the_status_on_the_staffs_page_is_what_is_shown(name: str) -> None:
     table = TableHarness(faces="turned_by_dealer").open_shoe()
     table.open_round()
     table.deal("2D 3C TS TH")
-    shown = "\n".join(lines(status(table.now, table.game, table.settings)))
-    assert all(f"$ shoectl table status\n{shown}\n```" in page for page in STAFF)
+    told = status(table.now, table.game, table.settings)
+    shown = "\n".join(lines(told, words=Words(name)))
+    assert f"$ shoectl table status\n{shown}\n```" in STAFF[name]
+
+
+@pytest.mark.parametrize("name", STAFF)
+def test_the_halt_on_the_staffs_page_is_what_is_shown(name: str) -> None:
+    table = exceeded_table()
+    told = status(table.now, table.game, table.settings)
+    shown = [*lines(told, words=Words(name))]
+    (page,) = (b for b in re.findall(r"```\n(.*?)\n```", STAFF[name], re.DOTALL) if "1700" in b)
+    lines_of_page = page.splitlines()
+    assert [line for line in lines_of_page if line not in shown] == [lines_of_page[1]]
+    assert re.sub("2026[^ ]+Z", str(told["halt"]["since"]), lines_of_page[1]) in shown

@@ -24,6 +24,7 @@ from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.procedures.procedure import DECIDES, Choice, Procedure
 from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
+from shoe_ctl.texts import screen_chinese
 from shoe_ctl.texts.catalogue import language
 from shoe_testing.for_each import for_each
 from shoe_testing.paths import ROOT
@@ -353,9 +354,10 @@ def chinese_texts() -> str:
     catalogue = language("zh")
     names = (name for words in catalogue.WORDS.values() for name in words.values())
     pages = (path for path in sheets.pages("zh") if path.stem != "glossary")
-    return "\n".join(
-        [*catalogue.TEXTS.values(), *names, *(path.read_text("utf-8") for path in pages)]
-    )
+    phrases = screen_chinese.PHRASES.values()
+    written = [path.read_text("utf-8") for path in pages]
+    texts = "\n".join([*catalogue.TEXTS.values(), *names, *phrases, *written])
+    return re.sub(r"\n +", "", texts)  # a screen's lines are broken within words
 
 
 def test_chinese_texts_have_one_word_for_one_thing() -> None:

@@ -439,9 +439,10 @@ class InProcessBench(TableAtPort):
     def _tell(self, event: TableEvent) -> None:
         """As the journal numbers it: a public event stands in the restricted stream too."""
         data, secret = event.data, event.restricted_data or event.data
-        if event.revises is not None:
-            ids = self._outcomes[event.revises]
-            data, secret = {**data, "revises": ids[0]}, {**secret, "revises": ids[1]}
+        for key in ("revises", "revokes", "reopens"):
+            if (of := getattr(event, key)) is not None:
+                ids = self._outcomes[of]
+                data, secret = {**data, key: ids[0]}, {**secret, key: ids[1]}
         if event.audience is Audience.PUBLIC:
             self._public.append(_told_event(event, data, f"p{len(self._public) + 1}"))
         self.restricted.append(_told_event(event, secret, f"r{len(self.restricted) + 1}"))

@@ -13,7 +13,7 @@ from shoe_ctl.table.effects import TableEvent
 
 def copies(event: TableEvent) -> Iterator[tuple[Audience, dict[str, Any]]]:
     """Each stream that an event is on, with its data there."""
-    told = {"revises": event.revises, "revokes": event.revokes}
+    told = {"revises": event.revises, "revokes": event.revokes, "reopens": event.reopens}
     ids = {key: "the id that the commit gives" for key, of in told.items() if of is not None}
     if event.audience is Audience.PUBLIC:
         yield Audience.PUBLIC, event.data | ids

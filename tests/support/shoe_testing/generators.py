@@ -117,6 +117,16 @@ def declarations(at: OfferingTable) -> Iterator[dict[str, Any]]:
                 yield {"key": key, "position": procedure.declared.by, **args}
 
 
+def corrections(at: OfferingTable, faces: int = 3) -> Iterator[dict[str, Any]]:
+    """Each open card as really another one: low, middling, high by its place."""
+    played, spare = at.now.round, spares(at)
+    opened = [] if played is None else [dealt for dealt in played.cards if dealt.revealed]
+    for number, dealt in enumerate(opened):
+        for face in range(faces):
+            code = spare[(3 * number + 4 * face) % min(13, len(spare))] if spare else "AS"
+            yield {"hand": dealt.hand, "index": dealt.index, "card": code}
+
+
 def found_on_the_layout(at: OfferingTable) -> Iterator[dict[str, Any]]:
     """What may be declared of wagers that lie there: more than the maximum, or some of it late."""
     for held in at.now.wagers.standing:
@@ -254,6 +264,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("decide", {"choice": r}) for r in CHOICES),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
     ("restrict_wagers", {"number": 2}),
+    ("correct_card", {"hand": "player", "index": 1, "card": "9S"}),
     ("record_shoe", {"shuffle": "machine", "cut": "ann", "burn": 1, "same_backs": True}),
     ("count_remainder", {"left": 3}), ("count_remainder", {"cards": "9S 4f"}),
     *(("declare", {"key": key, **DECLARED_WITH.get(key, {})})
@@ -441,6 +452,8 @@ def _shoe_comes(now: TableState) -> Iterator[ShoeEvent]:
 
 
 def _people_go_on(at: OfferingTable) -> Iterator[tuple[str, dict[str, object]]]:
+    for args in corrections(at, faces=1):
+        yield "correct_card", args
     if at.now.halt is not None:
         yield from (("resume", {}), ("align", {}))
         if (hands := by_hand(at)) is not None:

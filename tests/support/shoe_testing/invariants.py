@@ -134,7 +134,7 @@ class RoundWatch:
         if event.audience is not Audience.PUBLIC:
             return
         codes = set(CODE.findall(msgspec.json.encode(event.data).decode()))
-        if event.type in ("round.card_revealed", "round.revised"):
+        if event.type in ("round.card_revealed", "round.card_corrected", "round.revised"):
             self.seen |= codes  # a revision names what people at the table entered
         assert codes <= self.seen, event
         if event.type == "round.outcome":

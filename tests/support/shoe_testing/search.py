@@ -24,6 +24,7 @@ from shoe_testing.generators import (
     OfferingTable,
     by_hand,
     causes,
+    corrections,
     decisions,
     declarations,
     spares,
@@ -178,7 +179,8 @@ def ways(at: OfferingTable, command: str) -> Iterator[Args]:
         yield from itertools.islice(complete_hands(at), 12)
     if command == "declare":
         yield from of_an_earlier_round(at)
-    for named, found in (("decide", decisions(at)), ("declare", declarations(at))):
+    offered = {"decide": decisions, "declare": declarations, "correct_card": corrections}
+    for named, found in ((named, each(at)) for named, each in offered.items()):
         if named == command:
             yield from ({n: v for n, v in args.items() if n != "position"} for args in found)
 

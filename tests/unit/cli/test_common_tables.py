@@ -108,7 +108,7 @@ def test_rich_is_imported_for_a_table_on_a_terminal_only(
     assert "rich" not in ran.stderr.splitlines()[-1].split()
 
 
-CHINESE = "莊家：閒家的牌已經翻開"  # noqa: RUF001
+CHINESE = "莊家：閒家的牌已經翻開"
 
 
 def test_chinese_text_takes_two_columns_a_character() -> None:

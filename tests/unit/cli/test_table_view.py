@@ -38,7 +38,7 @@ def test_after_a_void_the_question_stands_in_the_status_with_its_choices() -> No
         "open after_void: the cards may be replaced: replace them, or go on with the same"
     )
     assert told[at + 1 : at + 3] == [
-        "choice replace_cards (pit_supervisor)",
+        "choice replace_cards (pit supervisor)",
         "choice keep_cards (dealer)",
     ]
 
@@ -54,13 +54,13 @@ def test_the_differential_shows_both_sides_and_what_each_choice_takes() -> None:
     decide_differential(table, "insufficient")
     told = shown(table)
     assert "remove seat 1 player 1000; seat 2 player 600" in told
-    assert "choice remove [player=...] seat=... wager=... (pit_manager, with a reason)" in told
+    assert "choice remove [player=...] seat=... wager=... (pit manager, with a reason)" in told
     assert not any("ann" in line for line in told)
 
 
 def test_a_window_shows_which_seats_may_still_answer_and_what_may_go() -> None:
     table = withdrawal_table()
-    assert "window seat 3, 4 may answer: all of their wagers or none (5.17.1)" in shown(table)
+    assert "window seats 3 and 4 may take back all of their wagers or none (5.17.1)" in shown(table)
     for player in ("ann", "bo"):
         table.does("decide", choice="stand", player=player, position="dealer")
     assert "window every Player has answered (5.17.1)" in shown(table)
@@ -73,7 +73,7 @@ def test_a_window_without_recorded_wagers_is_for_the_whole_table() -> None:
     declare(table, "power_failure")
     table.does("decide", choice="offer_withdrawal", position="dealer")
     told = shown(table)
-    assert "window for the whole table: all of their wagers or none (5.17.1)" in told
+    assert "window Players may take back all of their wagers or none (5.17.1)" in told
 
 
 def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None:
@@ -106,7 +106,7 @@ def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:
     told = shown(table)
     enter = "choice enter card=... [against_reading=...] (dealer, and another person consents)"
     assert enter in told
-    assert "choice void (gaming_shift_manager, with a reason)" in told
+    assert "choice void (gaming shift manager, with a reason)" in told
     offered = {c["choice"]: c for c in table.told("irregularity.step")[-1]["choices"]}
     assert offered["void"]["reason"] is True
     assert offered["enter"].keys() == {"choice", "position", "args", "second_person"}
@@ -131,7 +131,7 @@ def test_a_game_without_rules_for_it_shows_none() -> None:
     table.does("place_your_bets")
     declare(table, "other")
     told = shown(table)
-    assert "choice void (gaming_shift_manager, with a reason)" in told
+    assert "choice void (gaming shift manager, with a reason)" in told
     assert not any(line.startswith("rule") or "None" in line for line in told)
 
 

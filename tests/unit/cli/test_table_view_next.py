@@ -23,10 +23,11 @@ from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.texts.screen import Words
 from shoe_testing.bench import played_once
 from shoe_testing.examples import sampled
 from shoe_testing.table_situations import commanded_table
-from shoe_testing.tables import SHIFT
+from shoe_testing.tables import SHIFT, TableHarness
 from simulators.table.scenario import shipped
 
 REACHED = ("--socket", "/run/a folder/shoectl.sock")
@@ -38,9 +39,11 @@ class AtTheTable:
     def __init__(self, controller: TableController, state: TableState) -> None:
         self.controller, self.state = controller, state
         self.asked: list[Command] = []
+        self.words = Words()
 
-    def __call__(self, path: Path) -> AtTheTable:
+    def __call__(self, path: Path, words: Words) -> AtTheTable:
         assert str(path) == REACHED[1]
+        self.words = words
         return self
 
     def __enter__(self) -> AtTheTable:
@@ -167,3 +170,66 @@ def _takes(controller: TableController, command: str) -> list[str] | None:
     if not found:
         return None
     return [] if takes == "no arguments" else takes.split(", ")
+
+
+# In the reader's language.
+
+
+def at_totals() -> AtTheTable:
+    """Four cards lie open, and nobody has announced the totals yet."""
+    table = TableHarness(faces="turned_by_dealer").open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    for hand in ("player", "banker"):
+        table.does("expose", hand=hand)
+    return AtTheTable(table.controller, table.now)
+
+
+@pytest.mark.parametrize("how", ["option before", "option behind", "environment"])
+def test_the_status_is_shown_in_the_language_that_is_asked_for(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["shoectl", "table", "--socket", REACHED[1], "status"]
+    if how == "option before":
+        words[2:2] = ["--language", "zh"]
+    elif how == "option behind":
+        words += ["--language", "zh"]
+    else:
+        monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    shown = typed(words, monkeypatch, at_totals()).output
+    for line in (
+        "bac-07      老虎百家乐，B 方式：开牌中",
+        "牌靴        bac-07-s1",
+        "闲家        2D TS",
+        "下一步      宣布双方点数",
+        "可用命令    restrict_wagers（限制投注数，监场经理）、announce_totals（宣布点数，",
+    ):
+        assert line in shown.splitlines(), shown
+    assert ("announce_totals --table bac-07 --socket" in shown.replace("\n", "")) is True
+    assert ("--language zh" in shown) is (how != "environment")
+
+
+def test_an_answer_and_a_refusal_are_in_the_language_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ["shoectl", "table", "--socket", REACHED[1], "--language", "zh", "--table", "bac-07"]
+    done = typed([*words, "announce_totals"], monkeypatch, at_totals())
+    assert done.output.startswith("已执行：闲家 2 点、庄家 3 点；下一步：抽闲家的第三张牌\n")
+    words += ["--position", "dealer"]
+    refused = typed([*words, "pause", "--reason", "look"], monkeypatch, at_totals())
+    assert refused.output == (
+        "shoectl: pause（暂停复核）须由监场主任作出；需要：职位 监场主任；下一步：宣布双方点数\n"
+    )
+    empty = typed([*words, "pause", "--reason", "..."], monkeypatch, at_totals())
+    assert str(empty.exception) == "命令不完整：请填写 --reason。未执行任何操作。"
+
+
+def test_json_has_its_texts_in_the_language_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = ["shoectl", "table", "--socket", REACHED[1], "--json", "--table", "bac-07"]
+    for more, text_of in (([], "Player 2"), (["--language", "zh"], "闲家 2 点")):
+        done = typed([*words, *more, "announce_totals"], monkeypatch, at_totals())
+        answer = msgspec.json.decode(done.output.encode())
+        assert text_of in answer["message"]["text"]
+        assert answer["message"]["code"] == "done"

@@ -160,7 +160,7 @@ def test_it_is_paused_once_and_resumed_only_when_paused() -> None:
 
 def test_the_status_shows_it_and_what_ends_it() -> None:
     table = review_table()
-    assert "pause (pit_supervisor)" in shown_status(table)
+    assert "pause (pit supervisor)" in shown_status(table)
     pause(table)
     assert "review: the table is paused for review" in shown_status(table)
     assert "shoectl table resume" in shown_status(table)

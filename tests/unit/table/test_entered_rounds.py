@@ -60,7 +60,12 @@ def test_it_is_told_marked_manual_and_settled(angel_eye: bool, way: int, codes: 
         ("2D TS", "3C TH 5D", "Banker has a third card before Player's third card was dealt"),
         ("2D TS", "3C TH", "the round is not complete: Player draws"),
         ("2D TS 4C", "3C TH 5D 6D", "a hand has two cards or three"),
-        ("3D TS 4C", "3C TH 5D", "Player's card 1 was seen to be 2D"),
+        (
+            "3D TS 4C",
+            "3C TH 5D",
+            "Player's card 1 was seen to be 2D; if that is wrong, the gaming shift manager says "
+            "so: correct_card, or against_reading=true",
+        ),
         ("2D TS 4f", "3C TH 5D", "4f is not a card of this deck"),
         ("2D TS 4X", "3C TH 5D", "4X is no card; name rank and suit, as in AS"),
     ],

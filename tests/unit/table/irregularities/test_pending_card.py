@@ -61,6 +61,9 @@ def _tries(way: UnderWay) -> None:
     effects = len(table.effects)
     way.comes()
     assert_transition(before, table.now, table.effects[effects:])
+    if way.trigger == "correct_card":  # by the corrected cards that draw is not due: a ruling
+        assert table.key == "overdraw", way
+        return
     if before.halt is None:
         assert not _play_goes_on(way, round_id) or table.now.halt is None, way
         return

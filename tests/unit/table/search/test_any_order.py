@@ -91,7 +91,7 @@ steps = st.one_of(
     st.tuples(
         st.just("enters"),
         st.tuples(
-            st.sampled_from(["enter", "correct", "place"]),
+            st.sampled_from(["enter", "correct", "place", "correct_card"]),
             st.fixed_dictionaries(
                 {},
                 optional={
@@ -138,7 +138,11 @@ def take(table: TableHarness, step: tuple[str, object]) -> None:  # noqa: C901 -
                 str(command), position=str(position), reason="r", consented_by="lee", **given
             )
         case "enters", (str(choice), dict(entered)):
-            table.asks("decide", choice=choice, reason="r", consented_by="lee", **entered)
+            said_by = {"reason": "r", "consented_by": "lee"}
+            if choice == "correct_card":
+                table.asks("correct_card", **said_by, **entered)
+            else:
+                table.asks("decide", choice=choice, **said_by, **entered)
         case "by_hand", (str(player), str(banker), bool(against)):
             said_by = {"reason": "r", "consented_by": "lee"}
             table.asks("revise_round", player=player, banker=banker, **said_by)

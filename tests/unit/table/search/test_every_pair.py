@@ -138,6 +138,8 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "halt_ended": {"suspended"},
         "round_voided": {"suspended"},
         "round_entered": {"suspended"},
+        "card_corrected": {"dealing", "revealing", "resolved", "suspended"},
+        "card_corrected.card_due": {"resolved"},
     }
     stands: dict[str, set[str]] = {}
     for state, trigger in OF_THE_ROUND:

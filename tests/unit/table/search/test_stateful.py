@@ -30,6 +30,7 @@ from shoe_testing.generators import (
     EVENTS_TRIED,
     WAGER_COMMANDS,
     by_hand,
+    corrections,
     decisions,
     declarations,
     found_on_the_layout,
@@ -123,6 +124,11 @@ class AnyTable(RuleBasedStateMachine):
         self, command: str, args: tuple[str, dict[str, Any]], by: dict[str, Any]
     ) -> None:
         self.table.asks(command, **by, **args[1])
+
+    @rule(data=st.data())
+    def an_open_card_is_another_one(self, data: st.DataObject) -> None:
+        if opened := list(corrections(at(self.table))):
+            self._asks("correct_card", data.draw(st.sampled_from(opened)))
 
     @rule()
     def a_round_finished_by_hand(self) -> None:
