@@ -108,7 +108,7 @@ class HostSession(Protocol):
 
 
 class Acknowledging(Protocol):
-    """What sessions of shoes that replay offer besides."""
+    """The further part of sessions of shoes that replay."""
 
     acknowledged: Resume | None
     """The last event that the shoe reports as acknowledged; None before it has reported it.

@@ -23,7 +23,7 @@ EXIT_CODES = {
     3: "The environment: a port, a file, a disk or the daemon is not as it should be.",
     130: "Interrupted, for example with Ctrl-C.",
 }
-"""What every command of ``shoectl`` and ``shoe-sim`` exits with."""
+"""The exit codes of every command of ``shoectl`` and ``shoe-sim``."""
 
 PortCause = Literal[
     "no_such_port", "permission", "taken", "not_serial", "no_device", "kernel_driver",
@@ -39,7 +39,7 @@ class ShoeCtlError(Exception):
 
 
 class InputRefused(ShoeCtlError):
-    """What was handed in cannot be taken."""
+    """Something that was handed in cannot be taken."""
 
 
 class GameFileError(InputRefused):

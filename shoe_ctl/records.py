@@ -1,4 +1,4 @@
-"""What is written down and what is handed on: the leaf values that every part shares.
+"""The leaf values that every part shares: events, audiences, ids, times.
 
 In: nothing. Out: Record, Envelope, Audience, the number of the recorded form.
 Must not know: the round, shoes, stores, sinks.
@@ -23,7 +23,7 @@ A journal names it wherever it says what a table was started with and how it sto
 
 
 class Audience(Enum):
-    """Who may see an event; the value is the letter in event ids (``<table>/<p|r><n>``)."""
+    """The stream of an event; the value is the letter in event ids (``<table>/<p|r><n>``)."""
 
     PUBLIC = "p"
     RESTRICTED = "r"
@@ -82,7 +82,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_difference(read: object, written: object, at: str = "") -> str | None:
-    """How the keys of two JSON values differ, in words; None where both have the same.
+    """Return in words how the keys of two JSON values differ; None where both have the same.
 
     ``written`` is what this version writes in the place of what was ``read``.
     """

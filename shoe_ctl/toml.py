@@ -35,7 +35,7 @@ _PLAIN = (
     (r"Unclosed inline table", "the } or a comma is missing in the group"),
     (r"Unescaped", r"a \ in a text is written as \\, or put the text in single quotes"),
 )
-"""What Python's parser says, by its beginning, and what that means to who wrote the file."""
+"""Messages of Python's parser, by their beginning, and what they mean to who wrote the file."""
 
 
 def _in_plain_words(error: str, text: str) -> str:

@@ -1,11 +1,13 @@
-"""Checks the words that people read: phrases to avoid, and in pages one sentence a line.
+"""Checks the words that people read: phrases to avoid, one sentence a line, docstrings.
 
-``make check`` runs it. In: the Markdown pages, the English catalog, ``prose.txt``. Out: a line for
-each finding. Help texts are checked in the reference pages that show them.
+``make check`` runs it. In: the Markdown pages, the English catalog, ``prose.txt``, the product's
+docstrings. Out: a line for each finding. Help texts are checked in the reference pages that show
+them.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,6 +24,9 @@ LISTS_TRIGGERS = DOCS / "architecture/state-diagram.md"
 STAFF = DOCS / "staff"
 """These pages are set for paper, not line by line, and quote the catalog."""
 
+PACKAGES = ("firmware_proto", "shoe_bench", "shoe_ctl", "simulators")
+
+_QUESTION = re.compile(r"\s*(What|Which|How|Who|Whether)\b")
 _CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`[^`\n]*`|\]\([^)\n]*\)|<!--.*?-->")
 _TWO_SENTENCES = re.compile(r"(?<=[a-z0-9)`_][.!?])\)? (?=[A-Z`_\[])")
@@ -76,6 +81,18 @@ def findings(text: str, *, staff: bool = False) -> Iterator[tuple[int, str]]:
             yield number, "two sentences: give each a line"
 
 
+def wrong_docstrings(source: str) -> Iterator[tuple[int, str]]:
+    """Return the line of each docstring that begins as a question does, and what is wrong.
+
+    The strings below a module's, a class's or an instance's names are docstrings, too.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(text := node.value.value, str) and (begins := _QUESTION.match(text)):
+            yield node.lineno, f"{begins[1]!r}: name the thing, or write Return, True if"
+
+
 def main() -> int:
     """Print every finding; 1 if there is one."""
     wrong = [
@@ -84,6 +101,12 @@ def main() -> int:
         for number, what in wrong_lines(path)
     ]
     wrong += [f"{english.__name__}:{code}: {what}" for code, what in wrong_texts(english.TEXTS)]
+    wrong += [
+        f"{path.relative_to(ROOT)}:{number}: {what}"
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for number, what in wrong_docstrings(path.read_text("utf-8"))
+    ]
     for line in wrong:
         sys.stdout.write(f"{line}\n")
     return 1 if wrong else 0

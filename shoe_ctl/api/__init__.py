@@ -1,4 +1,4 @@
-"""How programs on this host reach the tables: requests, and the Unix socket that takes them."""
+"""The way in for programs on this host: requests, and the Unix socket that takes them."""
 
 from __future__ import annotations
 

@@ -14,14 +14,39 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
-from shoe_ctl.validation import error_text
+from shoe_ctl.validation import find_mistakes, in_words
 
 _NO_CONTROLS = r"^[^\x00-\x1f\x7f]*\Z"
 
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,63}\Z")]
-Id = Annotated[str, msgspec.Meta(pattern=r"^[!-~]{1,128}\Z")]
-Person = Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=_NO_CONTROLS)]
-Text = Annotated[str, msgspec.Meta(max_length=2000, pattern=_NO_CONTROLS)]
+Name = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[a-z][a-z0-9_]{0,63}\Z",
+        description="1 to 64 small letters, digits and _, a letter first",
+    ),
+]
+Id = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[!-~]{1,128}\Z",
+        description="1 to 128 letters, digits and signs of ASCII, without a space",
+    ),
+]
+Person = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=1,
+        max_length=200,
+        pattern=_NO_CONTROLS,
+        description="1 to 200 characters in one line",
+    ),
+]
+Text = Annotated[
+    str,
+    msgspec.Meta(
+        max_length=2000, pattern=_NO_CONTROLS, description="at most 2,000 characters in one line"
+    ),
+]
 
 # Arguments are journaled and read again years later: nothing deep, and no inexact number.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
@@ -140,9 +165,10 @@ def read_request(line: bytes) -> Request:
         BadRequest: not JSON, not an object, an unknown, missing or wrong key.
     """
     seen = _Peek()
-    form: type = Command
+    form: type = _Peek
     try:
         seen = _peek.decode(line)
+        form = Command
         if seen.request is not None:
             if seen.request not in _questions:
                 *first, last = _questions
@@ -153,6 +179,16 @@ def read_request(line: bytes) -> Request:
     except RecursionError:
         raise BadRequest("not taken: nested too deeply", seen.command_id) from None
     except msgspec.ValidationError as error:
-        raise BadRequest(error_text(str(error), form), seen.command_id) from None
+        raise BadRequest(_first_mistake(line, form, error), seen.command_id) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequest(f"not JSON: {error}") from None
+
+
+def _first_mistake(line: bytes, form: type, error: msgspec.ValidationError) -> str:
+    """Return what is wrong with a line that is no request of this form, in words."""
+    try:
+        plain = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as unread:  # behind what was refused
+        return f"not JSON: {unread}"
+    wrong = find_mistakes(plain, form, section="an object")
+    return str(wrong[0]) if wrong else in_words(str(error))

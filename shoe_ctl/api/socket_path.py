@@ -1,4 +1,4 @@
-"""What a socket's path must be, as far as it can be known without opening the socket.
+"""The demands on a socket's path, as far as it can be known without opening the socket.
 
 In: a path. Out: nothing, or the line that says what is wrong with it.
 Must not know: who connects, requests. It imports no asyncio: `shoectl config check` starts with it.
@@ -13,7 +13,7 @@ from pathlib import Path
 from shoe_ctl.errors import EnvironmentFault
 
 LONGEST_PATH = 107
-"""What the kernel takes for a socket's path, in bytes (sun_path less its end)."""
+"""The kernel's limit for a socket's path, in bytes (sun_path less its end)."""
 
 
 def check_socket_path(path: Path) -> None:

@@ -150,10 +150,10 @@ MOST_CONNECTIONS = 16
 """Connections of one user at a time."""
 
 PATIENCE_S = 10.0
-"""How long a caller may leave an answer unread before the connection is cut."""
+"""A caller may leave an answer unread for so long before the connection is cut."""
 
 LAST_LINES_S = 1.0
-"""How long stopping waits until events that are being written are read."""
+"""Stopping waits for so long until events that are being written are read."""
 
 _CREDENTIALS = struct.Struct("3i")
 

@@ -140,12 +140,12 @@ class _Tally:
             raise EnvironmentFault(f"{self._name}: {error.strerror or error}") from None
 
     def show(self) -> None:
-        """How much came so far, over itself, where a person looks on."""
+        """Show how much came so far, over itself, where a person looks on."""
         if sys.stderr.isatty() and not self._to_screen:
             click.echo(f"\r{self.bytes} bytes, lost {self.losses} times ", nl=False, err=True)
 
     def sum_up(self, output: str | None) -> None:
-        """What to do with it."""
+        """Show what came, and what to do with it."""
         if sys.stderr.isatty() and not self._to_screen:
             click.echo(err=True)
         again = "" if output is None else f". To decode: shoectl decode {output}"

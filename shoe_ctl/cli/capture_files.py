@@ -73,7 +73,7 @@ class Captured:
 
 
 def streams(entries: Iterable[Entry], sender: str) -> Iterator[Iterator[bytes]]:
-    """What this end sent, a stream for each time that the port was opened."""
+    """Yield what this end sent, a stream for each time that the port was opened."""
     from firmware_proto.capture import Opened
 
     coming = iter(entries)
@@ -189,7 +189,7 @@ def _profile(reader: Reader, table: str) -> str:
 # A capture as a test's fixture.
 
 CAPTURE, EVENTS = ".capture", ".events"
-"""What the two files' names end in."""
+"""The endings of the two files' names."""
 
 MOST_BYTES = 16 << 20
 """The longest capture that is made into a fixture: it is held in memory."""

@@ -1,4 +1,4 @@
-"""What several commands share: numbers, tables on a terminal, a bar, damage of a journal.
+"""The common part of several commands: numbers, tables on a terminal, a bar, damage of a journal.
 
 In: rows, records done, a journal's path. Out: text on the terminal; an error in one line.
 Must not know: any command. ``rich`` is imported only when a table is shown on a terminal.

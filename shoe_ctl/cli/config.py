@@ -94,7 +94,7 @@ def _shared(each: Sequence[Findings]) -> list[str]:
 
 
 class Findings:
-    """What is known of a configuration: what it sets up, what is wrong with it, what is missing."""
+    """The findings about a configuration: what it sets up, what is wrong or missing."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -114,8 +114,13 @@ class Findings:
         try:
             yield
         except ShoeCtlError as error:
-            text = str(error).removeprefix(f"{self.file}: ")
-            if (line := f"{self.file}: {text}") not in self.problems:
+            self.add(str(error))
+
+    def add(self, *problems: str) -> None:
+        """Add problems, each once and with the file's name first."""
+        for problem in problems:
+            line = f"{self.file}: {problem.removeprefix(f'{self.file}: ')}"
+            if line not in self.problems:
                 self.problems.append(line)
 
     def plain(self) -> dict[str, Any]:
@@ -200,45 +205,58 @@ def examine(file: str) -> Findings:
     """Check a configuration file; every problem is found that does not hide behind another."""
     from shoe_ctl.config.daemons import collisions
     from shoe_ctl.config.resolve import warnings
-    from shoe_ctl.config.schema import load
+    from shoe_ctl.config.schema import check_file
 
     found = Findings(file)
     with found.noting():
-        config = found.config = load(file)
-        _check_tables(config, found)
+        checked = check_file(file)
+        config = found.config = checked.config
+        found.add(*checked.mistakes)
+        if config is None:
+            return found
+        # Who may give commands is not known where a section is left out that is wrong.
+        _check_tables(config, found, way_in=config.takes_commands or not checked.whole)
         _check_socket(config, found)
         _check_paths(config, found)
-        found.problems += collisions([config])
+        found.add(*collisions([config]))
         _check_brokers(config, found)
-        found.notes += warnings(config)
+        found.notes += warnings(config) if checked.whole else []
     return found
 
 
-def _check_tables(config: Config, found: Findings) -> None:
-    import msgspec
-
-    from shoe_ctl.config.resolve import refuse_what_needs_people, resolve
+def _check_tables(config: Config, found: Findings, *, way_in: bool) -> None:
+    from shoe_ctl.config.resolve import check_table, people_needed
     from shoe_ctl.link.address import SerialAddress, parse_address
+    from shoe_ctl.link.keyring import KeyRing
 
+    rings: dict[Path, KeyRing] = {}
     for table in config.table:
-        with found.noting():
-            (setup,) = resolve(msgspec.structs.replace(config, table=[table]))
-            found.setups.append(setup)
-            port = parse_address(table.shoe.port)
-            if isinstance(port, SerialAddress) and not Path(port.path).exists():
-                found.notes.append(
-                    f"table {table.id}: port {port} is not there now; "
-                    f"try it with: shoectl doctor --config {found.file}"
-                )
-            refuse_what_needs_people(setup.settings, way_in=config.takes_commands)
+        setup, errors = check_table(config, table, rings)
+        found.add(*map(str, errors))
+        if setup is None:
+            continue
+        found.setups.append(setup)
+        port = parse_address(table.shoe.port)
+        if isinstance(port, SerialAddress) and not Path(port.path).exists():
+            found.notes.append(
+                f"table {table.id}: port {port} is not there now; "
+                f"try it with: shoectl doctor --config {found.file}"
+            )
+        found.add(*people_needed(setup.settings, way_in=way_in))
 
 
 def _check_socket(config: Config, found: Findings) -> None:
-    from shoe_ctl.daemon.callers import gid_of, senders_of, users_of
+    from shoe_ctl.daemon.callers import gid_of, senders_of, uid_of, users_of
 
-    with found.noting():
-        users = {} if config.socket is None else users_of(config.socket)
-        senders_of(config, users.values())
+    users = [] if config.socket is None else config.socket.user
+    known = len(found.problems)
+    for entry in users:
+        with found.noting():
+            uid_of(entry)
+    if len(found.problems) == known:
+        with found.noting():
+            of_socket = {} if config.socket is None else users_of(config.socket)
+            senders_of(config, of_socket.values())
     if config.socket is None or config.socket_path is None:
         return
     from shoe_ctl.api.socket_path import check_socket_path
@@ -273,8 +291,8 @@ def _check_paths(config: Config, found: Findings) -> None:
                 raise ConfigError(f"{key}: {path}: {error.strerror}") from None
     for folder, keys in missing.items():
         found.notes.append(
-            f"{', '.join(keys)}: there is no folder {folder} yet; "
-            "the unit's are made at its start, make any other"
+            f"{', '.join(keys)}: folder {folder} does not exist; systemd makes those of the unit "
+            "at its start; make any other yourself"
         )
 
 

@@ -37,7 +37,7 @@ _SPACE = frozenset(b" \t\r\n")
 
 
 class _Listener(Protocol):
-    """What each profile's ``codec`` offers under this name."""
+    """The class of this name in each profile's ``codec``."""
 
     def feed(self, data: bytes) -> list[ReceivedEvent]: ...
 
@@ -180,7 +180,7 @@ def _opened(file: str | None, files: ExitStack) -> BinaryIO:
 
 
 def _is_journal(source: BinaryIO, name: str) -> bool:
-    """Whether the file begins as a journal does, or as an export: compressed."""
+    """True if the file begins as a journal does, or as an export: compressed."""
     peek: Callable[[int], bytes] | None = getattr(source, "peek", None)
     try:
         begins = b"" if peek is None else peek(16)

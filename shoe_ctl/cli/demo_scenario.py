@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from shoe_ctl.config.schema import Config
 
 SECOND_PERSONS = ("Ann", "lee")
-"""Who consents in scenarios: users of the daemon who are not at its socket."""
+"""Second persons in scenarios: users of the daemon who are not at its socket."""
 
 _PIECE = 65536
 _HANDS = ("player", "banker")
 
 
 class Lines:
-    """What the simulated table says, a JSON object a line; None at its end."""
+    """The messages of the simulated table, a JSON object a line; None at its end."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._fd = pipe.fileno()

@@ -1,4 +1,4 @@
-"""What the demo shows: rounds as they happen, a bar, a summary; or the events as they are.
+"""The view of the demo: rounds as they happen, a bar, a summary; or the events as they are.
 
 In: public events. Out: lines for people, or JSON lines.
 Must not know: daemons, shoes, journals' insides.
@@ -173,7 +173,7 @@ class TextView:
 
 
 class _Bar:
-    """How far the demo has come, on a terminal: of the rounds wanted, or of the cards."""
+    """The progress of the demo, on a terminal: of the rounds wanted, or of the cards."""
 
     def __init__(self, rounds: int | None, cards: int) -> None:
         from rich.progress import BarColumn, Progress, TextColumn

@@ -187,7 +187,7 @@ def _config_of(pid: int | None, proc: Path) -> str | None:
 def examine(
     targets: Sequence[tuple[str | None, ProbeTarget]], seconds: float, system: System, usb: Backends
 ) -> Report:
-    """What is there, and what is found at each target, all of them tried at the same time."""
+    """Report what is there, and what is found at each target; all are tried at the same time."""
     from shoe_ctl.cli.doctor_view import Report
     from shoe_ctl.link.discovery import find_serial_ports
 
@@ -236,7 +236,7 @@ async def _try_all(
 def _targets(
     config_file: str | None, name: str | None, ports: tuple[str, ...]
 ) -> list[tuple[str | None, ProbeTarget]]:
-    """What is to be tried, each with its table where a configuration names one."""
+    """Return what is to be tried, each with its table where a configuration names one."""
     if config_file is not None:
         if name is not None:
             raise UsageError("--profile cannot be combined with --config, which names it")
@@ -253,7 +253,7 @@ def _targets(
 
 
 def _notes(config_file: str | None) -> list[str]:
-    """What is served, and will be missed one day."""
+    """Return what a configuration lacks although it can be served."""
     if config_file is None:
         return []
     from shoe_ctl.config.resolve import warnings

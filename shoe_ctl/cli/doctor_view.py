@@ -1,4 +1,4 @@
-"""How ``shoectl doctor`` shows what it found: tables, text of 80 columns, or JSON for programs.
+"""The view of what ``shoectl doctor`` found: tables, text of 80 columns, or JSON for programs.
 
 In: a Report. Out: text; what a terminal shows. Must not know: how anything was found.
 """

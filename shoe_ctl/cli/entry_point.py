@@ -1,4 +1,4 @@
-"""What the installed command ``shoectl`` calls: it imports the command line, and then runs it.
+"""The installed command ``shoectl``: it imports the command line, and then runs it.
 
 Must not import, at its top, anything that takes time: Ctrl-C is not quiet before this is loaded.
 """

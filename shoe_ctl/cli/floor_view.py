@@ -54,7 +54,7 @@ class Event(msgspec.Struct):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """How a table stands. Times are UTC; ``halts`` and ``rounds_per_hour`` are of the last hour."""
+    """The row of a table. Times are UTC; ``halts`` and ``rounds_per_hour`` are of the last hour."""
 
     table: str
     state: str
@@ -71,7 +71,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class FloorTable:
-    """What the events of one table tell of it, each applied once and in order."""
+    """The state of one table by its events, each applied once and in order."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -46,7 +46,7 @@ COMMANDS = {
 
 
 class _Start(NamedTuple):
-    """What the command line was started with; commands find it as ``ctx.obj``."""
+    """The options of the command line; commands find it as ``ctx.obj``."""
 
     imported: Callable[[], object]
     """Called once the command's module is imported, before the command runs."""
@@ -128,10 +128,10 @@ def main(imported: Callable[[], object] = lambda: None) -> None:
         click.echo(asked.format_message(), err=True)
         sys.exit(asked.exit_code)
     except click.ClickException as error:
-        click.echo(f"shoectl: {shortened(printable(_in_one_line(error)))}", err=True)
+        _report(shortened(printable(_in_one_line(error))))
         sys.exit(error.exit_code)
     except ShoeCtlError as error:
-        click.echo(f"shoectl: {shortened(printable(str(error)))}", err=True)
+        _report(shortened(printable(str(error))))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -142,9 +142,21 @@ def main(imported: Callable[[], object] = lambda: None) -> None:
         if error.errno not in _UNWRITABLE:
             raise
         _discard_output()
-        click.echo(f"shoectl: output cannot be written: {error.strerror}", err=True)
+        _report(f"output cannot be written: {error.strerror}")
         sys.exit(EnvironmentFault.exit_code)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _report(error: str) -> None:
+    """Print an error in its line, with a priority where systemd's journal takes it."""
+    line = f"shoectl: {error}"
+    if "JOURNAL_STREAM" in os.environ:
+        import logging
+
+        from shoe_ctl.cli.log_format import is_journal, with_priority
+
+        line = with_priority(line, logging.ERROR) if is_journal() else line
+    click.echo(line, err=True)
 
 
 def _flush() -> None:

@@ -258,7 +258,7 @@ async def _deliver(deliver: Deliver, events: list[bytes], counting: _Counting) -
 
 
 class _Counting:
-    """How many events were published; a bar of it on a terminal that does not show the events."""
+    """The count of events published; a bar of it on a terminal that does not show the events."""
 
     def __init__(self, events: int, *, on_stdout: bool) -> None:
         self.published = 0

@@ -23,7 +23,7 @@ Deliver = Callable[[Sequence[bytes]], Awaitable[None]]
 """Publishes events: they are taken when it returns. It raises why they are not."""
 
 NAME = "publish"
-"""What the sink is called in messages."""
+"""The sink's name in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Target:
 
     @property
     def scheme(self) -> str:
-        """What the address begins with."""
+        """The beginning of the address."""
         return self.address.partition("://")[0]
 
 

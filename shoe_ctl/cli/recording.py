@@ -25,7 +25,7 @@ _LONGEST_LINE = 1 << 20
 
 
 class _Attributes(msgspec.Struct):
-    """What is read of an event's envelope."""
+    """The part of an event's envelope that is read."""
 
     id: str
     source: str
@@ -46,7 +46,7 @@ class RecordedEvent(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is in a recording: how many events, of which tables, with which ids."""
+    """The contents of a recording: how many events, of which tables, with which ids."""
 
     events: int
     tables: frozenset[str]

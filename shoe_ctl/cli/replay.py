@@ -191,7 +191,7 @@ def _run(
 
 
 def _keys(sessions: RecordedSessions) -> dict[str, object]:
-    """What was checked of proofs and MACs."""
+    """Return what was checked of proofs and MACs."""
     return {
         "connections": sessions.authenticated,
         "checked": sessions.checks,

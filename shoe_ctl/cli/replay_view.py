@@ -1,4 +1,4 @@
-"""What both replays found, laid out for reading: 80 columns, one round after the other.
+"""The findings of both replays, laid out for reading: 80 columns, one round after the other.
 
 In: what a replay found, what it went by. Out: lines of text.
 Must not know: the journal, options, terminals.

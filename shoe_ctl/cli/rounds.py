@@ -153,7 +153,7 @@ def _cells(line: RoundLine) -> tuple[str, ...]:
 
 
 def _house(line: RoundLine) -> str:
-    """What the house wins or loses in the round, in minor units; empty without a wager."""
+    """Return what the house wins or loses in the round, in minor units; empty without a wager."""
     if not any((line.paid, line.collected, line.returned)):
         return ""
     from fractions import Fraction

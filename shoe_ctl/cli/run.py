@@ -85,14 +85,12 @@ def run(  # noqa: PLR0913 - the options of the command line
       shoectl run --config table.toml
       shoectl run --config table.toml --wait --json
     """  # noqa: D301 - click wants the very character
+    from shoe_ctl.cli.log_format import log_to_stderr
     from shoe_ctl.config.schema import load, with_public_output
 
     accepted = _accepted(accept_loss, person, reason, consented_by)
 
-    logging.basicConfig(
-        format="%(asctime)s %(levelname)s %(message)s",
-        level=logging.DEBUG if verbose else logging.INFO,
-    )
+    log_to_stderr(logging.DEBUG if verbose else logging.INFO)
     logging.getLogger("transitions").setLevel(logging.WARNING)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     config = load(config_file)
@@ -121,7 +119,7 @@ def _accepted(
 
 
 class _Options(NamedTuple):
-    """What the daemon is started with, beside its configuration."""
+    """The options of a start of the daemon, beside its configuration."""
 
     new_key: bool = False
     accepted: Ruling | None = None

@@ -105,7 +105,7 @@ def _hand(hand: HandResult) -> str:
 
 
 def _wager(wager: Wager, end: WagerResult) -> str:
-    """What it pays, in the words of the game's file: 17 to 2 is no odds that anyone knows."""
+    """Return what it pays, in the words of the game's file: nobody knows odds of 17 to 2."""
     return f"{wager.id} pushes" if end.odds is None else f"{wager.id} pays {wager.written(end)}"
 
 

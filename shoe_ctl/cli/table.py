@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 """Longer than the daemon takes to store and answer, even on a disk that stalls."""
 
+SHORT_TIMEOUT_S = 1.0
+"""How long somebody who presses Tab may wait for the daemon."""
+
 ACCEPT_LOSS = "accept_loss"
 """Is taken while the journal is in doubt, when nothing else is answered."""
 
@@ -125,7 +128,7 @@ class _Group(click.Group):
 
 
 def _suggestion(name: str, commands: Sequence[str]) -> str:
-    """What somebody who typed this most likely meant."""
+    """Return what somebody who typed this most likely meant."""
     import difflib
 
     from shoe_ctl.cli import table_pages
@@ -188,6 +191,7 @@ class _ArgumentOption(click.Option):
             [argument.option, f"{ARGUMENT_PREFIX}{argument.name}"],
             type=_Choice(values) if values else _Value(argument.kinds),
             help=argument.text,
+            shell_complete=_complete_choice if argument.name == "choice" else None,
         )
 
 
@@ -307,11 +311,47 @@ def _definitions(
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """How an argument goes on, as far as the table's own tables say."""
+    """Return how an argument may go on, as far as the table's own tables say."""
     from shoe_ctl.cli import table_pages
 
     typed = [str(word) for word in ctx.params.get(str(param.name)) or ()]
-    return table_pages.completions(str(ctx.info_name), typed, incomplete)
+    command = str(ctx.info_name)
+    open_now = _open_choices(ctx) if command == "decide" else None
+    return table_pages.completions(command, typed, incomplete, open_now)
+
+
+def _complete_choice(
+    ctx: click.Context,
+    param: click.Parameter,  # noqa: ARG001 - click's signature
+    incomplete: str,
+) -> list[str]:
+    """How the option --choice goes on: with the open choices, or with all if they are not known."""
+    from shoe_ctl.cli import table_pages
+
+    open_now = _open_choices(ctx)
+    every = table_pages.choice_names() if open_now is None else open_now
+    return [choice for choice in every if choice.startswith(incomplete)]
+
+
+def _open_choices(ctx: click.Context) -> list[str] | None:
+    """The choices that the table would take now; None if its daemon does not say."""
+    from shoe_ctl.cli.daemons import daemon_of, find_daemons
+    from shoe_ctl.cli.table_view import open_choices
+
+    before = {} if ctx.parent is None else ctx.parent.params
+    config_files, socket_path, table = (
+        _chosen(ctx.params.get(name), before.get(name))
+        for name in ("config_files", "socket_path", "table")
+    )
+    try:
+        daemon = daemon_of(find_daemons(config_files or (), socket_path), table)
+        with Wire(daemon.path, timeout_s=SHORT_TIMEOUT_S) as wire:
+            tables = wire.status(table)["tables"]
+    except ShoeCtlError:
+        return None
+    choices = [choice for held in tables for choice in open_choices(held)]
+    names = (str(choice["choice"]) for choice in choices if "not_now" not in choice)
+    return list(dict.fromkeys(names))
 
 
 @click.group(
@@ -429,7 +469,7 @@ def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, A
 
 
 def _chosen(own: Any, before: Any) -> Any:
-    """What stands behind the command's name, where anything does."""
+    """Return what stands behind the command's name, where anything does."""
     return before if own in (None, False, ()) else own
 
 
@@ -503,14 +543,17 @@ class Wire:
         EnvironmentFault: nobody is there, or who is there does not answer.
     """
 
-    def __init__(self, path: Path, words: Words | None = None) -> None:
+    def __init__(
+        self, path: Path, words: Words | None = None, timeout_s: float = TIMEOUT_S
+    ) -> None:
         import socket
 
         self.path = path
         self.words = words_in("en") if words is None else words
+        self._timeout_s = timeout_s
         self._rest = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(TIMEOUT_S)
+        self._socket.settimeout(timeout_s)
         try:
             self._socket.connect(str(path))
         except OSError as error:
@@ -524,7 +567,7 @@ class Wire:
         self._socket.close()
 
     def status(self, table: str | None) -> dict[str, Any]:
-        """How the tables stand.
+        """Return how the tables stand.
 
         Raises:
             InputRefused: the daemon refuses to say.
@@ -544,7 +587,7 @@ class Wire:
         try:
             answer = msgspec.json.decode(self._line(), type=dict[str, Any])
         except TimeoutError:
-            why = f"no answer within {TIMEOUT_S:g} s"
+            why = f"no answer within {self._timeout_s:g} s"
         except OSError as error:
             why = error.strerror or str(error)
         except msgspec.MsgspecError:
@@ -602,7 +645,7 @@ class Wire:
 
 
 def _status_or_doubt(wire: Wire, table: str | None, command: str) -> dict[str, Any]:
-    """How the tables stand; while the journal is in doubt nobody says: the ruling is for all."""
+    """Return how the tables stand, or all as one while the journal is in doubt."""
     from shoe_ctl.errors import InputRefused
 
     try:
@@ -695,7 +738,7 @@ def _words_of(daemon: Daemon, connection: Sequence[str]) -> list[str]:
 def _show_every_status(
     daemons: Sequence[Daemon], connection: Sequence[str], words: Words, *, as_json: bool
 ) -> int:
-    """How the tables of all daemons stand, also where one of them does not answer.
+    """Show how the tables of all daemons stand, also where one of them does not answer.
 
     Raises:
         ShoeCtlError: a daemon does not answer, or has a storage fault; the others are shown.
@@ -763,7 +806,7 @@ def _print_json(answer: dict[str, Any], words: Words) -> None:
 
 
 def _went(went: dict[str, Any], words: Words) -> list[str]:
-    """How many events were taken, refused, or wait."""
+    """Return how many events were taken, refused, or wait."""
     told = {
         "taken": words("taken", number=went["taken"]),
         "refused": words("refused", number=went["refused"]),
@@ -852,7 +895,7 @@ def _show_answer(answer: dict[str, Any], words: Words, *, as_json: bool) -> None
 def _show_what_waits(
     answer: dict[str, Any], wire: Wire, table: str | None, connection: Sequence[str]
 ) -> None:
-    """What the table waits for once a command is done, with what is typed next.
+    """Show what the table waits for once a command is done, with what is typed next.
 
     A command given again has its first answer: the table may be far beyond it by now. Whatever
     becomes of the question, the command is done.

@@ -297,7 +297,7 @@ _SPECIAL: Mapping[str, Mapping[str, str]] = {
     "revise_round": _OF_A_ROUND,
     "events": _OF_EVENTS,
 }
-"""What an argument means at some commands."""
+"""The meaning of an argument at some commands."""
 
 _PLACEHOLDERS: Mapping[tuple[str, ...], str] = {("int",): "NUMBER", ("str",): "TEXT"}
 
@@ -509,7 +509,7 @@ def _rule(file: Any, cites: list[str]) -> str | None:
 
 
 def declared() -> list[Line]:
-    """What can be declared: each key with its arguments and the lowest position."""
+    """Return what can be declared: each key with its arguments and the lowest position."""
     from shoe_ctl.table.commands import COMMANDS
     from shoe_ctl.table.irregularities.catalog import PROCEDURES
     from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
@@ -526,7 +526,7 @@ def declared() -> list[Line]:
 
 
 def choices() -> list[Line]:
-    """What can be decided: each choice of each irregularity, with its arguments and position."""
+    """Return each choice of each irregularity, with its arguments and the lowest position."""
     from shoe_ctl.table.irregularities.catalog import PROCEDURES
 
     found: list[Line] = []
@@ -553,13 +553,18 @@ def _shown(name: str, values: str, may: bool) -> str:
     return f"[{name}={values}]" if may else f"{name}={values}"
 
 
-def completions(command: str, typed: list[str], incomplete: str) -> list[str]:
-    """How an argument of this command goes on: its name, or behind ``=`` its values.
+def completions(
+    command: str, typed: list[str], incomplete: str, open_choices: list[str] | None = None
+) -> list[str]:
+    """Return how an argument of this command may go on: its name, or behind ``=`` its values.
 
     ``typed`` are the words before. A shell may take ``=`` for a word of its own: then a value
     stands alone, and where nothing of it is typed yet the ``=`` is not handed on.
+    ``open_choices`` are those that the table would take now, if that is known.
     """
     offered = _offered(command)
+    if open_choices is not None and "choice" in offered:
+        offered["choice"] = open_choices
     before = typed[-1] if typed else ""
     if before == "=" and len(typed) > 1:
         return _starting(offered.get(typed[-2], []), incomplete)

@@ -1,4 +1,4 @@
-"""How a table stands, for people: lines of 80 columns or fewer, or a table on a terminal.
+"""The status of a table, for people: lines of 80 columns or fewer, or a table on a terminal.
 
 In: the status of a table as the daemon sends it, a language. Out: lines; what a terminal shows.
 Must not know: the daemon, the round's rules. Commands and labels are codes here; ``Words`` names
@@ -24,7 +24,7 @@ _INDENT = " " * (_LABEL + 2)
 FACE_DOWN = "[ ]"
 
 PLACEHOLDER = "..."
-"""What stands in a command that is shown, for what only whoever gives it knows."""
+"""The part of a shown command that only its user knows."""
 
 Labelled = tuple[str, str]
 """A label, empty where it is the one above, and what stands behind it."""
@@ -96,7 +96,7 @@ def open_lines(
     words: Words = ENGLISH,
 ) -> Iterator[str]:
     """Yield what the table waits for people to decide, and the commands; nothing otherwise."""
-    if _choices(held) or held["halt"] is not None:
+    if open_choices(held) or held["halt"] is not None:
         yield from _in_lines(_open(held, words), words)
         yield from _in_lines(_next(held, connection, position, words), words)
 
@@ -157,7 +157,7 @@ def _rows(
 
 
 def answer_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str]:
-    """What a command brought about, and the ids of its events."""
+    """Yield what a command brought about, and the ids of its events."""
     ids = " ".join(answer["events"]) or words("nothing_public")
     said = answer.get("message")
     if said is None:
@@ -174,7 +174,7 @@ def answer_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str
 
 
 def _open(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
-    """What halts the table, and what is open beside the round."""
+    """Yield what halts the table, and what is open beside the round."""
     if held["halt"] is not None:
         yield from _halt_lines(held["halt"], words)
     for waiting in held["waiting"]:
@@ -185,7 +185,7 @@ def _open(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
 
 
 def _halt_lines(halt: dict[str, Any], words: Words) -> Iterator[Labelled]:
-    """What halts the table, the rules for it, and the choices of the step that is open."""
+    """Yield what halts the table, the rules for it, and the choices of the step that is open."""
     seen = words.text(halt["seen"]) if "seen" in halt else words("inspection")
     yield "halted", words("halted", reason=halt["reason"], seen=seen)
     if halt["earlier"]:
@@ -206,7 +206,7 @@ def _halt_lines(halt: dict[str, Any], words: Words) -> Iterator[Labelled]:
 
 
 def _waiting_lines(waiting: dict[str, Any], words: Words) -> Iterator[Labelled]:
-    """What is open beside the round, and what may be chosen where it asks."""
+    """Yield what is open beside the round, and what may be chosen where it asks."""
     yield "open", words("open", key=waiting["key"], prompt=words.text(waiting["prompt"]))
     yield from _choice_lines(waiting.get("choices", []), words)
 
@@ -252,7 +252,7 @@ def _argument(one: dict[str, Any]) -> str:
 
 
 def _who(offer: dict[str, Any], words: Words) -> str:
-    """Who may take it, and what they must say besides: why, and who consents."""
+    """Return who may take it, and what they must say besides: why, and who consents."""
     reason = [words("with_reason")] if offer.get("reason") else []
     second = [words("with_consent")] if offer.get("second_person") else []
     return words.join([words.name("position", offer["position"]), *reason, *second], "facts")
@@ -305,7 +305,7 @@ def _differential(found: dict[str, Any], words: Words) -> Iterator[Labelled]:
 
 
 def _told(told: dict[str, Any], words: Words) -> Iterator[Labelled]:
-    """What the shoe was told and has not answered, and its last answer."""
+    """Yield what the shoe was told and has not answered, and its last answer."""
     waiting, last = told.get("told") or [], told.get("answered")
     if waiting:
         named = words.join(words.name("told", command) for command in waiting)
@@ -347,7 +347,7 @@ def _seat(holder: dict[str, Any] | None, words: Words) -> str | None:
 
 
 def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
-    """What lies at each seat; once the outcome is announced, what it is paid or loses."""
+    """Yield what lies at each seat; once the outcome is announced, what it is paid or loses."""
     for seat in dict.fromkeys(one["seat"] for one in wagers):
         here = [one for one in wagers if one["seat"] == seat]
         label = words("seat", seat=seat)
@@ -389,7 +389,7 @@ def _stake(one: dict[str, Any], words: Words) -> str:
 
 
 def _payment_lines(one: dict[str, Any], words: Words) -> Iterator[str]:
-    """How a wager is settled, with the money; its commission on a line of its own."""
+    """Yield how a wager is settled, with the money; its commission on a line of its own."""
     done = one["settlement"]
     paid = [
         f"{words.name('money', name)} {done[name]}"
@@ -420,7 +420,7 @@ def _payment_lines(one: dict[str, Any], words: Words) -> Iterator[str]:
 def _next(
     held: dict[str, Any], connection: Sequence[str], position: str | None, words: Words
 ) -> Iterator[Labelled]:
-    """What the table waits for, and below it, each on lines of its own, what may be typed.
+    """Yield what the table waits for, and below it, each on lines of its own, what may be typed.
 
     What the reader may not do stands there with who is called for it; a void stands apart.
     """
@@ -439,7 +439,7 @@ def _next(
 
 
 def _calls(held: dict[str, Any], offers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
-    """Who is called for what the reader may not do, one a line."""
+    """Yield who is called for what the reader may not do."""
     others = [offer for offer in offers if not _may_give(held, offer)]
     for needed in dict.fromkeys(offer["position"] for offer in others):
         names = [_name(offer) for offer in others if offer["position"] == needed]
@@ -455,7 +455,7 @@ VOID = "void"
 
 
 def _may_give(held: dict[str, Any], offer: dict[str, Any]) -> bool:
-    """True if the reader acts in the position that this needs, or it is not known who reads."""
+    """Return True if the reader acts in the position that this needs, or it is not known who reads."""
     acts_as = held.get("acts_as")
     return acts_as is None or offer["position"] in acts_as
 
@@ -465,7 +465,7 @@ def next_commands(
     connection: Sequence[str] = (),
     position: str | None = None,
 ) -> list[str]:
-    """What the reader may type next, quoted for a shell; ``...`` is what only people know."""
+    """Return what the reader may type next, quoted for a shell; ``...`` is what only people know."""
     where = _where(held, connection)
     return [
         _command(typed, offer, position, where)
@@ -479,14 +479,14 @@ _Offer = tuple[list[str], dict[str, Any]]
 
 
 def _next_offers(held: dict[str, Any]) -> list[_Offer]:
-    """The command that is next, and the choices that can be taken."""
+    """Return the command that is next, and the choices that can be taken."""
     due = held["next"]
     offers: list[_Offer] = []
     if due["command"] not in (None, "decide"):
         args = [_word(key, value) for key, value in due["args"].items()]
         now = (taken for taken in held["takes"] if taken["command"] == due["command"])
         offers += [([due["command"], *args], offer) for offer in now]
-    can = (choice for choice in _choices(held) if "not_now" not in choice)
+    can = (choice for choice in open_choices(held) if "not_now" not in choice)
     return offers + [(_decision(choice), choice) for choice in can]
 
 
@@ -509,7 +509,7 @@ def _decision(choice: dict[str, Any]) -> list[str]:
 
 
 def _extra_options(offer: dict[str, Any], position: str | None) -> Iterator[str]:
-    """What must be said besides: a position that stands beside the caller's, why, who consents."""
+    """Yield what must be said besides: a position beside the caller's, why, who consents."""
     needed = offer.get("position")
     if needed in _BESIDE and needed != position:
         yield f"--position {needed}"
@@ -560,7 +560,7 @@ def _pieces(word: str, most: int) -> list[str]:
 
 
 _PLAIN = re.compile(r"[\w@%+=:,./-]", re.ASCII)
-"""What a shell takes for itself, without quotes."""
+"""Words that need no quotes in a shell."""
 
 
 def _split_words(command: str) -> Iterator[str]:
@@ -577,8 +577,8 @@ def _split_words(command: str) -> Iterator[str]:
     yield word
 
 
-def _choices(held: dict[str, Any]) -> list[dict[str, Any]]:
-    """What may be decided now: of what halts the table, else of what is asked beside it."""
+def open_choices(held: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what may be decided now: of what halts the table, else of what is asked beside it."""
     if held["halt"] is not None:
         return list(held["halt"]["choices"])
     return [choice for waiting in held["waiting"] for choice in waiting.get("choices", [])]

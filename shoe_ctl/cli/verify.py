@@ -117,7 +117,7 @@ def _whose(table: str | None) -> str:
 
 
 def _signed(found: Verification) -> list[tuple[str, str]]:
-    """What is signed, by which keys, and what is not."""
+    """Return what is signed, by which keys, and what is not."""
     from shoe_ctl.records import utc
 
     covered = found.signed

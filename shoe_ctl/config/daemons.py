@@ -103,8 +103,10 @@ def _claims(config: Config) -> Iterator[_Claim]:
     if config.socket_path is not None:
         path, advice = config.socket_path, "give each daemon a socket of its own"
         yield _Claim(config.file, "socket.path", "the socket", str(path), _file_ids(path), advice)
+    taken = {"-"}
     for at, sink in enumerate(config.sink):
-        if isinstance(sink, JsonlConfig) and sink.path != "-":
+        if isinstance(sink, JsonlConfig) and sink.path not in taken:  # the same one is refused
+            taken.add(sink.path)
             path, advice = config.path(sink.path), "give each sink a file of its own"
             where = f"sink[{at}]"
             yield _Claim(config.file, f"{where}.path", where, str(path), _file_ids(path), advice)

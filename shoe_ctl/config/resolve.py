@@ -7,17 +7,17 @@ will be missed one day. Must not know: how a table is run, how a line is shown.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
-from shoe_ctl.config.schema import Config, TableConfig
+from shoe_ctl.config.schema import Config, ShoeConfig, TableConfig
 from shoe_ctl.config.sinks import MqttConfig, UserConfig
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
@@ -27,6 +27,8 @@ from shoe_ctl.link.keyring import KeyRing
 from shoe_ctl.table.commands import COMMANDS, can_give
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.turn import HANDED
+
+T = TypeVar("T")
 
 NONCE_BYTES = 16
 """Length of the nonce with which a shoe proves itself; see ``with_keys``."""
@@ -47,7 +49,7 @@ NOBODY_RESUMES = (
 
 
 class TableSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a table is set up with: its configuration, and its game, settings and profile."""
+    """The setup of a table: its configuration, and its game, settings and profile."""
 
     config: TableConfig
     game: Game
@@ -92,24 +94,91 @@ def profile_of(
     Raises:
         ConfigError: a profile, a setting, the port, its rate or the file of keys is wrong.
     """
-    where = f"table {table.id}"
-    try:
-        chosen, ring = profile_named(table.shoe.profile), None
-        if table.shoe.key_file is not None:
-            ring = _ring(config.path(table.shoe.key_file), rings)
-            chosen = with_keys(chosen, ring.keys, partial(os.urandom, NONCE_BYTES))
-        session_settings = table.shoe.session_settings(armed=chosen.CAPABILITIES.arm)
-        chosen.host_session(resume=None, settings=session_settings)
-        chosen.SERIAL.at(table.shoe.baud)
-    except (ConfigError, ValueError) as error:
-        raise ConfigError(f"{where}: shoe: {error}") from None
-    try:
-        port = parse_address(table.shoe.port)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: shoe.{error}") from None
-    if table.shoe.baud is not None and not isinstance(port, SerialAddress):
-        raise ConfigError(f"{where}: shoe: baud: {port} has none: it is for serial ports")
-    return chosen, session_settings, ring
+    checks = _Checks(table)
+    found = checks.profile(config, rings)
+    if checks.errors:
+        raise checks.errors[0]
+    assert found is not None
+    return found
+
+
+def check_table(
+    config: Config, table: TableConfig, rings: dict[Path, KeyRing]
+) -> tuple[TableSetup | None, list[ConfigError | GameFileError]]:
+    """Return what a table is set up with, or everything that is wrong with it."""
+    checks = _Checks(table)
+    shoe = checks.profile(config, rings)
+    game = checks.game(config)
+    settings = None
+    if game is not None:
+        for wrong in table.mistakes(game):
+            checks.errors.append(ConfigError(f"table {table.id}: {wrong}"))
+        if shoe is not None and game.deck.name not in shoe[0].CAPABILITIES.decks:
+            checks.errors.append(
+                ConfigError(
+                    f"table {table.id}: shoe: {table.shoe.profile} shoes cannot name the cards of "
+                    f"{game.deck.name}, which {game.id} is played with"
+                )
+            )
+        if not checks.errors:
+            settings = table.settings(game)
+    if shoe is None or game is None or settings is None:
+        return None, checks.errors
+    setup = TableSetup(config=table, game=game, settings=settings, profile=shoe[0], keys=shoe[2])
+    return setup, checks.errors
+
+
+class _Checks:
+    """The checks of one table. ``errors`` are all that they found."""
+
+    def __init__(self, table: TableConfig) -> None:
+        self.errors: list[ConfigError | GameFileError] = []
+        self._table = table
+        self._where = f"table {table.id}"
+
+    def _attempt(self, key: str, check: Callable[[], T]) -> T | None:
+        """Return what a check returns; None if it finds an error, which is noted."""
+        try:
+            return check()
+        except GameFileError as error:
+            self.errors.append(GameFileError(f"{self._where}: {key}{error}"))
+        except (ConfigError, ValueError) as error:
+            self.errors.append(ConfigError(f"{self._where}: {key}{error}"))
+        return None
+
+    def profile(
+        self, config: Config, rings: dict[Path, KeyRing]
+    ) -> tuple[Profile, dict[str, Any], KeyRing | None] | None:
+        """Return the profile with its keys, the settings of its sessions and the ring of keys."""
+        shoe, ring, settings = self._table.shoe, None, None
+        chosen = self._attempt("shoe: ", lambda: profile_named(shoe.profile))
+        if (file := shoe.key_file) is not None:
+            ring = self._attempt("shoe: ", lambda: _ring(config.path(file), rings))
+        if chosen is not None:
+            plain = chosen
+            if ring is not None:
+                nonce, keys = partial(os.urandom, NONCE_BYTES), ring.keys
+                chosen = self._attempt("shoe: ", lambda: with_keys(plain, keys, nonce))
+            settings = self._attempt("shoe: ", lambda: _session_settings(shoe, chosen or plain))
+            self._attempt("shoe: ", lambda: plain.SERIAL.at(shoe.baud))
+        port = self._attempt("shoe.", lambda: parse_address(shoe.port))
+        if shoe.baud is not None and not (port is None or isinstance(port, SerialAddress)):
+            wrong = f"{self._where}: shoe: baud: {port} has none: it is for serial ports"
+            self.errors.append(ConfigError(wrong))
+        return None if chosen is None or settings is None else (chosen, settings, ring)
+
+    def game(self, config: Config) -> Game | None:
+        """Return the game."""
+        name = self._table.game
+        is_file = "/" in name or name.endswith(".toml")
+        file = str(config.path(name)) if is_file else name
+        return self._attempt("game: ", lambda: catalog.load(file))
+
+
+def _session_settings(shoe: ShoeConfig, profile: Profile) -> dict[str, Any]:
+    settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
+    profile.host_session(resume=None, settings=settings)
+    return settings
 
 
 def _ring(path: Path, rings: dict[Path, KeyRing]) -> KeyRing:
@@ -119,20 +188,11 @@ def _ring(path: Path, rings: dict[Path, KeyRing]) -> KeyRing:
 
 
 def _resolve(config: Config, table: TableConfig, rings: dict[Path, KeyRing]) -> TableSetup:
-    where = f"table {table.id}"
-    chosen, _, ring = profile_of(config, table, rings)
-    is_file = "/" in table.game or table.game.endswith(".toml")
-    try:
-        game = catalog.load(str(config.path(table.game)) if is_file else table.game)
-    except GameFileError as error:
-        raise GameFileError(f"{where}: game: {error}") from None
-    if game.deck.name not in chosen.CAPABILITIES.decks:
-        raise ConfigError(
-            f"{where}: shoe: {table.shoe.profile} shoes cannot name the cards of {game.deck.name}, "
-            f"which {game.id} is played with"
-        )
-    settings = table.settings(game)
-    return TableSetup(config=table, game=game, settings=settings, profile=chosen, keys=ring)
+    setup, errors = check_table(config, table, rings)
+    if errors:
+        raise errors[0]
+    assert setup is not None
+    return setup
 
 
 def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
@@ -141,20 +201,26 @@ def refuse_what_needs_people(settings: TableSettings, *, way_in: bool) -> None:
     Raises:
         ConfigError: one line that says which key and what to set instead.
     """
+    for wrong in people_needed(settings, way_in=way_in):
+        raise ConfigError(wrong)
+
+
+def people_needed(settings: TableSettings, *, way_in: bool) -> Iterator[str]:
+    """Yield a line for each setting that waits for commands which nobody can send."""
     where = f"table {settings.table}"
     needs = "and there is no way in for them: add a [socket], or"
     if not (settings.implied or way_in):
-        raise ConfigError(
+        yield (
             f'{where}: announcements = "explicit" waits for a dealer\'s commands, {needs} '
             'set "implied"'
         )
     if settings.implied and settings.method in HANDED:
-        raise ConfigError(
+        yield (
             f'{where}: method = "{settings.method}" deals face down, and announcements = "implied" '
             'follows cards that are dealt face up: set "explicit", or method = "B"'
         )
     if settings.faces == "turned_by_dealer" and settings.implied:
-        raise ConfigError(
+        yield (
             f'{where}: announcements = "implied" follows cards that are dealt face up: '
             'set method_b.faces = "face_up"'
         )

@@ -7,9 +7,10 @@ Must not know: devices, the journal's insides, the loop.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -21,14 +22,14 @@ from shoe_ctl.config.sinks import (
     Strict,
     TableId,
     UserConfig,
-    check_sinks,
+    sink_mistakes,
 )
 from shoe_ctl.errors import ConfigError, InputRefused
-from shoe_ctl.games.game import Layout
+from shoe_ctl.link.address import SerialAddress, parse_address
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits, WagerRules
-from shoe_ctl.validation import error_text
+from shoe_ctl.validation import Mistake, find_mistakes, in_words
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
@@ -36,6 +37,9 @@ HostId = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2)]
 """The number of a user or group of this host; the highest number names nobody."""
 
 _FARTHEST = 2**53
+
+_TABLE = re.compile(r"table\[([0-9]+)\]")
+_SECTION = re.compile(r"\w+(\[[0-9]+\])?")
 
 
 class JournalConfig(Strict, frozen=True, kw_only=True):
@@ -60,12 +64,13 @@ class ShoeConfig(Strict, frozen=True, kw_only=True):
     profile: str
     """The protocol that the shoe speaks: `"reference"`, `"angel_eye"` or `"bee_tek"`."""
     port: str
-    """The path of a serial port, `"usb:SERIAL"` or `"tcp://HOST:PORT"`."""
+    """The path of a serial port, `"usb:SERIAL"` or `"tcp://HOST:PORT"`. A relative path starts at
+    the folder of the file."""
     baud: int | None = None
     """The rate of a serial port: one that shoes of the profile are known to use. An `angel_eye`
     shoe uses 4800 or 9600. Without it, the profile's usual rate."""
     commands: bool | None = None
-    """Whether the daemon sends commands to the shoe. A shoe that is armed for each draw always gets
+    """`true`: the daemon sends commands to the shoe. A shoe that is armed for each draw always gets
     commands, an `angel_eye` shoe only with `true`, a `bee_tek` shoe never. Without it, the
     profile's own behavior: vendors' shoes get no commands."""
     key_file: str | None = None
@@ -75,7 +80,7 @@ class ShoeConfig(Strict, frozen=True, kw_only=True):
     """SHA-256 digests of the allowed firmware; `reference` only. A shoe with other firmware is
     reported. Without it, any firmware is allowed."""
     unknown_firmware: Literal["report", "refuse_to_arm"] | None = None
-    """What to do about a shoe with other firmware: report it, or also keep it locked. Without it,
+    """The answer to a shoe with other firmware: report it, or also keep it locked. Without it,
     `"report"`."""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
     """Settings of the profile itself, as its `SPEC.md` in `firmware_proto/` lists them."""
@@ -103,7 +108,7 @@ class ShoeConfig(Strict, frozen=True, kw_only=True):
 
 
 class MethodBConfig(Strict, frozen=True, kw_only=True):
-    """How cards are dealt in Method B."""
+    """The way cards are dealt in Method B."""
 
     faces: Literal["turned_by_dealer", "face_up"] = "turned_by_dealer"
     """`"turned_by_dealer"`: a card is secret until the command `expose`. `"face_up"`: everyone sees
@@ -127,7 +132,8 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     layout: str | None = None
     """A layout of the game. Without it, the game's first layout."""
     seats: Positive | None = None
-    """How many of the layout's playing positions the table has, from seat 1 on. Without it, all."""
+    """The number of the layout's playing positions that the table has, from seat 1 on. Without it,
+    all."""
     area: Literal["main", "Paiza Club", "Ruby Room"] = "main"
     """Where the table stands. `"Paiza Club"` and `"Ruby Room"` are high-limit gaming areas."""
     method: Literal["A", "B", "C"] | None = None
@@ -143,10 +149,41 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     method_b: MethodBConfig = MethodBConfig()
     """The section `[table.method_b]`."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
-    """Which of these two positions outranks the other. The rule documents do not rank them. Without
-    it, neither."""
+    """The one of these two positions that outranks the other. The rule documents do not rank them.
+    Without it, neither."""
     limits: TableLimits = TableLimits()
     """The section `[table.limits]`."""
+
+    def mistakes(self, game: Any) -> Iterator[str]:
+        """Yield what this game does not allow: a number of decks, a layout, a method, limits."""
+        if self.decks is not None and not game.decks.min <= self.decks <= game.decks.max:
+            span = f"{game.decks.min} to {game.decks.max}"
+            yield f"decks: {game.id} is played with {span}, not {self.decks}"
+        layout = self.layout if self.layout is not None else next(iter(game.layouts), None)
+        if layout not in (None, *game.layouts):
+            yield f"layout: {game.id} has {', '.join(game.layouts)}, not {layout!r}"
+            layout = None
+        if self.seats is not None and layout is not None:
+            # Rule 2.2: with another number the layout is not available.
+            of_layout = game.layouts[layout]
+            least, most = of_layout.min_seats, len(of_layout.seats)
+            if not least <= self.seats <= most:
+                span = str(most) if least == most else f"{least} to {most}"
+                yield f"seats: layout {layout} has {span}, not {self.seats}"
+        if self.method is not None and self.method not in game.methods:
+            have = ", ".join(game.methods) or "no methods: leave the key out"
+            yield f"method: {game.id} has {have}, not {self.method!r}"
+        elif self.method is not None:
+            areas = game.methods[self.method].areas
+            if areas and self.area not in areas:
+                yield (
+                    f'method = "{self.method}" is for {" and ".join(areas)}, and area is '
+                    f'"{self.area}": set the area, or method = "B"'
+                )
+        try:
+            WagerRules(game, layout, self.limits)
+        except InputRefused as error:
+            yield f"limits.{error}"
 
     def settings(self, game: Any) -> TableSettings:
         """Return the table's settings for this game.
@@ -154,31 +191,11 @@ class TableConfig(Strict, frozen=True, kw_only=True):
         Raises:
             ConfigError: the game does not allow this number of decks, layout, method or limits.
         """
-        where = f"table {self.id}"
+        for wrong in self.mistakes(game):
+            raise ConfigError(f"table {self.id}: {wrong}")
         decks = game.decks.default if self.decks is None else self.decks
-        if not game.decks.min <= decks <= game.decks.max:
-            span = f"{game.decks.min} to {game.decks.max}"
-            raise ConfigError(f"{where}: decks: {game.id} is played with {span}, not {decks}")
         layout = self.layout if self.layout is not None else next(iter(game.layouts), None)
-        if layout not in (None, *game.layouts):
-            have = ", ".join(game.layouts)
-            raise ConfigError(f"{where}: layout: {game.id} has {have}, not {layout!r}")
-        if self.seats is not None and layout is not None:
-            _check_seats(where, layout, game.layouts[layout], self.seats)
         method = self.method if self.method is not None or not game.methods else "B"
-        if method is not None and method not in game.methods:
-            have = ", ".join(game.methods) or "no methods: leave the key out"
-            raise ConfigError(f"{where}: method: {game.id} has {have}, not {method!r}")
-        areas = game.methods[method].areas if method is not None else ()
-        if areas and self.area not in areas:
-            raise ConfigError(
-                f'{where}: method = "{method}" is for {" and ".join(areas)}, and area is '
-                f'"{self.area}": set the area, or method = "B"'
-            )
-        try:
-            WagerRules(game, layout, self.limits)
-        except InputRefused as error:
-            raise ConfigError(f"{where}: limits.{error}") from None
         staffed = bool(game.methods)
         return TableSettings(
             table=self.id,
@@ -195,14 +212,6 @@ class TableConfig(Strict, frozen=True, kw_only=True):
             limits=self.limits,
             highest_position=self.highest_position,
         )
-
-
-def _check_seats(where: str, name: str, layout: Layout, seats: int) -> None:
-    """Refuse a number of playing positions with which the layout is not available (rule 2.2)."""
-    least, most = layout.min_seats, len(layout.seats)
-    if not least <= seats <= most:
-        span = str(most) if least == most else f"{least} to {most}"
-        raise ConfigError(f"{where}: seats: layout {name} has {span}, not {seats}")
 
 
 class SocketUser(UserConfig, frozen=True, kw_only=True):
@@ -238,7 +247,7 @@ class Config(Strict, frozen=True, kw_only=True):
     folder: str = "."
     """Where relative paths start. Not a key of the file."""
     file: str = ""
-    """How errors name the file. Not a key of the file."""
+    """The name of the file in errors. Not a key of the file."""
 
     def path(self, name: str) -> Path:
         """Return a path of this file: a relative one starts at the file's own folder."""
@@ -260,11 +269,31 @@ class Config(Strict, frozen=True, kw_only=True):
         return self.path(self.journal.path).with_name("shoectl.sock")
 
 
+class Checked(NamedTuple):
+    """A configuration as far as it is right. Each of ``mistakes`` is a line, without the file's name.
+
+    ``config`` is what is right in it: all of it if ``whole``, None if no table is right.
+    """
+
+    config: Config | None
+    mistakes: list[str]
+    whole: bool
+
+
 def load(path: str | Path) -> Config:
     """Read and check a configuration file.
 
     Raises:
         ConfigError: the file cannot be read, or a key is unknown, missing or wrong.
+    """
+    return _without_mistakes(check_file(path), str(path), f": shoectl config check {path}")
+
+
+def check_file(path: str | Path) -> Checked:
+    """Read a configuration file, and find every mistake in it.
+
+    Raises:
+        ConfigError: the file cannot be read, or is no TOML.
     """
     try:
         with Path(path).open("rb") as file:
@@ -273,8 +302,27 @@ def load(path: str | Path) -> Config:
         raise ConfigError(f"{path}: {error.strerror}") from None
     if len(source) > toml.MOST_BYTES:
         raise ConfigError(f"{path}: no configuration has more than {toml.MOST_BYTES:,} bytes")
-    config = parse(source, str(path))
-    return msgspec.structs.replace(config, folder=str(Path(path).parent), file=str(path))
+    checked = _check(_read_toml(source, str(path)))
+    if checked.config is None:
+        return checked
+    folder = Path(path).parent
+    tables = [_with_port_in(folder, table) for table in checked.config.table]
+    config = msgspec.structs.replace(
+        checked.config, table=tables, folder=str(folder), file=str(path)
+    )
+    return checked._replace(config=config)
+
+
+def _with_port_in(folder: Path, table: TableConfig) -> TableConfig:
+    """Return the table with its port's path, where it is relative, below the file's folder."""
+    try:
+        port = parse_address(table.shoe.port)
+    except ConfigError:  # who resolves the table reports it
+        return table
+    if folder == Path() or not isinstance(port, SerialAddress):
+        return table
+    shoe = msgspec.structs.replace(table.shoe, port=str(folder / port.path))
+    return msgspec.structs.replace(table, shoe=shoe)
 
 
 def with_public_output(config: Config) -> Config:
@@ -286,8 +334,9 @@ def with_public_output(config: Config) -> Config:
     if any(isinstance(sink, JsonlConfig) and sink.path == "-" for sink in config.sink):
         return config
     sinks = [*config.sink, JsonlConfig(path="-")]
-    check_sinks(sinks, [table.id for table in config.table], config.file)
-    return msgspec.structs.replace(config, sink=sinks)
+    wrong = list(sink_mistakes(sinks, [table.id for table in config.table]))
+    changed = msgspec.structs.replace(config, sink=sinks)
+    return _without_mistakes(Checked(changed, wrong, whole=True), config.file)
 
 
 def parse(source: bytes, name: str) -> Config:
@@ -296,11 +345,7 @@ def parse(source: bytes, name: str) -> Config:
     Raises:
         ConfigError: as ``load``.
     """
-    try:
-        plain = toml.parse(source)
-    except ValueError as error:
-        raise ConfigError(f"{name}: {error}") from None
-    return of_plain(plain, name)
+    return of_plain(_read_toml(source, name), name)
 
 
 def of_plain(plain: Mapping[str, Any], name: str) -> Config:
@@ -309,37 +354,107 @@ def of_plain(plain: Mapping[str, Any], name: str) -> Config:
     Raises:
         ConfigError: as ``load``.
     """
-    for key in ("folder", "file"):
-        if key in plain:
-            raise ConfigError(f"{name}: unknown key `{key}`")
-    _check_values(plain, name)
-    _refuse_workers(plain, name)
+    return _without_mistakes(_check(plain), name)
+
+
+def _read_toml(source: bytes, name: str) -> dict[str, Any]:
     try:
-        config = msgspec.convert(plain, Config)
+        return toml.parse(source)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def _without_mistakes(checked: Checked, name: str, see: str = "") -> Config:
+    """Return the configuration; ``see`` says where all mistakes are shown.
+
+    Raises:
+        ConfigError: it has a mistake: the first one, and how many more.
+    """
+    if checked.mistakes:
+        first, *more = checked.mistakes
+        others = f" (and {len(more)} more{see})" if more else ""
+        raise ConfigError(f"{name}: {first}{others}")
+    assert checked.config is not None
+    return checked.config
+
+
+# Mistakes in a file.
+
+
+def _check(plain: Mapping[str, Any]) -> Checked:
+    """Find every mistake, also in what is beside another one."""
+    found = list(_values_nobody_takes(plain))
+    lines = [
+        *_worker_mistakes(plain),
+        *(f"unknown key `{key}`" for key in _NOT_KEYS if key in plain),
+    ]
+    given = _without_workers(plain)
+    config = None
+    try:
+        config = msgspec.convert(given, Config) if not found else None
     except msgspec.ValidationError as error:
-        raise ConfigError(
-            f"{name}: {error_text(str(error), Config)}{_whose(plain, str(error))}"
-        ) from None
-    _check_ids(config, name)
-    check_sinks(config.sink, [table.id for table in config.table], name)
-    _check_positions([] if config.socket is None else config.socket.user, f"{name}: socket.user")
+        found = find_mistakes(given, Config) or [Mistake("", in_words(str(error)))]
+    else:
+        said = {mistake.place for mistake in found}
+        if found:
+            found += [one for one in find_mistakes(given, Config) if one.place not in said]
+    lines += [f"{mistake}{_whose(given, mistake.place)}" for mistake in found]
+    if config is None:
+        config = _convert_rest(given, [mistake.place for mistake in found])
+    if config is not None:
+        lines += _mistakes_between(config, _ids_in(given))
+    return Checked(config, lines, whole=not found)
+
+
+_NOT_KEYS = ("folder", "file")
+"""Fields of ``Config`` that are no keys of the file."""
+
+
+def _convert_rest(plain: Mapping[str, Any], wrong: Sequence[str]) -> Config | None:
+    """Return the configuration without the sections at these places, if a table is left.
+
+    Of several sinks all are left out: their places would no longer be those of the file.
+    """
+    bad = {found[0] for place in wrong if (found := _SECTION.match(place))}
+    rest: dict[str, Any] = {}
+    for key, value in plain.items():
+        if key == "table" and isinstance(value, list):
+            rest[key] = [one for at, one in enumerate(value) if f"table[{at}]" not in bad]
+        elif key in Config.__struct_fields__ and not any(
+            place.partition("[")[0] == key for place in bad
+        ):
+            rest[key] = value
+    try:
+        return msgspec.convert(rest, Config)
+    except msgspec.ValidationError:  # no table is left
+        return None
+
+
+def _mistakes_between(config: Config, ids: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with keys that are right one by one; ``ids`` are of all its tables."""
+    yield from (
+        f"table: two tables have the id {twice!r}"
+        for twice, count in Counter(ids).items()
+        if count > 1
+    )
+    yield from sink_mistakes(config.sink, ids)
+    yield from _wrong_positions([] if config.socket is None else config.socket.user, "socket.user")
     for at, sink in enumerate(config.sink):
         if isinstance(sink, MqttConfig):
-            _check_positions(sink.sender, f"{name}: sink[{at}].sender")
-    return config
+            yield from _wrong_positions(sink.sender, f"sink[{at}].sender")
 
 
-def _check_positions(users: Sequence[UserConfig], where: str) -> None:
+def _wrong_positions(users: Sequence[UserConfig], where: str) -> Iterator[str]:
     for at, user in enumerate(users):
         also = [(f"also[{i}]", position) for i, position in enumerate(user.also)]
         for key, position in (("position", user.position), *also):
             if position not in POSITIONS:
                 have = ", ".join(POSITIONS)
-                raise ConfigError(f"{where}[{at}].{key}: expected one of {have}, not {position!r}")
+                yield f"{where}[{at}].{key}: expected one of {have}, not {position!r}"
 
 
-def _check_values(plain: Mapping[str, Any], name: str) -> None:
-    """Refuse what no key takes: NUL in a path or name, a number beyond JSON's."""
+def _values_nobody_takes(plain: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Yield what no key takes: NUL in a path or name, a number beyond JSON's."""
     left: list[tuple[str, Any]] = list(plain.items())
     while left:
         key, value = left.pop()
@@ -348,43 +463,56 @@ def _check_values(plain: Mapping[str, Any], name: str) -> None:
         elif isinstance(value, list):
             left += [(f"{key}[{at}]", one) for at, one in enumerate(value)]
         elif isinstance(value, int) and not -_FARTHEST <= value <= _FARTHEST:
-            raise ConfigError(f"{name}: {key}: expected a number of at most {_FARTHEST:,}")
+            yield Mistake(key, f"expected a number of at most {_FARTHEST:,}")
         elif isinstance(value, str) and "\0" in value:
-            raise ConfigError(f"{name}: {key}: expected a text without the character NUL")
+            yield Mistake(key, "expected a text without the character NUL")
 
 
-def _refuse_workers(plain: Mapping[str, Any], name: str) -> None:
-    """Refuse keys for several processes in one daemon, which daemons had while they were made."""
+def _tables_in(plain: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tables of a file that may be wrong in any way."""
     tables = plain.get("table")
-    held = [
-        (table.get("id"), table["worker"])
-        for table in (tables if isinstance(tables, list) else [])
-        if isinstance(table, dict) and "worker" in table
-    ]
-    for table_id, worker in held:
-        if worker != 1:
-            raise ConfigError(
-                f"{name}: table {table_id}: worker: a daemon is one process: move the tables of "
-                f"worker {worker} to a separate configuration, which keeps their journal (the "
-                f"one that ends in -{worker}), and remove the key: see docs/guides/many-tables.md"
-            )
-    if held or "workers" in plain:
+    return [one for one in tables if isinstance(one, dict)] if isinstance(tables, list) else []
+
+
+def _ids_in(plain: Mapping[str, Any]) -> list[str]:
+    ids = [table.get("id") for table in _tables_in(plain)]
+    return [each for each in ids if isinstance(each, str)]
+
+
+def _worker_mistakes(plain: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the line for keys of several processes in one daemon, which no daemon has any more."""
+    held = [(table.get("id"), table["worker"]) for table in _tables_in(plain) if "worker" in table]
+    other = next((each for each in held if each[1] != 1), None)
+    if other is not None:
+        table_id, worker = other
+        yield (
+            f"table {table_id}: worker: a daemon is one process: move the tables of worker "
+            f"{worker} to a separate configuration, which keeps their journal (the one that ends "
+            f"in -{worker}), and remove the key: see docs/guides/many-tables.md"
+        )
+    elif held or "workers" in plain:
         key = f"table {held[0][0]}: worker" if held else "workers"
-        raise ConfigError(f"{name}: {key}: a daemon is one process: remove the key")
+        yield f"{key}: a daemon is one process: remove the key"
 
 
-def _check_ids(config: Config, name: str) -> None:
-    ids = [table.id for table in config.table]
-    twice = next((i for i in ids if ids.count(i) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"{name}: table: two tables have the id {twice!r}")
+def _without_workers(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the file without the keys that have a line of their own."""
+    rest = {key: value for key, value in plain.items() if key not in ("workers", *_NOT_KEYS)}
+    if isinstance(plain.get("table"), list):
+        rest["table"] = [
+            {key: value for key, value in table.items() if key != "worker"}
+            if isinstance(table, dict)
+            else table
+            for table in plain["table"]
+        ]
+    return rest
 
 
-def _whose(plain: Mapping[str, Any], message: str) -> str:
-    """Return the id of the table that msgspec's message is about, if it has one."""
-    place = re.search(r"at `\$\.table\[([0-9]+)\]", message)
-    if place is None:
+def _whose(plain: Mapping[str, Any], place: str) -> str:
+    """Return the id of the table that a place is in, if it has one."""
+    found = _TABLE.match(place)
+    if found is None:
         return ""
-    table_id = plain["table"][int(place[1])]
-    table_id = table_id.get("id") if isinstance(table_id, dict) else None
+    table = plain["table"][int(found[1])]
+    table_id = table.get("id") if isinstance(table, dict) else None
     return f" (table {table_id})" if isinstance(table_id, str) else ""

@@ -6,25 +6,44 @@ Must not know: how events are delivered, what is connected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from shoe_ctl.errors import ConfigError
 from shoe_ctl.records import Audience
 
 T = TypeVar("T")
 
-TableId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-SinkName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z")]
+TableId = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$",
+        description="1 to 63 letters, digits, . _ -, a letter or digit first",
+    ),
+]
+SinkName = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[A-Za-z][^\x00-\x1f\x7f]{0,199}\Z",
+        description="1 to 200 characters in one line, a letter first",
+    ),
+]
 BrokerUser = Annotated[
-    str, msgspec.Meta(pattern=r"^[^\x00-\x20\x7f/+#$][^\x00-\x20\x7f/+#]{0,62}\Z")
+    str,
+    msgspec.Meta(
+        pattern=r"^[^\x00-\x20\x7f/+#$][^\x00-\x20\x7f/+#]{0,62}\Z",
+        description="1 to 63 characters without a space, / + #, and no $ first",
+    ),
 ]
 """A name that can be one level of a topic."""
-StreamName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
+StreamName = Annotated[
+    str,
+    msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z", description="1 to 64 letters, digits, _ and -"),
+]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 
 
@@ -36,7 +55,7 @@ class UserConfig(Strict, frozen=True, kw_only=True):
     """A user who may give commands, whatever the way in."""
 
     name: Text | None = None
-    """What people at the table call this user, for example `"Ann"`. A second person is named by it
+    """The user's name for people at the table, for example `"Ann"`. A second person is named by it
     or by `user`. Two users cannot share a name. Without it, `user`."""
     position: str
     """The highest position that this user may act in: `dealer`, `pit_supervisor`, `pit_manager`,
@@ -56,7 +75,7 @@ class UserConfig(Strict, frozen=True, kw_only=True):
 
 
 class SinkConfig(Strict, frozen=True, kw_only=True):
-    """What every sink has, of whatever kind."""
+    """The keys of every sink, of whatever kind."""
 
     audience: Literal["public", "restricted"] = "public"
     """`"public"`: what the table can see. `"restricted"`: everything, also cards before they are
@@ -106,7 +125,7 @@ class JsonlConfig(SinkConfig, frozen=True, kw_only=True, tag_field="kind", tag="
 
 
 class TlsConfig(Strict, frozen=True, kw_only=True):
-    """How the daemon and the broker prove themselves to each other."""
+    """The files with which the daemon and the broker prove themselves to each other."""
 
     ca: str | None = None
     """A file with the certificates that the broker's certificate must come from. Without it, those
@@ -150,7 +169,7 @@ def broker_address(text: str, plain: str, secure: str, ports: tuple[int, int]) -
 
 
 class BrokerConfig(SinkConfig, frozen=True, kw_only=True):
-    """What every sink has that goes to a broker."""
+    """The keys of every sink that goes to a broker."""
 
     address: str
     """Where the broker listens."""
@@ -179,8 +198,8 @@ class MqttConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag=
     the port, 1883 or 8883. Two sinks with the same address cannot publish the same stream of the
     same table."""
     sender: list[Sender] = []
-    """Who may send commands over this sink: the sections `[[sink.sender]]`. Without one, it takes
-    no commands."""
+    """The users who may send commands over this sink: the sections `[[sink.sender]]`. Without one,
+    it takes no commands."""
 
     @property
     def broker(self) -> BrokerAddress:
@@ -258,36 +277,38 @@ def keeps_state(sink: MqttConfig, sinks: Sequence[SinkConfig], table: str) -> bo
     return sink is (public or there)[0]
 
 
-def check_sinks(sinks: Sequence[SinkConfig], tables: Sequence[str], name: str) -> None:
-    """Refuse what no sink can be, and two sinks that get into each other's way.
+def sink_mistakes(sinks: Sequence[SinkConfig], tables: Sequence[str]) -> Iterator[str]:
+    """Yield what no sink can be, and where two sinks get into each other's way.
 
-    ``tables`` are those that are served, ``name`` is the file's.
-
-    Raises:
-        ConfigError: one line that names the file, the key and what is wrong.
+    ``tables`` are those that are served.
     """
+    known = True
     for at, sink in enumerate(sinks):
+        if sink.table is not None and sink.table not in tables:
+            have = ", ".join(tables)
+            yield f"sink[{at}].table: there is no table {sink.table!r} (there is: {have})"
         try:
-            _check_sink(sink, tables)
+            _check_sink(sink)
         except ValueError as error:
-            raise ConfigError(f"{name}: sink[{at}].{error}") from None
+            known = False
+            yield f"sink[{at}].{error}"
     paths = [sink.path for sink in sinks if isinstance(sink, JsonlConfig)]
-    if (shared := _twice(paths)) is not None:
-        raise ConfigError(f"{name}: sink: two sinks write to {shared!r}")
-    if (shared := _twice([sink.known_as for sink in sinks])) is not None:
-        raise ConfigError(
-            f"{name}: sink: two sinks have the name {shared!r}: give each a name of its own"
-        )
+    for shared in _more_than_once(paths):
+        yield f"sink: two sinks write to {shared!r}"
+    if not known:  # one has an address from which no name can be made
+        return
+    files = [sink.known_as for sink in sinks if isinstance(sink, JsonlConfig) and not sink.name]
+    for shared in _more_than_once([sink.known_as for sink in sinks]):
+        if files.count(shared) < 2:  # else they write to one file, which is said
+            yield f"sink: two sinks have the name {shared!r}: give each a name of its own"
     brokers = [sink for sink in sinks if isinstance(sink, MqttConfig)]
     for one, other in combinations(brokers, 2):
-        shared = None in (one.table, other.table) or one.table == other.table
-        if shared and one.broker[:2] == other.broker[:2]:
-            _check_beside(one, other, name)
+        both = None in (one.table, other.table) or one.table == other.table
+        if both and one.broker[:2] == other.broker[:2]:
+            yield from _mistakes_beside(one, other)
 
 
-def _check_sink(sink: SinkConfig, tables: Sequence[str]) -> None:
-    if sink.table is not None and sink.table not in tables:
-        raise ValueError(f"table: there is no table {sink.table!r} (there is: {', '.join(tables)})")
+def _check_sink(sink: SinkConfig) -> None:
     if isinstance(sink, NatsConfig):
         if sink.user is not None and sink.password_file is None:
             raise ValueError("user: it needs a password: add password_file")
@@ -295,7 +316,7 @@ def _check_sink(sink: SinkConfig, tables: Sequence[str]) -> None:
         _check_login(sink, "nats", "tls", encrypted=encrypted)
     elif isinstance(sink, MqttConfig):
         _check_login(sink, "mqtt", "mqtts", encrypted=_parsed(lambda: sink.broker).tls)
-        if (shared := _twice([sender.user for sender in sink.sender])) is not None:
+        for shared in _more_than_once([sender.user for sender in sink.sender]):
             raise ValueError(f"sender: {shared!r} is there twice")
 
 
@@ -318,19 +339,19 @@ def _check_login(sink: BrokerConfig, plain: str, secure: str, *, encrypted: bool
             raise ValueError("tls: cert and key belong together: give both")
 
 
-def _check_beside(one: MqttConfig, other: MqttConfig, name: str) -> None:
+def _mistakes_beside(one: MqttConfig, other: MqttConfig) -> Iterator[str]:
     if one.audience == other.audience:
-        raise ConfigError(
-            f"{name}: sink: two sinks publish the {one.audience} stream of a table to "
-            f"{one.address}: leave one out, or give each its table"
+        yield (
+            f"sink: two sinks publish the {one.audience} stream of a table to {one.address}: "
+            "leave one out, or give each its table"
         )
     if one.sender and other.sender:
-        raise ConfigError(
-            f"{name}: sink: two sinks at {one.address} take the commands of a table: list every "
-            "sender at one of them"
+        yield (
+            f"sink: two sinks at {one.address} take the commands of a table: list every sender at "
+            "one of them"
         )
 
 
-def _twice(values: Sequence[Any]) -> Any:
-    """Return the first value that is there twice; None where none is."""
-    return next((value for value in values if values.count(value) > 1), None)
+def _more_than_once(values: Sequence[str]) -> list[str]:
+    """Return the values that are there more than once, each once."""
+    return [value for value, count in Counter(values).items() if count > 1]

@@ -33,7 +33,8 @@ from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.texts.message import Message, message
 
 NOT_IN_THE_STATE = ("acts_as", "parked", "doubt")
-"""What the public status has beside the table itself: who asks, sinks, evidence of a loss."""
+"""Keys of the public status that are not the table's own state: who asks, the sinks, and evidence
+of a loss."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),

@@ -1,4 +1,4 @@
-"""Who may ask the daemon: the configured users at the socket and at a broker, with their ids here.
+"""Users who may ask the daemon: those configured for the socket and for a broker, with their ids.
 
 In: a configuration. Out: callers by their ids, and by their names at a broker; the socket's group.
 Must not know: what they may do, how a request comes in.
@@ -27,10 +27,7 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
     users: dict[int, Caller] = {}
     named: dict[str, int] = {}
     for entry in config.user:
-        try:
-            uid = entry.user if isinstance(entry.user, int) else pwd.getpwnam(entry.user).pw_uid
-        except KeyError:
-            raise ConfigError(f"socket: user: this host has no user {entry.user!r}") from None
+        uid = uid_of(entry)
         if uid in users:
             raise ConfigError(f"socket: user: {entry.user!r} is there twice")
         users[uid] = Caller(
@@ -44,6 +41,20 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             if named.setdefault(normalize_name(name), uid) != uid:
                 raise ConfigError(f"socket: user: two users go by the name {name!r}")
     return users
+
+
+def uid_of(entry: SocketUser) -> int:
+    """Return the id of a configured user on this host.
+
+    Raises:
+        ConfigError: a name that this host does not know.
+    """
+    if isinstance(entry.user, int):
+        return entry.user
+    try:
+        return pwd.getpwnam(entry.user).pw_uid
+    except KeyError:
+        raise ConfigError(f"socket: user: this host has no user {entry.user!r}") from None
 
 
 def senders_of(config: Config, users: Iterable[Caller]) -> dict[str, dict[str, Caller]]:

@@ -1,4 +1,4 @@
-"""How a table's commands are answered: first answers, repeats, refusals within a budget, rulings.
+"""The answers to a table's commands: first answers, repeats, refusals within a budget, rulings.
 
 In: commands of people and of the table system, and who sees the answer. Out: answers, once what
 they say is stored. Must not know: sockets, brokers, which rules a command must keep.

@@ -80,7 +80,7 @@ from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import message
 
 COMPARED_WITHIN_S = 60.0
-"""How long sinks wait for a shoe that may show a loss."""
+"""Sinks wait for so long for a shoe that may show a loss."""
 
 NO_SOCKET = (
     "add one and start again, or start once with --accept-loss --person NAME --reason WHY "

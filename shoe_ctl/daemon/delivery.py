@@ -83,7 +83,7 @@ def given_last(config: Config) -> list[DeliveredEvent]:
 
 
 Senders = Mapping[str, Mapping[str, Caller]]
-"""Who may send commands over a sink, by the sink's name and the user's own."""
+"""The users who may send commands over a sink, by the sink's name and the user's own."""
 
 
 async def open_sinks(

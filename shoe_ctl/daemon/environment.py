@@ -1,4 +1,4 @@
-"""What the daemon reaches on its host: threads, ports, callers, and the service manager.
+"""The daemon's way to its host: threads, ports, callers, and the service manager.
 
 In: the environment of the process. Out: Environment, which a test can replace as a whole; messages
 to systemd. Must not know: tables, the journal, what runs in a thread.
@@ -80,7 +80,7 @@ def draw_epoch() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """How the daemon reaches its host.
+    """The daemon's way to its host.
 
     ``ways_in`` are opened beside the configured socket, for ``callers``. ``epoch`` draws the epoch
     that tells the events of one journal, or of a part of it, from all others.

@@ -215,7 +215,7 @@ class OpenLosses:
 
 
 class TableAtWork(Protocol):
-    """What a ruling needs of a table's runner."""
+    """The part of a table's runner that a ruling needs."""
 
     table: str
     turn: asyncio.Lock

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FIRST_S = 1.0
-"""How long the first signature waits: the signing library loads longer than the tables start."""
+"""The first signature waits for so long: the signing library loads longer than the tables start."""
 
 DAY_US = 24 * 3600 * 1_000_000
 
@@ -49,7 +49,7 @@ SUFFIX = ".journal.gz"
 
 
 class RetentionPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How long signed records are kept, in µs; where exports go; which sinks must have had them.
+    """The time that signed records are kept (µs), where exports go, which sinks must have had them.
 
     ``tables`` are those at work: their current set of cards always stays.
     """

@@ -37,7 +37,7 @@ from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
 OFFERED_WITHIN_S = 10.0
-"""How long an answer waits for a sink. What it takes later is announced by the table."""
+"""An answer waits for a sink for so long. What it takes later is announced by the table."""
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class People:
 
 
 class SinkOffers(Protocol):
-    """What a request needs of a sink at work."""
+    """The part of a sink at work that a request needs."""
 
     @property
     def sees(self) -> Audience:

@@ -1,4 +1,4 @@
-"""What a table's link brings: connections, receptions and their loss, each stored as it comes.
+"""The input from a table's link: connections, receptions and their loss, each stored as it comes.
 
 In: facts of the link, receptions, what the table orders its shoe. Out: inputs in transactions, and
 only then acknowledgements, the state that the shoe should have, commands to it. Must not know:
@@ -237,7 +237,7 @@ class ShoeLink:
 
     @property
     def doubt(self) -> str | None:
-        """What the shoe shows of a loss that nobody ruled on; None where it shows none."""
+        """The loss that the shoe shows and nobody ruled on; None where it shows none."""
         return None if self.compare is None else self.compare.losses.line(self._table)
 
     async def without_doubt(self) -> None:

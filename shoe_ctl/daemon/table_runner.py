@@ -196,7 +196,7 @@ class TableRunner:
 
     @property
     def doubt(self) -> str | None:
-        """What the shoe shows of a loss that nobody ruled on; None where it shows none."""
+        """The loss that the shoe shows and nobody ruled on; None where it shows none."""
         return self.link.doubt
 
     @property

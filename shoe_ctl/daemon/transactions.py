@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Shoe(Protocol):
-    """What a table's orders go to, once they are stored."""
+    """The receiver of a table's orders, once they are stored."""
 
     def set_desired_state(self, state: Armed | Locked) -> None:
         """Set the state that the shoe should be in."""

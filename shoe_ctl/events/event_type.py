@@ -1,4 +1,4 @@
-"""What an entry of the catalogue is made of, and the values that many events share.
+"""The parts of an entry of the catalogue, and the values that many events share.
 
 In: nothing. Out: EventType, Data and the parts that several types of data have in common.
 Must not know: any particular event.
@@ -58,24 +58,23 @@ class Opens(EventData, frozen=True, kw_only=True):
     """An event of something that opens and closes."""
 
     instance: Index
-    """Which one it is. The events of one have the same number, and each stream counts its own from
-    1."""
+    """Its number. The events of one have the same number, and each stream counts its own from 1."""
 
 
 class Message(Data, frozen=True, kw_only=True):
-    """What people are to read, without its words."""
+    """A message to people, without its words."""
 
     code: Code
     """Names a text of the message catalogues."""
     args: dict[str, Any]
-    """What the text is filled in with, by name."""
+    """The values that fill in the text, by name."""
 
 
 class Actor(Data, frozen=True, kw_only=True):
-    """Who brought the event about, where a command did. Every restricted copy may have it."""
+    """The person whose command brought the event about. Every restricted copy may have it."""
 
     person: str | UnsetType = UNSET
-    """Who gave the command."""
+    """The person who gave the command."""
     position: str | UnsetType = UNSET
     """The position in which the person gave it. A command that was refused may name any."""
     why: str | UnsetType | None = UNSET
@@ -101,14 +100,14 @@ class EventType(msgspec.Struct, frozen=True, kw_only=True):
     data: type[EventData]
     """Its data on the public stream; the data of a restricted type."""
     adds: tuple[type[Data], ...] = ()
-    """What the restricted copy has besides, and besides who brought the event about."""
+    """The further fields of the restricted copy, beside who brought the event about."""
     audience: Literal["public", "restricted", "either"] = "public"
     """``public``: on both streams. ``restricted``: on that one only. ``either``: some events of the
     type are on both, others on the restricted stream only."""
 
     @property
     def description(self) -> str:
-        """What the event says, in a sentence or a few."""
+        """The meaning of the event, in a sentence or a few."""
         return plain(self.data.__doc__ or "")
 
     @property

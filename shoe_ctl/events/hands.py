@@ -26,7 +26,7 @@ class OfHand(OfRound, frozen=True, kw_only=True):
 
 
 class Named(Data, frozen=True, kw_only=True):
-    """Which Player it is."""
+    """The Player."""
 
     player: str | None
     """The Player; null for a seat without a name."""
@@ -42,10 +42,10 @@ class Passed(OfHand, frozen=True, kw_only=True):
 
 
 class PassedTo(Named, frozen=True, kw_only=True):
-    """Who gets the cards."""
+    """The person who gets the cards."""
 
     designee: str | None
-    """Who takes the cards for that Player."""
+    """The person who takes the cards for that Player."""
 
 
 class Refused(OfHand, frozen=True, kw_only=True):
@@ -91,10 +91,10 @@ class MethodBreached(EventData, frozen=True, kw_only=True):
 
 
 class BreachDetails(Named, frozen=True, kw_only=True):
-    """What was seen."""
+    """The breach that was seen."""
 
     seen: Message
-    """What was seen."""
+    """A description of what was seen."""
 
 
 EVENTS = (

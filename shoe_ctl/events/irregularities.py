@@ -29,7 +29,7 @@ Slot = Annotated[str, msgspec.Meta(pattern="^[a-z]+( [a-z0-9]+)?$")]
 
 
 class Choice(Data, frozen=True, kw_only=True):
-    """What may be decided."""
+    """A choice that may be taken."""
 
     choice: Code
     """Its name, as `decide` takes it."""
@@ -44,7 +44,7 @@ class Choice(Data, frozen=True, kw_only=True):
 
 
 class Counts(Data, frozen=True, kw_only=True):
-    """How many cards were drawn from the set."""
+    """The number of cards drawn from the set."""
 
     table: Count
     """As the table counted."""
@@ -103,7 +103,8 @@ class Window(Data, frozen=True, kw_only=True):
     """A window to withdraw wagers."""
 
     scope: Literal["any", "all", "remaining"]
-    """What may be withdrawn: any wager, all or none, or all that is not decided yet or none."""
+    """The wagers that may be withdrawn: any wager, all or none, or all that is not decided yet or
+    none."""
     rule: Rule
     """The rule of the window."""
     seats: list[int] | None
@@ -111,16 +112,16 @@ class Window(Data, frozen=True, kw_only=True):
 
 
 class Facts(EventData, frozen=True, kw_only=True):
-    """What the room is shown with a step."""
+    """The facts that the room is shown with a step."""
 
     rule: Rule | UnsetType = UNSET
     """The rule that holds at this step, or for the irregularity."""
     seen: Message | UnsetType | None = UNSET
-    """What was seen; null for an inspection."""
+    """A description of what was seen; null for an inspection."""
     prompt: Message | UnsetType = UNSET
-    """What to do now."""
+    """The next thing to do."""
     choices: list[Choice] | UnsetType = UNSET
-    """What may be decided now."""
+    """The choices that may be taken now."""
     hand: Hand | UnsetType = UNSET
     """The hand that it is about."""
     counts: Counts | UnsetType = UNSET
@@ -128,7 +129,7 @@ class Facts(EventData, frozen=True, kw_only=True):
     decided: dict[str, Literal["win", "lose", "push"]] | UnsetType = UNSET
     """Wagers that are decided already, with their results."""
     end: Code | UnsetType = UNSET
-    """How it ends by the rules, where the cards on the table decide that."""
+    """The end of it by the rules, where the cards on the table decide that."""
     differential: Differential | UnsetType = UNSET
     """The totals of both hands."""
     withdrawal: Window | UnsetType = UNSET
@@ -136,7 +137,7 @@ class Facts(EventData, frozen=True, kw_only=True):
     gone: list[Slot] | UnsetType = UNSET
     """The slots whose cards are away."""
     first: Literal["upper", "lower"] | UnsetType | None = UNSET
-    """Which of two cards comes first; null while nobody has said."""
+    """The one of two cards that comes first; null while nobody has said."""
     shoe_was_told: bool | UnsetType = UNSET
     """True: the shoe got the command to reset itself."""
 
@@ -145,10 +146,9 @@ class Raised(Facts, frozen=True, kw_only=True):
     """Something does not fit, or the rules ask for a decision."""
 
     instance: Index
-    """Which one it is. Its steps and its end have the same number; each stream counts its own from
-    1."""
+    """Its number. Its steps and its end have the same number; each stream counts its own from 1."""
     key: Code
-    """Which irregularity, as in the game file. `other` where the key would tell a card."""
+    """The irregularity, as in the game file. `other` where the key would tell a card."""
     rules: dict[str, Rule] | UnsetType = UNSET
     """The rule of each of its ends, by the end's name in the game file."""
     step: Code | UnsetType = UNSET
@@ -164,7 +164,7 @@ class Raised(Facts, frozen=True, kw_only=True):
 
 
 class RaisedDetails(Arguments, frozen=True, kw_only=True):
-    """Who raised it, and about whom."""
+    """The person who raised it, and about whom."""
 
     subject: str | UnsetType = UNSET
     """Tells it from others with the same key: a slot, a draw or a Player."""
@@ -181,13 +181,13 @@ class Step(Facts, frozen=True, kw_only=True):
     """
 
     key: Code
-    """Which irregularity, as in `irregularity.raised`."""
+    """The irregularity, as in `irregularity.raised`."""
     instance: Index | UnsetType = UNSET
-    """Which one it is, as in `irregularity.raised`. Left out where it is over already."""
+    """Its number, as in `irregularity.raised`. Left out where it is over already."""
     step: Code
     """The step."""
     how: Code | UnsetType = UNSET
-    """How a question was answered."""
+    """The answer to a question."""
     exchanged: list[list[Slot]] | UnsetType = UNSET
     """The pairs of cards that were exchanged while it is open, in order."""
     moved: list[Slot] | UnsetType = UNSET
@@ -195,27 +195,27 @@ class Step(Facts, frozen=True, kw_only=True):
 
 
 class StepDetails(Arguments, frozen=True, kw_only=True):
-    """Who decided, and what it showed."""
+    """The person who decided, and what it showed."""
 
     index: Index | UnsetType | None = UNSET
     """The place in `hand` that the shoe gives a card now."""
     cards: list[str] | UnsetType = UNSET
     """The cards that people say are missing."""
     shoe: Literal["agrees", "differs", "unread"] | UnsetType = UNSET
-    """How that compares with the shoe's readings; `unread`: not all were read."""
+    """The comparison of that with the shoe's readings; `unread`: not all were read."""
     decks: Literal["agrees", "differs", "unread"] | UnsetType | None = UNSET
-    """How that compares with what the sorted decks lack; null: they were not sorted."""
+    """The comparison of that with what the sorted decks lack; null: they were not sorted."""
     more: Message | UnsetType = UNSET
-    """What was seen at this step."""
+    """A description of what was seen at this step."""
 
 
 class Resolved(Opens, frozen=True, kw_only=True):
     """The irregularity ended."""
 
     key: Code
-    """Which irregularity, as in `irregularity.raised`."""
+    """The irregularity, as in `irregularity.raised`."""
     how: Code
-    """How it ended: a choice, or what the rules make of it."""
+    """The end of it: a choice, or what the rules make of it."""
     rule: Rule
     """The rule under which it ended."""
     seat: int | UnsetType = UNSET
@@ -229,10 +229,10 @@ class Resolved(Opens, frozen=True, kw_only=True):
 
 
 class ResolvedDetails(Arguments, frozen=True, kw_only=True):
-    """Who decided, and what became of cards."""
+    """The person who decided, and what became of cards."""
 
     cards_kept: Count | UnsetType = UNSET
-    """How many cards that were drawn meanwhile are set aside."""
+    """The number of cards drawn meanwhile that are set aside."""
     player: str | UnsetType = UNSET
     """The Player of the wager that it was about."""
 
@@ -253,7 +253,7 @@ class OfWindow(OfRound, frozen=True, kw_only=True):
     """An event of a window to withdraw wagers."""
 
     instance: Index
-    """Which window it is. The events of one window have the same number."""
+    """The window's number. The events of one window have the same number."""
 
 
 class WindowOpened(OfWindow, frozen=True, kw_only=True):
@@ -262,9 +262,10 @@ class WindowOpened(OfWindow, frozen=True, kw_only=True):
     rule: Rule
     """The rule of the window."""
     scope: Literal["any", "all", "remaining"]
-    """What may be withdrawn: any wager, all or none, or all that is not decided yet or none."""
+    """The wagers that may be withdrawn: any wager, all or none, or all that is not decided yet or
+    none."""
     whose: Literal["table", "players"]
-    """Who answers: the table as one, or each Player."""
+    """Those who answer: the table as one, or each Player."""
     seats: list[int] | None
     """The seats that may answer; null: the whole table answers as one."""
 
@@ -275,7 +276,7 @@ class WindowClosed(OfWindow, frozen=True, kw_only=True):
     rule: Rule
     """The rule of the window."""
     answer: Literal["stands", "withdrawn", "void"]
-    """What becomes of the wagers: they stand, were withdrawn, or go back with the round."""
+    """The fate of the wagers: they stand, were withdrawn, or go back with the round."""
     whose: Literal["table", "players", "player"]
     """For whom it closed: the table as one, all Players that have not answered, or one Player."""
     seats: list[int] | None
@@ -301,10 +302,10 @@ class ReviewClosed(Opens, frozen=True, kw_only=True):
 
 
 class PauseEnd(Arguments, frozen=True, kw_only=True):
-    """Who ended it."""
+    """The person who ended it."""
 
     cards_kept: Count | UnsetType = UNSET
-    """How many cards that were drawn meanwhile are set aside, where a decision ended it."""
+    """The number of cards drawn meanwhile that are set aside, where a decision ended it."""
 
 
 class OutageOpened(Opens, frozen=True, kw_only=True):

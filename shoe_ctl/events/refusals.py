@@ -20,7 +20,7 @@ class CommandUnrecorded(EventData, frozen=True, kw_only=True):
     user: str
     """The user."""
     count: Count
-    """How many were refused without a record."""
+    """The number refused without a record."""
     since: Time
     """Since when."""
 

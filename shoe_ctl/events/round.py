@@ -46,12 +46,12 @@ class HandOutcome(Data, frozen=True, kw_only=True):
 
 
 class WagerOutcome(Data, frozen=True, kw_only=True):
-    """What became of a wager of the game."""
+    """The result of a wager of the game."""
 
     result: Literal["win", "lose", "push"]
-    """Whether it wins or loses; `push`: the stake goes back."""
+    """Its result: it wins or loses; `push`: the stake goes back."""
     odds: Fraction | UnsetType = UNSET
-    """What it pays to 1, an exact fraction such as `"19/20"`. Only with `win`."""
+    """Its odds to 1, an exact fraction such as `"19/20"`. Only with `win`."""
 
 
 class FullOutcome(OfRound, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class Inputs(Data, frozen=True, kw_only=True):
 
 
 class Proof(Data, frozen=True, kw_only=True):
-    """What the outcome follows from."""
+    """The cards and readings from which the outcome follows."""
 
     proof: Inputs
     """The inputs of the table that the outcome follows from."""
@@ -162,7 +162,7 @@ class CardDealt(OfRound, frozen=True, kw_only=True):
     index: Index
     """Its place in the hand, from 1."""
     face: Literal["down", "up"]
-    """How it lies."""
+    """The side that is up."""
 
 
 class CardDrawn(EventData, frozen=True, kw_only=True):
@@ -192,14 +192,14 @@ class CardRevealed(OfRound, frozen=True, kw_only=True):
 
 
 class Exposure(Data, frozen=True, kw_only=True):
-    """Who turned the card."""
+    """The person who turned the card."""
 
     by: Literal["dealer", "holder", "in_error"] | UnsetType = UNSET
-    """Who turned it: the dealer, the Player who holds the hand, or somebody in error."""
+    """The one who turned it: the dealer, the Player who holds the hand, or somebody in error."""
     player: str | UnsetType | None = UNSET
     """The Player who holds the hand; null for a seat without a name."""
     designee: str | UnsetType | None = UNSET
-    """Who turns it for that Player."""
+    """The person who turns it for that Player."""
     rule: Rule | UnsetType = UNSET
     """The rule, where the dealer or an error turned it."""
 

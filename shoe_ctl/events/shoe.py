@@ -31,21 +31,21 @@ class Connected(EventData, frozen=True, kw_only=True):
 
 
 class DeviceIfAny(Data, frozen=True, kw_only=True):
-    """Which device it is."""
+    """The device, if it says who it is."""
 
     device_id: str | UnsetType = UNSET
     """The shoe's own name."""
 
 
 class Device(Data, frozen=True, kw_only=True):
-    """Which device it is."""
+    """The device."""
 
     device_id: str | None
     """The shoe's own name; null where it has none."""
 
 
 class Refused(EventData, frozen=True, kw_only=True):
-    """Who speaks is not this table's shoe."""
+    """A device speaks that is not this table's shoe."""
 
     reason: Literal["no_key", "unauthenticated", "wrong_key", "no_proof"]
     """Why, one of [these codes](../guides/keys.md#what-you-see)."""
@@ -96,17 +96,17 @@ class LineResumed(EventData, frozen=True, kw_only=True):
 
 
 class Unkept(Data, frozen=True, kw_only=True):
-    """What was not recorded."""
+    """The bytes that were not recorded."""
 
     unkept: Count
-    """How many bytes were not kept."""
+    """The number of bytes not kept."""
 
 
 class NotAligned(EventData, frozen=True, kw_only=True):
     """The daemon does not know where in the round the shoe stands."""
 
     until: Literal["first_card_or_align", "align"]
-    """What aligns it again: Player card 1 or the command `align`, or the command alone."""
+    """The way to align it again: Player card 1 or the command `align`, or the command alone."""
 
 
 class OfShoe(EventData, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class Loaded(OfShoe, frozen=True, kw_only=True):
     set_id: str | None
     """The set, as the shoe names it; null where it does not."""
     decks: Count
-    """How many decks it has."""
+    """The number of its decks."""
     replaces: str | None
     """The set of cards before it; null for the first."""
 
@@ -133,13 +133,13 @@ class Opened(OfShoe, frozen=True, kw_only=True):
     set_id: str | None
     """The set, as the casino or the shoe names it."""
     decks: Count
-    """How many decks it has."""
+    """The number of its decks."""
     shuffle: str
-    """Who or what shuffled it."""
+    """The person or machine that shuffled it."""
     cut: str
-    """Who or what cut it."""
+    """The person or machine that cut it."""
     burn: Count
-    """How many cards were burned."""
+    """The number of cards burned."""
     same_backs: bool
     """True: all backs were seen to be of one colour and design."""
     rule: Rule
@@ -147,30 +147,30 @@ class Opened(OfShoe, frozen=True, kw_only=True):
 
 
 class OpenedDetails(Device, frozen=True, kw_only=True):
-    """Which device it is, and how far."""
+    """The device, and how far it is."""
 
     drawn: Count
-    """How many cards were drawn already."""
+    """The number of cards drawn already."""
 
 
 class Counted(OfShoe, frozen=True, kw_only=True):
     """The remaining cards were counted."""
 
     left: Count
-    """How many were found."""
+    """The number of cards found."""
     agrees: bool
     """True: they are what the table expects."""
 
 
 class CountDetails(Data, frozen=True, kw_only=True):
-    """How the count compares with the table's ledger."""
+    """The comparison of the count with the table's ledger."""
 
     expected: int
-    """How many cards the table expects."""
+    """The number of cards that the table expects."""
     too_many: Count
-    """How many more were found."""
+    """The number of cards found beyond that."""
     too_few: Count
-    """How many fewer were found."""
+    """The number of cards that were missing."""
     foreign: dict[str, Count]
     """Cards that are not of the game's deck, with their number."""
     extra: dict[str, Count]
@@ -190,7 +190,7 @@ class HolderChanged(EventData, frozen=True, kw_only=True):
     """The shoe goes to a Player, or back to the dealer (Method C)."""
 
     holder: Literal["player", "dealer"]
-    """Who has it now."""
+    """The holder now."""
     seat: int | None
     """The Player's seat; null for the dealer."""
     rule: Rule
@@ -198,7 +198,7 @@ class HolderChanged(EventData, frozen=True, kw_only=True):
 
 
 class HolderDetails(Data, frozen=True, kw_only=True):
-    """Who has it, and who had it."""
+    """The holder, and the one before."""
 
     player: str | UnsetType | None = UNSET
     """The Player who has it now; null for a seat without a name."""
@@ -218,7 +218,7 @@ class DrawAllowed(EventData, frozen=True, kw_only=True):
 
 
 class AllowedPlayer(Data, frozen=True, kw_only=True):
-    """Which Player it is."""
+    """The Player."""
 
     player: str | None
     """The Player; null for a seat without a name."""
@@ -244,7 +244,7 @@ class ArmRefused(EventData, frozen=True, kw_only=True):
     ]
     """Why, as the shoe says."""
     counted: Count
-    """How many cards the table has counted."""
+    """The number of cards that the table has counted."""
 
 
 class ArmTaken(EventData, frozen=True, kw_only=True):
@@ -291,16 +291,17 @@ class Unanswered(OfCommand, frozen=True, kw_only=True):
 
 
 class Numbered(Data, frozen=True, kw_only=True):
-    """Which command it is."""
+    """The command's number."""
 
     number: int
     """Its id on the wire, 1 to 2**32 - 1."""
     of: str | int | UnsetType = UNSET
-    """What is asked or shown, what becomes of an overdrawn card, or the number of the new key."""
+    """The question or the text that is shown, what becomes of an overdrawn card, or the number of
+    the new key."""
 
 
 class AnswerDetails(Numbered, frozen=True, kw_only=True):
-    """Which command it is, and what the shoe says."""
+    """The command's number, and the answer of the shoe."""
 
     failed: list[Code] | UnsetType = UNSET
     """Of a self-test: the parts that failed."""
@@ -309,7 +310,7 @@ class AnswerDetails(Numbered, frozen=True, kw_only=True):
 
 
 class UnansweredDetails(Numbered, frozen=True, kw_only=True):
-    """Which command it is, and why it was given up."""
+    """The command's number, and why it was given up."""
 
     reason: Code | UnsetType = UNSET
     """Why it was given up: `link_lost`, `controller_restarted`, `storage_failed`, `another_shoe`,
@@ -324,18 +325,18 @@ class Fault(EventData, frozen=True, kw_only=True):
 
 
 class FaultDetails(Data, frozen=True, kw_only=True):
-    """Which fault it is."""
+    """The fault."""
 
     code: str
     """The fault, as the profile names it."""
     in_error_mode: bool | UnsetType = UNSET
     """True: the shoe gives no card before the fault is cleared."""
     what: Code | UnsetType = UNSET
-    """What was tampered with."""
+    """The part that was tampered with."""
     failed: list[Code] | UnsetType = UNSET
     """The parts that failed a self-test."""
     percent: Count | UnsetType = UNSET
-    """How much power the shoe has left."""
+    """The power that the shoe has left."""
     firmware: str | UnsetType | None = UNSET
     """The version of a firmware that is not on the table's list."""
     firmware_digest: str | UnsetType | None = UNSET
@@ -351,7 +352,7 @@ class Cleared(EventData, frozen=True, kw_only=True):
 
 
 class ClearedDetails(Data, frozen=True, kw_only=True):
-    """Which fault it was."""
+    """The fault that was cleared."""
 
     code: str
     """The fault, as the profile names it."""
@@ -361,9 +362,9 @@ class Alarm(OfShoe, frozen=True, kw_only=True):
     """Cards look unshuffled: a run in factory order."""
 
     what: Literal["factory_order"]
-    """What was noticed."""
+    """The thing that was noticed."""
     cards: Count
-    """How many cards are in the run."""
+    """The number of cards in the run."""
     draws: tuple[int, int]
     """The first and the last draw of the run."""
 
@@ -372,13 +373,13 @@ class Noted(EventData, frozen=True, kw_only=True):
     """The shoe reports its lid, its buttons, its last card."""
 
     what: Code
-    """What it reports."""
+    """The report."""
     open: bool | UnsetType = UNSET
     """Of the lid: true if it was opened."""
     button: int | UnsetType = UNSET
     """The button that was pressed, counted from 1 as its maker counts them."""
     drawn: Count | UnsetType = UNSET
-    """How many cards are out, as the last one left."""
+    """The number of cards that are out, as the last one left."""
 
 
 class Discarded(EventData, frozen=True, kw_only=True):
@@ -390,7 +391,7 @@ class Discarded(EventData, frozen=True, kw_only=True):
     event: Code | UnsetType = UNSET
     """The message that it was, where that is known."""
     count: Count | UnsetType = UNSET
-    """How many pieces came in one go, where there were several."""
+    """The number of pieces that came in one go, where there were several."""
     first: str | UnsetType = UNSET
     """The first bytes of the run, in hexadecimal."""
     last: str | UnsetType = UNSET

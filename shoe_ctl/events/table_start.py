@@ -24,9 +24,9 @@ class Limits(Data, frozen=True, kw_only=True):
     maximum: Count | None
     """The most that a wager may be; null: no limit."""
     differential: Count | None
-    """How far apart all wagers on Player and on Banker may be; null: not checked."""
+    """The most by which all wagers on Player and on Banker may differ; null: not checked."""
     wagers_per_area: Count | None
-    """How many wagers a playing area takes; null: as many as the game allows."""
+    """The number of wagers that a playing area takes; null: as many as the game allows."""
     payout_cap: Count | None
     """The most that a wager wins; null: no cap."""
     wagers: dict[str, WagerLimits]
@@ -39,7 +39,7 @@ class Currency(Data, frozen=True, kw_only=True):
     unit: Count
     """The smallest amount, in minor units."""
     rounding: Code
-    """How payouts are rounded to it."""
+    """The rounding of payouts to it."""
 
 
 class Started(EventData, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Started(EventData, frozen=True, kw_only=True):
     game_sha256: str
     """The SHA-256 of the game file, 64 hexadecimal digits."""
     decks: Count
-    """How many decks a set of cards has."""
+    """The number of decks in a set of cards."""
     layout: str | None
     """The layout of wagers; null: any of the game's."""
     area: str
@@ -63,7 +63,7 @@ class Started(EventData, frozen=True, kw_only=True):
     limits: Limits
     """The limits displayed at the table."""
     currency: Currency | None
-    """What payouts are rounded to; null: nothing is rounded."""
+    """The unit that payouts are rounded to; null: nothing is rounded."""
     profile: str
     """The profile: how the shoe speaks."""
     software: str

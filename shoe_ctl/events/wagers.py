@@ -45,10 +45,10 @@ class Accepted(OfWager, frozen=True, kw_only=True):
         "found_late",
         "taken_back",
     ]
-    """What was done. `removed`: by the Pit Manager, for the table differential. The last three are
-    what staff declare after *no more bets*."""
+    """The act. `removed`: by the Pit Manager, for the table differential. The last three are what
+    staff declare after *no more bets*."""
     change: int
-    """What came or, if negative, went."""
+    """The amount that came or, if negative, went."""
     amount: int
     """The wager's amount now."""
 
@@ -89,22 +89,23 @@ class Applied(Data, frozen=True, kw_only=True):
 
 
 class Settled(OfWager, frozen=True, kw_only=True):
-    """What a wager is paid or loses."""
+    """A wager is paid or loses."""
 
     stake: int
-    """What was wagered."""
+    """The stake that was wagered."""
     result: Literal["win", "lose", "push", "returned"]
     """Its result; `returned`: the round is void, or the wager did not play."""
     odds: Fraction | UnsetType = UNSET
-    """What it pays to 1, an exact fraction. Only with `win`."""
+    """Its odds to 1, an exact fraction. Only with `win`."""
     pays: Amount
-    """What the Player gets besides what is returned."""
+    """The amount that the Player gets besides what is returned."""
     commission: Amount | UnsetType = UNSET
-    """What the house keeps of the winnings, where it takes a commission. `pays` is without it."""
+    """The amount that the house keeps of the winnings, where it takes a commission. `pays` is
+    without it."""
     collected: int
-    """What the house collects of the stake."""
+    """The part of the stake that the house collects."""
     returned: int
-    """What goes back of the stake."""
+    """The part of the stake that goes back."""
     rule: Rule
     """The rule that decided the result."""
     applied: list[Applied]
@@ -119,17 +120,17 @@ class SettledFor(Data, frozen=True, kw_only=True):
 
 
 class Revised(Settled, frozen=True, kw_only=True):
-    """What a wager is paid after a revised outcome, in full."""
+    """A wager is paid after a revised outcome, in full."""
 
     change: Amount
-    """What the Player gets more or, if negative, owes."""
+    """The amount that the Player gets more or, if negative, owes."""
 
 
 class Restricted(EventData, frozen=True, kw_only=True):
     """A pit manager changed how many wagers a playing area takes."""
 
     number: int | None
-    """How many wagers it takes; null: as many as the limits allow."""
+    """The number of wagers that it takes; null: as many as the limits allow."""
     since: Literal["next_round"] = msgspec.field(name="from")
     """From when on."""
     rule: Rule

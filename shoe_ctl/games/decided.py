@@ -41,7 +41,7 @@ _TOLD = {1: "win", 2: "lose", 3: "open"}
 
 _TwoCards = tuple[Card | None, Card | None]
 _Kinds = Mapping[Kind, Sequence[tuple[Card, Card]]]
-"""What a hand's first two cards can be, by kind: for each the pairs of cards that are it."""
+"""The possible first two cards of a hand, by kind: for each the pairs of cards that are it."""
 
 
 def decide(

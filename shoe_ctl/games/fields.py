@@ -13,14 +13,14 @@ from datetime import date
 from shoe_ctl.errors import GameFileError
 
 NONE = "none"
-"""What a file writes where the rule document has nothing."""
+"""The word in a file where the rule document has nothing."""
 
 _RULE = re.compile(r"[0-9]+(\.[0-9]+)*\Z")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _NAME_EXPECTED = "an id of lower-case letters, digits and underscores"
 _SHOWN = 60
 _SIMILARITY = 0.7
-"""How alike two names must be, from 0 to 1, for one to be suggested for the other."""
+"""The least likeness of two names, from 0 to 1, for one to be suggested for the other."""
 
 
 class Fields:

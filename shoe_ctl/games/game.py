@@ -38,7 +38,7 @@ __all__ = [
 
 
 class DeckRange(NamedTuple):
-    """How many decks the game is played with."""
+    """The numbers of decks that the game may be played with."""
 
     min: int
     max: int
@@ -72,7 +72,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What bounds the number of wagers. The amounts are the table's settings.
+    """The bounds of the number of wagers. The amounts are the table's settings.
 
     ``wagers_per_area`` None: no number in the document. ``lowered_by`` is the position that may
     set a lower number, None where nobody may. ``players``: how many may play at once, None where
@@ -101,7 +101,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Options(msgspec.Struct, frozen=True):
-    """What the documents let differ from game to game.
+    """The points in which the documents let games differ.
 
     ``staffed``: a dealer conducts the round; else the game deals face up by itself.
     ``payout_cap``: a table may set a highest payout per wager. ``reason_for_discretion``: whoever
@@ -116,7 +116,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """How we read a place the document leaves open, in our words."""
+    """Our reading of a place that the document leaves open, in our words."""
 
     about: str
     rule: str | None

@@ -85,7 +85,7 @@ POSITIONS = (
 """The positions a rule document may name."""
 
 WINDOWS = ("cutting_card", "double_draw", "double_draw_ordered", "device_reset", "power_failure")
-"""What may open a withdrawal window after *no more bets*."""
+"""The irregularities that may open a withdrawal window after *no more bets*."""
 
 _REOPENS_BETS = "device_reset"
 """The window after which the round goes back to betting, until *no more bets* is said again."""

@@ -28,7 +28,7 @@ from shoe_ctl.games.wagers import Wager
 
 
 class WagerOdds(msgspec.Struct, frozen=True):
-    """How one wager ends in all ``rounds``, which are equally likely.
+    """The ends of one wager in all ``rounds``, which are equally likely.
 
     ``rounds`` counts the orders of a full shoe's first six cards (of eight 52-card decks:
     4,998,398,275,503,360), those that a shorter round leaves in the shoe too. ``won`` counts
@@ -154,7 +154,7 @@ class _Shoe:
 
 
 class Sight(NamedTuple):
-    """What a wager's conditions look at.
+    """The parts of a round that a wager's conditions look at.
 
     ``core``: totals or card counts. ``ranks``, ``suits``: those named. ``any_rank``,
     ``any_suit``: whether two cards are of one rank (suit), whichever it is.
@@ -187,7 +187,7 @@ def sight_of(conditions: Iterable[Condition]) -> Sight:
 
 
 class FirstFour(NamedTuple):
-    """What is seen of the first four cards: points of both hands, their pairs and suits."""
+    """The facts of the first four cards that count: points of both hands, their pairs and suits."""
 
     player_points: Hand
     banker_points: Hand

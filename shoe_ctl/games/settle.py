@@ -26,7 +26,7 @@ from shoe_ctl.games.wagers import HandResult, OutcomeLine, Settlement, Wager, Wa
 
 
 class Judgement(NamedTuple):
-    """What a round came to; ``wagers`` by id in the game's order."""
+    """The result of a round; ``wagers`` by id in the game's order."""
 
     winner: Winner
     wagers: Mapping[str, WagerResult]

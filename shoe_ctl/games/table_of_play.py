@@ -20,13 +20,13 @@ from shoe_ctl.texts.catalogue import text
 from shoe_ctl.texts.message import Message, message
 
 INITIAL_CARDS = 2
-"""How many cards each hand receives before any third card."""
+"""The number of cards that each hand receives before any third card."""
 
 FEWEST_CARDS = 4
-"""How many cards a round has at least."""
+"""The least number of cards in a round."""
 
 MOST_CARDS = 6
-"""How many cards a round has at most."""
+"""The highest number of cards in a round."""
 
 _PLAYER_DRAWS_TO = 5
 _BANKER_DRAWS_ALONE_TO = 5
@@ -147,7 +147,7 @@ Ends = Mapping[End, tuple[tuple[int, ...], ...]]
 
 
 class ThirdCards(NamedTuple):
-    """What is shown of the cards after the first four: ``dealt`` of them, points where revealed."""
+    """The cards after the first four, as shown: ``dealt`` of them, points where revealed."""
 
     dealt: int
     fifth: int | None

@@ -44,7 +44,7 @@ class PayLine(msgspec.Struct, frozen=True):
 
 
 class WagerResult(msgspec.Struct, frozen=True):
-    """How one wager ended.
+    """The end of one wager.
 
     ``odds`` are exact and *to 1* (``Fraction(19, 20)`` pays 0.95 for 1), None unless won.
     ``rule`` is the number to cite for it, None where the document gives none. ``commission`` is

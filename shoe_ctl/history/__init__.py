@@ -1,4 +1,4 @@
-"""What is recorded of a table, and read again when the daemon starts.
+"""The history of a table: recorded, and read again when the daemon starts.
 
 ``recorder`` adds bytes, inputs and events to a journal group, ``snapshots`` a table's state.
 ``event_ids`` knows which events answered a command or reported an outcome, ``shoe_sections`` which

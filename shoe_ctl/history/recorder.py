@@ -1,4 +1,4 @@
-"""What the journal holds of a table: bytes of its link, inputs and their events, snapshots.
+"""The records of a table in the journal: bytes of its link, inputs and events, snapshots.
 
 In: connections, receptions, inputs with their effects. Out: records in a journal group, the same
 live and in replay. Must not know: loops, stores, when a group is committed.
@@ -32,7 +32,7 @@ DECODING = "decoding"
 """The ``where`` of a fault that the session raised while it decoded bytes."""
 
 SHOWN_BYTES = 8
-"""How many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
+"""So many of a run's first and last bytes are recorded with it, in hex. The wire records hold all
 of them."""
 
 MOST_INPUTS = 300
@@ -78,11 +78,11 @@ class TableRecorder:
         self._rules: str | None = None
         self._shoes: int | None = None
         self.has_new_set = False
-        """Whether a new set of cards began a section. Whoever acts on it sets it back."""
+        """True if a new set of cards began a section. Whoever acts on it sets it back."""
         self._inputs = 0
         self._n = 0
         self.has_snapshot = False
-        """Whether the last group began with a snapshot."""
+        """True if the last group began with a snapshot."""
 
     # Groups.
 

@@ -1,4 +1,4 @@
-"""Which records of a table belong to which set of cards.
+"""The sections of a table's records: those that belong to one set of cards.
 
 In: a reader. Out: sections of record numbers, oldest first, one for each set of cards.
 Must not know: links, sinks, loops, what is done with them.
@@ -19,7 +19,7 @@ from shoe_ctl.journal.recovery import chain_end, read_snapshot
 from shoe_ctl.records import Record
 
 MOST_NAMED = 12
-"""How many shoes, or tables, an error lists one by one when the one asked for is not there."""
+"""An error lists so many shoes, or tables, one by one when the one asked for is not there."""
 
 
 class ShoeSection(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ from shoe_ctl.table.settings import TableSettings
 
 FEW_EVENTS = 16
 RECORDS_BEFORE_EVENT = 8
-"""How many of a table's first events after a start, and how many records before each of them, are
+"""So many of a table's first events after a start, and so many records before each of them, are
 searched first for a numbered event of the shoe. Only then are all of its inputs read."""
 
 # The rules that a table runs under.

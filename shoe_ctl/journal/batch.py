@@ -67,7 +67,7 @@ class DeviceEntry(msgspec.Struct, frozen=True):
 
 
 class Counters(msgspec.Struct):
-    """How many events of each audience a table has: the number in the last id given."""
+    """The count of a table's events for each audience: the number in the last id given."""
 
     public: int = 0
     restricted: int = 0

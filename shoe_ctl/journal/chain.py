@@ -19,7 +19,7 @@ from shoe_ctl.journal.record_format import JOURNAL
 from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_valid_signature
 
 GENESIS = bytes(32)
-"""What the first record of a table follows."""
+"""The hash that the first record of a table follows."""
 
 _HEAD = struct.Struct(">QIQ")
 """``n``, both names' lengths as one number, the body's length."""
@@ -63,7 +63,7 @@ class RecordHasher:
 
 
 class Fault(Enum):
-    """What is wrong with a journal at a record; the value stands in JSON."""
+    """The fault of a journal at a record; the value stands in JSON."""
 
     MISSING = "missing"
     ADDED = "added"
@@ -148,9 +148,10 @@ def read_checkpoint(body: bytes) -> Checkpoint:
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """What is signed: ``checkpoints`` of them, all records up to ``upto``, last at ``t_us``.
+    """The signed part of a journal: all records up to ``upto``.
 
-    ``keys`` are the public keys (hex) that signed, in the order they came.
+    ``checkpoints`` of them signed it, the last one at ``t_us``. ``keys`` are the public keys (hex)
+    that signed, in the order they came.
     """
 
     checkpoints: int = 0

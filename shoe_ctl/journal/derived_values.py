@@ -48,9 +48,9 @@ def _is_numbered(body: bytes) -> bool:
 
 
 class DerivedValues:
-    """What one table's records lead to. ``whole``: its first record is among those walked.
+    """The values that one table's records lead to.
 
-    Bodies are given as the file holds them.
+    ``whole``: its first record is among those walked. Bodies are given as the file holds them.
     """
 
     def __init__(self, table: str, *, whole: bool) -> None:

@@ -30,6 +30,8 @@ MOST_BYTES = 1 << 28
 """The most that is written to one file. A set of cards is a hundredth."""
 
 _PIECE = 1 << 18
+"""Bytes compressed at a time, so that a long export takes little memory."""
+
 _GZIP = 31
 """zlib's own sign for gzip, the widest window: without a name and a time, alike each time."""
 

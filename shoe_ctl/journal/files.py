@@ -20,7 +20,7 @@ PAGE = 4096
 """SQLite makes sure of one byte in so many, which is enough where blocks are no smaller."""
 
 RESERVED = 128 * 1024
-"""Bytes: the index of a log of 64 MB. It is written back at four."""
+"""Bytes: the index of a log of 64 MB. The log is written back at four, so it stays within them."""
 
 LEAST_ROOM = 1 << 20
 """Bytes that must be free before a journal is opened: one that cannot grow is of no use."""
@@ -153,10 +153,10 @@ def write_atomically(
         with open(fd, "wb") as file:  # noqa: PTH123 - a descriptor
             file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
-            os.fsync(fd)
+            os.fsync(fd)  # before the rename: else the power may leave a name without its content
         look(new)
         new.rename(path)
-        sync_folder(path)
+        sync_folder(path)  # the rename itself outlasts a power failure only from here on
     finally:
         with suppress(OSError):
             new.unlink(missing_ok=True)
@@ -184,7 +184,9 @@ WRITER = "-lock"
 class WriterLock:
     """The lock of a journal's one writer, held from construction until ``release``.
 
-    The lock is on the file beside the journal, which stays: its content only names the holder.
+    The lock is on the file beside the journal: on the journal itself, closing any descriptor of it
+    would drop SQLite's own locks. The file is never removed: a writer that opened it before would
+    hold the lock of a file without a name. Its content only names the holder.
 
     Raises:
         JournalError: another process has it, or the file cannot be made.
@@ -253,6 +255,8 @@ class SharedMemoryFile:
             return
         self._fd = os.open(journal.with_name(journal.name + "-shm"), os.O_RDWR | os.O_CLOEXEC)
         try:
+            # SQLite maps this file: where the disk has no block for a page of it, the system ends
+            # the process. Asked for beforehand, a full disk is an error.
             os.posix_fallocate(self._fd, 0, RESERVED)
         except BaseException:
             self.close()

@@ -28,7 +28,11 @@ from shoe_ctl.journal import files
 from shoe_ctl.journal.files import head_path
 
 SLOT_BYTES = 512
+"""A disk's sector, the smallest piece that it writes as one: a torn write spoils one slot."""
+
 CHECK_BYTES = 16
+"""Of a slot's SHA-256: enough to tell a torn slot from a whole one."""
+
 LONGEST_NAME = 255
 """Bytes of a chain's name that are kept; chains are told apart by its digest."""
 
@@ -40,7 +44,8 @@ _FILE_SLOT = struct.Struct(">8sQQQI")
 """File: magic, sequence, the journal's inode, its bytes, how many chains."""
 
 SYNC_EVERY = 64
-"""Commits between two syncs of it while the journal is at work."""
+"""Commits between two syncs of it while the journal is at work. A kill loses nothing of it, and an
+end that a power failure left behind is harmless: it only shows less of a loss."""
 
 
 class ChainEnd(msgspec.Struct, frozen=True):

@@ -27,17 +27,20 @@ _T = TypeVar("_T")
 
 
 CURSOR_DELAY_S = 1.0
-"""A cursor that no commit took along is written after this time."""
+"""A cursor that no commit took along is written after this time. Most are taken along, and
+cost no transaction of their own."""
 
 MOST_UNWRITTEN = 64
-"""So many events at most are delivered to a sink before its cursor is written."""
+"""So many events at most are delivered to a sink before its cursor is written: after a crash these
+come again."""
 
 RECENT_BYTES = 1 << 16
 """Bytes of events that are kept in memory, about two hundred events. A sink that is further behind
 reads the journal."""
 
 FEW_TABLES = 16
-"""With more tables than these, ``RECENT_BYTES`` grows in proportion."""
+"""With more tables than these, ``RECENT_BYTES`` grows in proportion: each brings events, and a sink
+is given the same time to fetch them."""
 
 
 class RecentEvents:
@@ -84,7 +87,8 @@ MOST_BATCHES = 100
 """Batches that one sync stores at most: the loop packs them in one go, and does nothing else."""
 
 LATER_S = 0.05
-"""How long a batch may wait for another one that somebody waits for."""
+"""A batch that nobody waits for may wait for so long for one that somebody waits for: both cost one
+sync. It is a shoe's status, mostly, which comes with each card."""
 
 
 class Ends(Protocol):

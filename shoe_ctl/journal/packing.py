@@ -62,10 +62,12 @@ FAULT_INPUT: Final = b'{"input":"fault"'
 MOST_CHANGED: Final = 128
 """The most bytes that a changed copy may have of its own; with more, the event is deflated."""
 
+# Each body is packed by itself, with a copy of one compressor, and a copy costs as much as its
+# tables are large: a window of 8 KiB, which holds the dictionary, and a small hash table.
 _WINDOW = 13
 _MEMORY = 3
 _LEVEL = 3
-_MOST_BITS = -15
+_MOST_BITS = -15  # raw deflate of any window
 _LENGTHS = struct.Struct(">HH")
 
 _WAGERS = (
@@ -190,7 +192,7 @@ _input = re.compile(rb'\{"input":"([^"\\]*)","t_us":(0|[1-9][0-9]{0,15}),').matc
 
 # A batch as records.
 
-_MOST_US = 1 << 56
+_MOST_US = 1 << 56  # a packed body has seven bytes for a time
 _plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
 _eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
 _encoder = msgspec.json.Encoder(order="deterministic")

@@ -83,7 +83,7 @@ def _decode_body(body: bytes, kind: type[_Body]) -> _Body:
 
 
 WIRE_HEAD = struct.Struct(">QQqc")
-"""What stands before raw bytes: connection, offset, time, direction."""
+"""The head before raw bytes: connection, offset, time, direction."""
 
 _json = msgspec.json.Encoder(order="deterministic")
 
@@ -133,7 +133,7 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """How a connection was opened: what decoding its bytes again needs, but never a key.
+    """The opening of a connection: all that decoding its bytes again needs, but never a key.
 
     ``authenticated``: its session had keys, so that what was recorded of proofs and MACs is needed
     where they are not at hand.
@@ -191,7 +191,7 @@ Call = Desired | Ticked | Commanded | Ended
 
 
 class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """What a connection's session was told besides bytes, after the chunk that stands before it.
+    """The calls to a connection's session besides bytes, after the chunk that stands before it.
 
     ``t_us`` (µs since 1970 UTC) is the time of what came of it, or of the chunk behind it.
     """
@@ -215,7 +215,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
-    """What a table was started with: the game file's bytes, the settings, the software.
+    """The start of a table: the game file's bytes, the settings, the software.
 
     ``epoch`` (8 hex digits) stands in the source of its events from here on, and ``format`` is the
     form of its records.
@@ -294,7 +294,7 @@ class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """How a table stood when it had handled ``inputs`` inputs, so that a restart need not run them.
+    """The state of a table after ``inputs`` inputs, so that a restart need not run them again.
 
     It stands after the table's record ``after``, whose chain hash is ``hash`` (hex), with so many
     events told in ``public`` and ``restricted``. ``rules`` and ``software`` say under what; under

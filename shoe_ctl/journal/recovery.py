@@ -33,7 +33,7 @@ from shoe_ctl.records import Record
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """What the journal knows of a table's numbers when the daemon starts.
+    """The journal's knowledge of a table's numbers when the daemon starts.
 
     ``connection`` is the last connection's number (0: none). ``t_us`` is the last input's time
     (0: none). ``devices`` holds each device's last stored event number.

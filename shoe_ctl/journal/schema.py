@@ -32,7 +32,7 @@ EXPORT_ID = 0x53484F58
 """``SHOX``: how an export, which is never written on, is told from a journal."""
 
 PACKED = b"\x1f\x8b"
-"""How a compressed file begins (gzip)."""
+"""The beginning of a compressed file (gzip)."""
 
 MOST_UNPACKED_BYTES = 1 << 30
 """The longest export that is read: hundreds of sets of cards."""
@@ -49,6 +49,8 @@ LONGEST_BODY_BYTES = 1 << 24
 
 _PIECE = 1 << 18
 _LOOKS_AT_ROOM = 64
+"""Pieces between two looks at the disk's room: 16 MiB, a quarter of ``LEAST_LEFT_BYTES``."""
+
 _MAGIC = b"SQLite format 3\0"
 
 VERSION = 5
@@ -70,7 +72,8 @@ BEYOND = 2**63 - 1
 """A number that no record comes to."""
 
 BUSY_TIMEOUT_MS = 5000
-"""How long to wait for another program that has the file locked, say ``sqlite3``."""
+"""The wait for another program that has the file locked, say ``sqlite3``. Without it, such a lock
+would be a storage fault and halt every table."""
 
 STATEMENT_CACHE = 512
 """A connection that writes drops a compiled statement after so many executions of others, counting
@@ -204,10 +207,12 @@ def create(path: Path, vfs: str | None) -> None:
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         connection = apsw.Connection(str(new), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
         try:
+            # Not in WAL mode yet: EXTRA also syncs the removal of the rollback journal.
             connection.execute("PRAGMA synchronous = EXTRA")
             with connection:
                 connection.execute(_TABLES)
                 connection.execute(_EVENT_INDEX[VERSION])
+            # Last: a log with content would be named after the file as it is called now.
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
             connection.close()
@@ -238,8 +243,8 @@ def check_file(connection: apsw.Connection, path: Path) -> tuple[int, int]:
 
 
 _LOOSE = re.compile(r"STRICT|NOT NULL|[\s,]")
-"""What does not count in a table's form: spaces, and words that limit what it holds. Without these
-words its rows are read, and found bad."""
+"""The parts of a table's form that do not count: spaces, and words that limit what it holds.
+Without these words its rows are read, and found bad."""
 
 
 def check_tables(connection: apsw.Connection, path: Path) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SIGNATURE_BYTES = 64
 KEY_BYTES = 32
 LONGEST_BYTES = 1 << 14
+"""No more of a key file is read: one has a few hundred bytes, and the path may name any file."""
+
 _NOTED = re.compile(rb"public key: ([0-9a-f]{64})\n")
 """The key file's first line: the public key, so that it can be compared at once."""
 
@@ -32,7 +34,7 @@ _PLAIN = re.compile(_PEM % rb"([A-Za-z0-9+/]{64})")
 """A key as it is made here, without what cryptography loads to read and write any: a megabyte."""
 
 _DER = bytes.fromhex("302e020100300506032b657004220420")
-"""What stands before the 32 bytes of a private key in PKCS #8 (RFC 8410, section 7)."""
+"""The bytes before the 32 bytes of a private key in PKCS #8 (RFC 8410, section 7)."""
 
 _AGAIN = "or sign with a new one from now on: shoectl run --new-key"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

@@ -90,8 +90,9 @@ class Store:
         self.is_head_file_due = False
         self._log_pages = 0
         with schema.translate_errors(path):
-            sync_log(path, vfs)
+            sync_log(path, vfs)  # first: what it shows may be in the system's memory only
             _truncate_log(path, vfs, accepted)
+            # In WAL mode FULL syncs the log at each commit, NORMAL only when it is written back.
             self._log = schema.open_writing(path, vfs, synchronous="FULL")
             self._packs = self._log.pragma("user_version") > schema.WITHOUT_PACKING
         try:
@@ -408,6 +409,7 @@ class Store:
             if self._log_pages >= wal.PAGES:
                 wal.write_back(connection)
             files.refuse_if_moved(self.path, self._files)
+            # The journal first: the head file must not name a record that a crash can take back.
             self._noted.write_ends(ends)
             self.is_head_file_due = self._noted.is_due
             done = True

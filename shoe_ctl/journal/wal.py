@@ -23,7 +23,8 @@ import apsw
 from shoe_ctl.journal.files import log_path
 
 PAGES = 1000
-"""How long it grows before it is written back into the journal: about four megabytes."""
+"""Its length when it is written back into the journal: about four megabytes, SQLite's own default.
+A longer log makes each read slower, a shorter one is written back more often."""
 
 _PIECE = 1 << 16
 """Bytes a call: SQLite's file layer takes fewer than 128 KiB at once."""

@@ -39,7 +39,8 @@ PORTION = 256
 """Bytes decoded at once, some eight frames. Other tables have their turn in between."""
 
 NOISY_PORTION = 3072
-"""Bytes of a noisy line decoded at once, at most: each portion is a record."""
+"""Bytes of a noisy line decoded at once, at most: each portion is a record. Of more bytes than
+these every portion has at least half as many, ``LARGE_PORTION``."""
 
 
 class Ended:
@@ -166,7 +167,7 @@ class Connection:
 
     @property
     def discarded(self) -> int:
-        """How often bytes were discarded. Each time was handed on as an event, with its reason."""
+        """The number of times that bytes were discarded; each was handed on as an event."""
         return self._discarded
 
     def stored(self, seq: int | str) -> None:

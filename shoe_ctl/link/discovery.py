@@ -40,7 +40,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whether this user may open it. ``group`` is one that may, and that the user is not in."""
+    """This user's right to open it. ``group`` is one that may, and that the user is not in."""
 
     may: bool
     group: str | None = None

@@ -223,7 +223,7 @@ def _resolve(port: TcpAddress) -> list[tuple[str, int]]:
 
 @dataclass(slots=True, kw_only=True)
 class ProbeResult:
-    """What a probe received. ``frames`` counts those that only a shoe of the profile sends.
+    """The result of a probe. ``frames`` counts those that only a shoe of the profile sends.
 
     ``lost`` is why the transport ended by itself.
     """

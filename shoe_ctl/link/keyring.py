@@ -25,6 +25,8 @@ from shoe_ctl.errors import ConfigError
 from shoe_ctl.secret_file import read_secret
 
 LONGEST_BYTES = 1 << 20
+"""Of a key file: ten thousand keys. A longer file is another one, and is not read into memory."""
+
 
 RETIRED = "# retired "
 """Begins the line of an older key, which is a comment now. Auditors check old proofs with it."""
@@ -179,7 +181,7 @@ RefusalCause = Literal["no_key", "unauthenticated", "wrong_key"]
 
 
 class TroubleshootingHint(NamedTuple):
-    """What to do about a failed authentication.
+    """A hint what to do about a failed authentication.
 
     ``cause`` is for programs, ``reason`` the same for the log, with more where there is more to
     say. ``step`` is what to do; ``ignored_until`` what ends the trouble.

@@ -16,7 +16,8 @@ LARGE_PORTION = 1536
 this size keep the journal's growth under twice the wire's."""
 
 SHORTEST_S, LONGEST_S = 0.1, 4.0
-"""How long bytes gather on a noisy line. A tty holds 4096 bytes: more than 4 s at 9600 baud."""
+"""The time that bytes gather on a noisy line. A tty holds 4096 bytes: more than 4 s at 9600
+baud."""
 
 NOISY = 1024
 """Bytes of garbage, less ``FORGIVEN_A_SECOND``: from here on a line is noisy. A shoe that is
@@ -35,8 +36,8 @@ PER_SECOND = KEPT_A_MINUTE * SHARE / 60
 """Bytes that a second of processor time counts for: either budget ends the connection."""
 
 BURST_S = 3.0
-"""How long a line may bring whole portions before it must pause. A shoe that sends all the events
-that it kept needs less."""
+"""A line may bring whole portions for so long before it must pause. A shoe that sends all the
+events that it kept needs less."""
 
 BUSY_S = 5.0
 """From then on such a line has one third of the time, and after ``BUSY_S`` in all one tenth."""
@@ -148,8 +149,9 @@ class LineBudget:
 
 
 class Suspensions:
-    """How long a line over its budget is left alone: longer each time, up to a minute."""
+    """The time that a line over its budget is left alone: longer each time, up to a minute."""
 
+    # After a minute the line has its whole budget again: a longer pause would keep no less.
     FIRST_S, LAST_S = 5.0, 60.0
 
     def __init__(self) -> None:

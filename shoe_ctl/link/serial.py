@@ -48,15 +48,15 @@ _PLACES = (
 """Where the ports of shoes and adapters are found, stable names first."""
 
 _NAMED_AT_MOST = 4
-"""How many ports one error names."""
+"""One error names so many ports: it stays one line."""
 
 _MAX_LINKS = 40
 """Symbolic links that are followed: the kernel's own limit."""
 
 CLOSED_WITHIN_S = 1.0
-"""How long the end of a program waits for the ports that it closes. A driver that waits for longer
-is left to the end of the process, which breaks that wait off: the port is free then, and nothing is
-lost, as what was not sent had been dropped before."""
+"""The end of a program waits for so long for the ports that it closes. A driver that waits for
+longer is left to the end of the process, which breaks that wait off: the port is free then, and
+nothing is lost, as what was not sent had been dropped before."""
 
 _UNPLUGGED = (errno.EIO, errno.ENXIO, errno.ENODEV, errno.EPIPE)
 
@@ -426,7 +426,7 @@ def _find_similar(path: Path) -> list[str]:
         with suppress(OSError):
             from difflib import get_close_matches
 
-            names = [entry.name for entry in path.parent.iterdir()]
+            names = [entry.name for entry in path.parent.iterdir() if entry.is_char_device()]
             found += [str(path.parent / name) for name in get_close_matches(path.name, names, n=2)]
     for folder, pattern in _PLACES:
         with suppress(OSError):  # udev removes a folder with its last link

@@ -96,7 +96,7 @@ class Transport(Protocol):
 
     @property
     def dropped(self) -> int:
-        """How many bytes ``write`` took and did not send. Final once it is lost."""
+        """The number of bytes that ``write`` took and did not send. Final once it is lost."""
 
     def read(self) -> bytes:
         """Return a bounded chunk of the bytes received by now; empty if there are none.
@@ -150,7 +150,7 @@ class DescriptorTransport:
         self._is_watched = False
         self._is_writing = False
         self._early = b""
-        """What came while nobody waited: one chunk at most."""
+        """Bytes that came while nobody waited: one chunk at most."""
         self._unsent = bytearray()
         self._dropped = 0
         self._lost: Loss | None = None

@@ -31,16 +31,17 @@ from shoe_ctl.link.usb_discovery import Backends, Claimed, claim_usb_device
 from shoe_ctl.texts.message import message
 
 HAND_OFF_LIMIT = 64 * 1024
-"""Bytes read ahead of the event loop. Beyond it nothing is read, and the device has to wait."""
+"""Bytes read ahead of the event loop. Beyond it nothing is read, and the device has to wait: a
+flood costs no more memory than that."""
 
 READ_TIMEOUT_MS = 100
-"""How soon a thread notices that it is to end. A timeout is no error."""
+"""A thread notices so soon that it is to end: nothing else wakes it. A timeout is no error."""
 
 WRITE_TIMEOUT_MS = 100
-"""After this long a write is tried again. ``WRITE_LIMIT`` bounds what waits."""
+"""After this long a write is tried again; as for reads. ``WRITE_LIMIT`` bounds what waits."""
 
 WRITE_SIZE = 4096
-"""Bytes of one write."""
+"""Bytes of one write: full speed carries them in 4 ms, far within ``WRITE_TIMEOUT_MS``."""
 
 PACKETS_A_READ = 1
 """A read of several packets ends with a short one: if the last packet is full, it would end only by

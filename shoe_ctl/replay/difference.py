@@ -14,7 +14,7 @@ import msgspec
 from shoe_ctl.history.event_ids import EventHead
 
 MOST_WHOLE = 1000
-"""How many differences are held whole: another game file can change every round of years."""
+"""So many differences are held whole: another game file can change every round of years."""
 
 LONGEST_TEXT = 1 << 16
 """Characters of a body that are shown: no event comes near it, a damaged record may."""

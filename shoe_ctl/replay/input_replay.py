@@ -90,7 +90,7 @@ class InputReplay(Generic[H]):
 
     @property
     def is_before_first_snapshot(self) -> bool:
-        """Whether nothing was run yet, because the table began before its first record here."""
+        """True if nothing was run yet, because the table began before its first record here."""
         return self._from_first_snapshot is not None
 
     def add(self, record: Record, round_id: str | None) -> Iterator[Difference]:

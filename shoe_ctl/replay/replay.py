@@ -31,7 +31,7 @@ _STEP = 2000
 
 
 class Replay(msgspec.Struct, frozen=True):
-    """How many rounds were opened in the journal, and where the replays differ from it.
+    """The result of both replays: rounds opened in the journal, and the differences from it.
 
     ``differences`` are the first ones, ``found`` counts all and ``rounds_differing`` their rounds.
     ``connections`` and ``bytes`` were decoded again. ``overheard`` bytes are of connections that

@@ -56,7 +56,8 @@ OF_THE_CONVERSATION = (
 """Events that no frame gives by itself, or not the same to every listener."""
 
 Differing = tuple[int | None, ShoeSaid | None, ReceivedEvent | None]
-"""Which input, what it says and what the bytes say; None where there is no such input or bytes."""
+"""The input's number, what it says and what the bytes say; None where there is no such input or
+bytes."""
 
 
 def fault_in(body: bytes) -> str | None:
@@ -135,7 +136,7 @@ def _counts(event: ShoeEvent) -> bool:
 
 
 def _same(recorded: ShoeEvent, heard: ShoeEvent) -> bool:
-    """Whether both are the same event; a repeated frame counts as the first one."""
+    """True if both are the same event; a repeated frame counts as the first one."""
     if isinstance(heard, Repeated):
         return heard.of == recorded.type
     return _plain(recorded) == _plain(heard)

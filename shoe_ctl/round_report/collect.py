@@ -29,7 +29,7 @@ from shoe_ctl.round_report.lookup import (
 )
 
 ENDS = ("round.settled", "round.void")
-"""What ends a round: settled, or void."""
+"""Events that end a round: settled, or void."""
 
 REVISABLE_ROUNDS = 2
 """An outcome may be revised until no more bets of the next round: its betting is looked at too."""

@@ -123,7 +123,7 @@ def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
 
 
 def _is_idle(entry: Entry) -> bool:
-    """Whether the shoe only said how it is, and nothing came of it."""
+    """True if the shoe only said how it is, and nothing came of it."""
     event = entry.input.get("event")
     kind = event.get("type") if isinstance(event, dict) else None
     return kind == "status" and not entry.events
@@ -159,7 +159,7 @@ def _entry(entry: Entry, width: int) -> Iterator[str]:
 
 
 def _sent(went: SentBytes, width: int) -> Iterator[str]:
-    """What went to the shoe, at its time and without a number: it is no input."""
+    """Yield what went to the shoe, at its time and without a number: it is no input."""
     lead = f"{'':>{width}} {utc(went.t_us)[11:23]} "
     place = f"connection {went.connection}, bytes {went.first} to {went.last - 1}"
     yield from _wrapped(f"to the shoe: {place}:", lead, " " * len(lead))

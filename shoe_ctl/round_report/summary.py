@@ -102,7 +102,7 @@ def _won(report: RoundReport) -> str:
 
 
 def _wagers(report: RoundReport) -> str:
-    """What was settled, each as it was settled last."""
+    """Return what was settled, each as it was settled last."""
     settled: dict[object, Mapping[str, Any]] = {}
     for event in report.events("wager.settled", "wager.revised"):
         settled[event.data.get("number")] = event.data

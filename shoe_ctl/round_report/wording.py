@@ -83,7 +83,7 @@ def values_text(of: Mapping[str, Any]) -> str:
 
 
 _UNITS = {"_s": "s", "_ms": "ms"}
-"""How the name of a duration ends, and its unit."""
+"""Endings of the names of durations, and their units."""
 
 _MONEY = {
     *("amount", "change", "collected", "commission", "differential", "excess", "limit"),

@@ -1,4 +1,4 @@
-"""What the connections to brokers share: the files that TLS needs.
+"""The common part of the connections to brokers: the files that TLS needs.
 
 In: paths. Out: an SSL context, or one line that names the file that cannot be used.
 Must not know: any protocol, events.

@@ -31,31 +31,34 @@ _PIECE = select.PIPE_BUF
 """A pipe that is ready takes this much without blocking."""
 
 _EVENT_STARTS = b'{"id":"'
-"""How every event's line begins."""
+"""The beginning of every event's line."""
 
 _LENGTH = struct.Struct("<I")
 """The last four bytes of a gzip file: the length of what was compressed, up to 4 GiB."""
 
 _MOST_TURNS = 16
-"""How often one delivery starts over because the file was renamed, removed or cut meanwhile."""
+"""One delivery starts over so often because the file was renamed, removed or cut meanwhile. Then it
+fails with a reason, and is retried like any other: staff see a file that is taken away all
+along."""
 
 _KEPT_NS = 10_000_000_000
 _MOST_KEPT = 4096
-"""How long, and how many, written lines are remembered: a copy of the file may lack them."""
+"""Written lines are remembered for so long, and so many: a copy of the file that was begun before
+them may lack them."""
 
 _DOUBTED_NS = 1_000_000_000
 """Lines written within this time before a cut may have been written after the copy was made."""
 
 _LEFT_ALONE_S = 1.0
-"""How long a renamed file is left unchanged for a program that compresses it: gzip reports a file
-that changes meanwhile."""
+"""A renamed file is left unchanged for so long for a program that compresses it: gzip reports a
+file that changes meanwhile."""
 
 _PACKED_WITHIN_S = 10.0
-"""How long to wait, once its last lines were taken back, for a program that may have read them
-before and is still compressing."""
+"""The wait, once its last lines were taken back, for a program that may have read them before and
+is still compressing. After it they are written again: better twice than never."""
 
 _LOOK_S = 0.005
-"""How often these waits look for the compressed file."""
+"""The interval at which these waits look for the compressed file; nothing tells of its end."""
 
 GATHER_S = 0.02
 """Each delivery syncs the file, and the journal needs the same disk: events gather between two."""
@@ -368,6 +371,7 @@ def _opened(path: Path, mode: int) -> tuple[int, int]:
             if not stat.S_ISREG(own.st_mode):
                 raise OSError(f"sink file {path}: not a regular file")
             _lock(fd, path)
+            # Only under the lock: before it, the name may have been given to another file.
             if _at(path) == (own.st_dev, own.st_ino):
                 size = _whole_lines(fd, path)
                 os.ftruncate(fd, size)

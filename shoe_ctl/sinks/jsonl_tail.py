@@ -1,4 +1,4 @@
-"""What a sink's file says that it was given last: the file is evidence of what was published.
+"""The end of a ``jsonl`` sink's file: evidence of the events that were published last.
 
 In: a path. Out: the newest ids that stand at its end, by source and audience. It only reads.
 Must not know: the journal, what an event means, who compares.
@@ -15,7 +15,8 @@ import msgspec
 from shoe_ctl.records import Audience, event_id
 
 MOST_BYTES = 1 << 20
-"""So much of the file's end is read: about two thousand events, of whichever tables were busy."""
+"""So much of the file's end is read: about two thousand events, of whichever tables were busy. A
+file of years costs a start no more."""
 
 
 class _Line(msgspec.Struct):

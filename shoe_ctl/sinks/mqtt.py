@@ -48,6 +48,9 @@ ROOT = "shoe/v1"
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 10.0
+"""The pauses between attempts to connect double from the first to the longest: at most ten
+seconds after a broker is back its tables connect."""
+
 STEADY_S = 10.0
 """A connection that lasted so long worked: the next one is tried at once."""
 
@@ -55,15 +58,19 @@ MOST_SHORT_LIVED = 3
 """So many connections that end soon, one after the other, are worth a hint."""
 
 STATE_AT_MOST_EVERY_S = 0.2
+"""A card changes the state several times at once: one message shows them all."""
+
 STATE_LOOKED_AT_EVERY_S = 2.0
-"""What only time changes is looked at so often: a shoe that does not answer, for example."""
+"""The interval for what only time changes: a shoe that does not answer, for example."""
 
 STATE_EXPIRES_S = 120
 STATE_REPEATED_S = 40.0
 """The state is published again and expires, so that a broker that lost the last will, because both
-died, does not show an old one for long."""
+died, does not show an old one for long. Three intervals: a late repetition does not let it
+expire."""
 
 ANSWER_EXPIRES_S = 60
+"""An answer to one who has gone is dropped then: who asks again with the same id gets the same."""
 
 MOST_COMMANDS = 64
 """Commands of a table that are being answered; more than these are discarded, and logged."""
@@ -74,7 +81,7 @@ log = logging.getLogger(__name__)
 
 
 class Asked(NamedTuple):
-    """What a user of the broker sent for a table.
+    """A request that a user of the broker sent for a table.
 
     ``refused`` is why it must not be done. It must not be done after ``expires_at`` either, a time
     of the loop.

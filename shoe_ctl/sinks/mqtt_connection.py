@@ -36,21 +36,25 @@ KEEPALIVE_S = 10
 an answer the connection is dead."""
 
 CONNECT_WITHIN_S = 5.0
-"""How long the network, the handshake of TLS, and then the broker's answer may each take."""
+"""The network, the handshake of TLS, and then the broker's answer may each take so long. Nobody is
+kept waiting by it: the journal keeps the events, and the table plays on."""
 
 ACKNOWLEDGED_WITHIN_S = 5.0
-"""How long nothing may be acknowledged while something is under way: then the link is dead."""
+"""Something is under way, and nothing was acknowledged for so long: the link is dead. The broker's
+keep-alive would show it after ``2 * KEEPALIVE_S`` only."""
 
 CLOSED_WITHIN_S = 2.0
+"""A broker that does not answer holds up the end of the daemon for no longer."""
 
 MOST_UNDER_WAY = 100
-"""Messages under way to the broker, if it takes as many."""
+"""Messages under way to the broker, if it takes as many: with one at a time a backlog would need a
+round trip for each event."""
 
 MOST_COMING = 20
 """Messages under way from the broker: it sends no more before these are acknowledged."""
 
 LARGEST_COMING = 1 << 20
-"""The largest packet that is taken from the broker, in bytes."""
+"""The largest packet that is taken from the broker, in bytes; a request has 65,535 at most."""
 
 PACKET_TOO_LARGE = 0x95
 SESSION_TAKEN_OVER = 0x8E
@@ -79,7 +83,7 @@ class ConnectionLost(Exception):
 
 
 class Login(NamedTuple):
-    """Who connects: nobody in particular without ``user``."""
+    """The user who connects: nobody in particular without ``user``."""
 
     user: str | None = None
     password_file: Path | None = None
@@ -130,7 +134,7 @@ class Incoming(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a broker says of a message: nothing, or why it does not take it.
+    """The answer of a broker to a message: nothing, or why it does not take it.
 
     ``of_the_message``: it would take others.
     """
@@ -177,7 +181,7 @@ class Connection(Protocol):
 
 
 class Will(NamedTuple):
-    """What the broker publishes, retained, when the connection breaks."""
+    """The message that the broker publishes, retained, when the connection breaks."""
 
     topic: str
     payload: bytes

@@ -29,7 +29,8 @@ from shoe_ctl.sinks.nats_connection import NatsConnection, NatsTarget, StoredMes
 from shoe_ctl.sinks.pump import EventRefused, Sink
 
 MOST_LOOKS = 3
-"""How often a publish looks again what the subject ends with, before the sink counts as away."""
+"""A publish looks again so often what the subject ends with, before the sink counts as away. Once
+is enough after a lost acknowledgement; more than that, and another daemon publishes there."""
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class _Event(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What a subject ends with: the sequence of its last message, 0 where it has none.
+    """The end of a subject: the sequence of its last message, 0 where it has none.
 
     ``source`` and ``number`` are those of the event in it, if it is one.
     """

@@ -38,12 +38,15 @@ from shoe_ctl.sinks.brokers import Certificates, tls_context
 from shoe_ctl.sinks.pump import EventRefused
 
 CONNECTED_WITHIN_S = 3.0
-"""How long a server may take to answer the connection, and then the login."""
+"""A server may take so long to answer the connection, and then the login: then the next address of
+the cluster has its turn."""
 
 ANSWERED_WITHIN_S = 5.0
-"""How long an acknowledgement or an answer may take: a server that takes longer counts as away."""
+"""An acknowledgement or an answer may take so long: a server that takes longer counts as away, and
+another one of the cluster is tried."""
 
 CLOSED_WITHIN_S = 1.0
+"""A server that does not answer holds up the end of the daemon for no longer."""
 
 PING_EVERY_S = 10.0
 """Seconds between two signs of life of an idle connection. Two that are missing end it."""
@@ -166,7 +169,7 @@ class _Client(Client):
 
     @property
     def said(self) -> dict[str, Any]:
-        """What the server said of itself."""
+        """The server's description of itself."""
         return self._server_info
 
     def cut(self) -> None:
@@ -594,7 +597,7 @@ class NatsConnection:
 
 
 API_NEEDED = ("STREAM.INFO", "STREAM.MSG.GET", "STREAM.CREATE")
-"""What is asked of JetStream; the last one only where the stream is not there."""
+"""Requests to JetStream; the last one only where the stream is not there."""
 
 _NOT_ALLOWED = re.compile(
     r'permissions violation for (publish|subscription) to "([^" ]+)', re.IGNORECASE

@@ -27,15 +27,19 @@ it is behind."""
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 30.0
+"""The pauses between attempts double from the first to the longest: a sink that is restarted gets
+its events soon, and one that is away for hours is not tried all the time."""
 
 MOST_PARKED = 10
 """A sink that refuses so many events in a row is itself at fault: no further ones are parked."""
 
 LONGEST_WHY = 200
-"""Characters of a sink's reason that are kept."""
+"""Characters of a sink's reason that are kept: it stands in an event and in the status, on a
+line."""
 
 STALLED_S = 5.0
-"""How long stopping waits for a sink that takes nothing."""
+"""Stopping waits for so long for a sink that takes nothing: its cursor stays, so that nothing is
+lost, and a service manager does not wait for it."""
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +101,7 @@ class GatheringSink(Sink, Protocol):
     """A sink that takes many events at hardly more cost than a few."""
 
     gather_s: float
-    """How long events are gathered after a delivery, in seconds."""
+    """The time that events are gathered after a delivery, in seconds."""
 
 
 @runtime_checkable
@@ -160,7 +164,7 @@ class Resend:
 
     @property
     def waiting(self) -> int:
-        """How many are still to be offered."""
+        """The number of events still to be offered."""
         if self.done.done() and self.done.result() is None:
             return 0
         return self.events - self.taken - self.refused

@@ -140,7 +140,7 @@ class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
     entered: bool = False
     """True if people said which card it is, and not the shoe."""
     read: Card | None = None
-    """What the shoe read, where people corrected that once it lay open; None elsewhere."""
+    """The reading of the shoe, where people corrected that once it lay open; None elsewhere."""
 
     @property
     def seen(self) -> bool:

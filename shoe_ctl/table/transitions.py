@@ -485,28 +485,28 @@ SHOE: Mapping[str, Mapping[str, Cell]] = {
     },
     # -- its body --------------------------------------------------------------------------------
     "lid.opened": {
-        "cards": halts("lid_opened", rule=UNRULED,
-            why="Cards are out, and somebody may have reached those that come next."),
+        "closed, cards": halts(halt_causes.note_shoe_event, "lid_opened", rule=UNRULED,
+            why="Bets are closed, and somebody may have reached the cards that decide them."),
         "otherwise": does(halt_causes.note_shoe_event,
-            why="No card is out, or people look at the table already."),
+            why="No bet depends on the cards yet, or any more, or people look at them already."),
     },
     "tamper": {
-        "cards": halts(halt_causes.emit_fault, "tampered", rule=UNRULED,
-            why="Cards are out, and the next one would come from a shoe that was tampered with."),
+        "closed, cards": halts(halt_causes.emit_fault, "tampered", rule=UNRULED,
+            why="A card is to come from a shoe that was tampered with."),
         "otherwise": does(halt_causes.emit_fault,
-            why="No card is out, or people look at the table already: it is only told."),
+            why="The round needs no card now, or people decide already: it is only told."),
     },
     "self_test.failed": {
-        "cards": halts(halt_causes.emit_fault, "self_test_failed", rule=UNRULED,
-            why="Cards are out, and the next one would be read by a part that failed."),
+        "closed, cards": halts(halt_causes.emit_fault, "self_test_failed", rule=UNRULED,
+            why="A card is to come from a shoe of which a part failed."),
         "otherwise": does(halt_causes.emit_fault,
-            why="No card is out, or people look at the table already: it is only told."),
+            why="The round needs no card now, or people decide already: it is only told."),
     },
     "reset_done": {
-        "cards": halts("shoe_reset", rule=UNRULED,
-            why="Cards are out, and the shoe was reset although no step asked for it."),
+        "closed, cards": halts("shoe_reset", rule=UNRULED,
+            why="A reset after *no more bets* concerns the wagers (5.9), and no step asked for it."),
         "otherwise": does(
-            why="Its cards and counts stay, and no card is out, or people decide already."),
+            why="Its cards and counts stay. Bets are open or decided, or people decide already."),
     },
     "not_genuine": {
         "cards": halts("not_authenticated", rule=UNRULED,
@@ -528,16 +528,7 @@ SHOE: Mapping[str, Mapping[str, Cell]] = {
             why="No set of cards is known, or people look at the table already."),
     },
     # -- what the table finds --------------------------------------------------------------------
-    "card_unread.shown": {
-        "cards, halted, halted_closed, halted_cards": halts(unread_cards.halt_for_unread,
-            rule=CARDS_STAND,
-            why="All see the card: two persons enter it now, whatever else is open."),
-        "otherwise": does(unread_cards.raise_pending_entry,
-            why="No card of a round lies open: it is named once it does."),
-    },
     "left_over": {
-        "no_shoe": does(
-            why="Without a set of cards there is none."),
         "closed, cards, halted_closed, halted_cards": does(overdraw.raise_pending_unraised,
             rule=DUE_AFTER_ALL,
             why="The round may still need the cards: they wait face down."),
@@ -729,6 +720,8 @@ ALWAYS: Mapping[str, Cell] = {
         why="It lay face up in the shoe. A later card plays then; no rule says so of the first."),
     "card_unread": does(unread_cards.raise_pending_entry, rule=CARDS_STAND,
         why="It lies face down: it holds its slot and is named once it is exposed."),
+    "card_unread.shown": halts(unread_cards.halt_for_unread, rule=CARDS_STAND,
+        why="It lies open: two persons enter it now, whatever else is open."),
     "one_too_many": halts(wrong_cards.halt_for_too_many, rule="5.1",
         why="By what was named, some card is not one of this shoe's."),
     "one_too_many.round_ends": does(wrong_cards.raise_extra_card_after_round, rule="5.1",

@@ -32,14 +32,14 @@ _FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
 
 
 class _Language(Protocol):
-    """What a language's module holds."""
+    """The contents of a language's module."""
 
     TEXTS: Mapping[str, str]
     WORDS: Mapping[str, Mapping[str, str]]
     LISTS: Mapping[str, str]
-    """What stands between the parts of a list: ``""`` of any, ``or``, ``clauses``."""
+    """The text between the parts of a list: ``""`` of any, ``or``, ``clauses``."""
     CITED: str
-    """How a text cites its rule, with ``{text}`` and ``{rule}``."""
+    """The form in which a text cites its rule, with ``{text}`` and ``{rule}``."""
     TYPED: str
     """A word as it is typed, with its ``{code}`` and its ``{name}`` in this language."""
 

@@ -220,14 +220,10 @@ TEXTS: Mapping[str, str] = {
     "next_with_trouble": "{next}；{trouble}",
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
-    "shoe_line_suspended": (
-        "线路暂停至 {until} UTC，干扰过多：检查线缆、接地、波特率和所接设备；线路平静后自动重新打开"
-    ),
-    "shoe_no_hello": (
-        "端口已打开 {seconds} 秒，尚无牌靴报出身份：线路太慢，还是接了别的设备？"
-        "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud；"
-        "然后停止守护进程并运行 shoectl doctor，它会自行测试端口"
-    ),
+    "shoe_line_suspended": "干扰过多：线路暂停至 {until} UTC，之后重新打开；{then:clauses}",
+    "shoe_check_line": "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud",
+    "shoe_try_port": "然后停止守护进程并运行 shoectl doctor",
+    "shoe_no_hello": "{seconds} 秒内没有牌靴报出身份：{then:clauses}",
     "shoe_refused_no_key": (
         "拒绝此牌靴，本桌没有它的密钥：在 key_file 中给出密钥，或者这是另一个牌靴？"
     ),

@@ -24,8 +24,8 @@ TEXTS: Mapping[str, str] = {
         "draw the {card:nth} of two cards and lay it aside, face down; keep both in the order drawn"
     ),
     "prompt_card_taken_ordering": (
-        "both cards came in one pull: leave them as they lie, unseen; the pit manager says "
-        "whether the upper or the lower comes first"
+        "both cards came in one pull: leave them unseen; the pit manager says whether the "
+        "upper or the lower comes first"
     ),
     "prompt_card_taken_replace": (
         "take cards of the same face from a complete deck and lay them in their place"
@@ -55,8 +55,8 @@ TEXTS: Mapping[str, str] = {
         "ask each Player whether to withdraw or stand; then close the window and reset the shoe"
     ),
     "prompt_differential_changing": (
-        "the Players on the hand with more on it decrease, or those on the other hand "
-        "increase; draw no card before the differential is met"
+        "the higher hand's Players decrease, or the other hand's increase; draw no card "
+        "before the differential is met"
     ),
     "prompt_differential_removing": "the pit manager names the wagers that are removed",
     "prompt_differential_ruling": (
@@ -91,8 +91,8 @@ TEXTS: Mapping[str, str] = {
         "compare the cards on the table with the status; enter the cards that were missed"
     ),
     "prompt_gap_counts": (
-        "count the cards on the table: take back one that was entered and never drawn; if "
-        "all lie there, recount, for the shoe missed them"
+        "count the cards on the table: take back one that was never drawn; if all lie there, "
+        "recount, for the shoe missed them"
     ),
     "prompt_holder_absent": (
         "the dealer exposes a hand whose holder is away; with cards to draw the shift manager rules"
@@ -104,7 +104,7 @@ TEXTS: Mapping[str, str] = {
     "prompt_leave_cards_and_call": "leave the cards as they lie, and call the person who decides",
     "prompt_link_lost": (
         "connect the shoe again: if nothing was missed, the round goes on by itself; if it "
-        "is connected and silent, shoectl doctor says why"
+        "stays silent, shoectl doctor says why"
     ),
     "prompt_misread_enter": (
         "enter the card once it lies open, with a second person; never take it from a Player"
@@ -116,8 +116,8 @@ TEXTS: Mapping[str, str] = {
         "leave the cards and the chips as they lie; the card that was due is drawn now"
     ),
     "prompt_missed_draw_correction": (
-        "leave the cards and the chips as they lie; by the cards as read no card is due: if an "
-        "open card is another one, correct_card says so, and the card that is then due is drawn"
+        "leave cards and chips; as read, no card is due: if an open card is another one, say "
+        "correct_card, then draw"
     ),
     "prompt_missing_card": (
         "count the cards again; if one is missing, a round in progress is void and earlier "
@@ -179,8 +179,8 @@ TEXTS: Mapping[str, str] = {
         "put every card where the order of the draws wants it, and let nobody see them"
     ),
     "prompt_wrong_player_look": (
-        "take back a hand that nobody opened, and pass it to the right Player; if a card of "
-        "it was seen, or it was passed to nobody, the outcome stands"
+        "take back a hand that nobody opened and pass it on; if it was seen, or passed to "
+        "nobody, the outcome stands"
     ),
     "prompt_wrong_player_pass_on": "pass the hand, face down, to the Player it belongs to",
     # What was seen: why an irregularity was raised.
@@ -334,9 +334,8 @@ TEXTS: Mapping[str, str] = {
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
     "next_settle": "pay and collect, then settle",
     "next_storage_fault": (
-        "deal no more from this shoe, leave every card where it lies, and call the person "
-        "in charge of the box; once storage works again, look at the cards, then a pit supervisor "
-        "says resume"
+        "deal no more, leave every card, call the operator of the box; once it stores, "
+        "look at the cards, then resume (pit supervisor)"
     ),
     "next_the_shoe": "wait for the shoe",
     "next_wait_for_hello": (
@@ -351,16 +350,14 @@ TEXTS: Mapping[str, str] = {
     # What is wrong with the shoe or its line.
     "shoe_not_told": "the command was not sent to the shoe: {detail}",
     "shoe_line_suspended": (
-        "the line is suspended until {until} UTC, it brings too much garbage: look at cable, "
-        "ground and baud rate, and at what is connected; it is opened again by itself once "
-        "it is quiet"
+        "too much garbage: the line is suspended until {until} UTC, then opened again; "
+        "{then:clauses}"
     ),
-    "shoe_no_hello": (
-        "the port is open for {seconds} s and no shoe has said who it is: is the line too slow, "
-        "is something else connected? look at the cable, the shoe's power, and profile, port and "
-        "baud in [table.shoe]; then stop the daemon and run shoectl doctor, which tries the port "
-        "itself"
+    "shoe_check_line": (
+        "check the cable, the shoe's power, and profile, port and baud in [table.shoe]"
     ),
+    "shoe_try_port": "then stop the daemon and run shoectl doctor",
+    "shoe_no_hello": "no shoe has said who it is for {seconds} s: {then:clauses}",
     "shoe_refused_no_key": (
         "the shoe is refused, this table has no key for it: name a key_file with its key, or "
         "is it another shoe?"
@@ -783,8 +780,8 @@ TEXTS: Mapping[str, str] = {
     "events_id_of_other_table": "after: {after} is not an event of table {table}",
     "events_none": "there is no event {after}: the journal has no event of that table",
     "events_not_for_all_tables": (
-        "what follows {after} is known for its own table only: name the table, or ask for all "
-        'tables with the id of an event that the journal has, or with after "beginning"'
+        "what follows {after} is known for its own table only: name the table, or give an id "
+        "that the journal has"
     ),
     "events_not_for_this_user": (
         "user {user} may see the public stream only: the user's audience in the configuration says "

@@ -12,7 +12,7 @@ import msgspec
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What people are to read, without its words.
+    """A message to people, without its words.
 
     ``code`` (``[a-z0-9_]+``) names a text in every catalogue. It begins with what the text is for:
     ``prompt_`` asks for something at an open step, ``seen_`` says why an irregularity was raised,

@@ -1,4 +1,4 @@
-"""What screens and reports say around messages, in one language.
+"""The words of screens and reports around messages, in one language.
 
 In: the language, a phrase with its arguments, codes. Out: words for people.
 Must not know: what is shown, where. The phrases are modules of their own (``screen_english``,

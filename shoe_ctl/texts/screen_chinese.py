@@ -1,4 +1,4 @@
-"""What screens and reports say around messages, in Simplified Chinese.
+"""The words of screens and reports around messages, in Simplified Chinese.
 
 ``catalogue.py`` describes templates.
 """

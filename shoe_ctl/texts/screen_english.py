@@ -1,4 +1,4 @@
-"""What screens and reports say around messages, in English.
+"""The words of screens and reports around messages, in English.
 
 ``catalogue.py`` describes templates.
 """

@@ -133,6 +133,10 @@ def link_state(now: TableState) -> str:
     return "refused" if here else "unidentified"
 
 
+_CHECK_LINE = message("shoe_check_line")
+_TRY_PORT = message("shoe_try_port")
+
+
 def link_trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
     """Return what is wrong with the link at this time: a code and a message.
 
@@ -141,7 +145,7 @@ def link_trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
     link = now.link
     if link.suspended is not None:
         until = utc(link.suspended.until_us)[11:19]
-        return GARBAGE, message("shoe_line_suspended", until=until)
+        return GARBAGE, message("shoe_line_suspended", until=until, then=[_CHECK_LINE])
     if is_identified(now):
         return None
     if link.refusal is not None:
@@ -149,7 +153,7 @@ def link_trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
         return reason, REFUSALS[reason]
     if link.up and t_us >= link.since_us + HELLO_US:
         open_s = (t_us - link.since_us) // 1_000_000
-        return NO_HELLO, message("shoe_no_hello", seconds=open_s)
+        return NO_HELLO, message("shoe_no_hello", seconds=open_s, then=[_CHECK_LINE, _TRY_PORT])
     return None
 
 

@@ -6,6 +6,7 @@ In: two configurations in a folder, simulated shoes. Out: what the commands answ
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -90,6 +91,34 @@ async def test_a_command_reaches_the_daemon_that_has_the_table(tmp_path: Path) -
         files = [word for name in DAEMONS for word in ("--config", str(at / f"{name}.toml"))]
         done = await run_shoectl_async("table", "no_more_bets", *files, "--table", "bac-41")
         assert done.out.startswith("done: bets are closed; "), done
+
+
+async def test_a_shell_is_offered_the_choices_that_are_open_at_the_table(tmp_path: Path) -> None:
+    at = write(tmp_path)
+
+    async def offered(*words: str) -> list[str]:
+        typed = ["shoectl", "table", "decide", "--config", str(at), "--table", "bac-41", *words]
+        told = await run_shoectl_async(
+            _SHOECTL_COMPLETE="bash_complete",
+            COMP_WORDS=shlex.join(typed),
+            COMP_CWORD=str(len(typed) - 1),
+        )
+        return [line.partition(",")[2] for line in told.out.splitlines() if line]
+
+    every = await offered("choice=with")
+    assert every == ["choice=withdraw_all"], "no daemon says which are open"
+    async with at_work(at, *DAEMONS):
+        assert await offered("choice=") == []
+        for words in (
+            ("place_your_bets",),
+            ("no_more_bets",),
+            ("declare", "key=other", "--reason", "a drink on the layout"),
+        ):
+            done = await table(at, *words, "--table", "bac-41")
+            assert done.code == 0, done
+        assert await offered("choice=") == ["choice=play_on", "choice=void"]
+        assert await offered("choice=v") == ["choice=void"]
+        assert await offered("--choice", "p") == ["play_on"]
 
 
 async def test_what_is_for_no_daemon_or_for_several_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@ In: a configuration, a simulated shoe, a socket. Out: datagrams, exit codes.
 
 from __future__ import annotations
 
+import os
+import re
 import resource
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -145,3 +148,53 @@ def test_a_demo_whose_disk_is_full_ends_and_says_so(what: tuple[str, str]) -> No
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1].startswith(b"shoectl: " + STORAGE_FAULT.encode())
     assert b"Traceback" not in done.stderr
+
+
+def log_of(folder: Path, config: Path, *, stream: str | None = None) -> tuple[int, list[str]]:
+    """The exit code and the log of a daemon that is stopped once it is ready.
+
+    ``stream`` is what the environment says of the journal's stream: without it, the daemon's own.
+    """
+    path = folder / "log"
+    with path.open("wb") as log:
+        found = os.fstat(log.fileno())
+        own = f"{found.st_dev}:{found.st_ino}"
+        address = folder / "notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+            listener.bind(str(address))
+            listener.settimeout(PATIENCE_S)
+            environment = {"JOURNAL_STREAM": stream or own, "NOTIFY_SOCKET": str(address)}
+            with subprocess.Popen(
+                [SHOECTL, "run", "--config", str(config)],
+                stderr=log,
+                env=os.environ | environment,
+            ) as daemon:
+                said = listener.recv(4096)
+                if said.startswith(b"READY=1"):
+                    daemon.send_signal(signal.SIGTERM)
+                daemon.wait(PATIENCE_S)
+    address.unlink()
+    return daemon.returncode, path.read_text("utf-8").splitlines()
+
+
+def test_in_systemds_journal_each_line_has_a_priority_and_no_time(tmp_path: Path) -> None:
+    with shoe_program("reference") as port:
+        code, lines = log_of(tmp_path, write_config(tmp_path, port))
+    assert code == 0
+    assert "<6>ready: every shoe's port is open" in lines
+    assert f"<4>{NO_WAY_IN}" in lines
+    assert all(line[:3] in {"<6>", "<4>"} and not line[3].isdigit() for line in lines), lines
+
+
+def test_in_systemds_journal_what_ends_the_daemon_is_an_error(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "/dev/none")
+    code, lines = log_of(tmp_path, config)
+    assert code == 3
+    assert lines[-1].startswith("<3>shoectl: no such port: /dev/none")
+
+
+def test_where_another_stream_is_the_journals_the_log_has_its_times(tmp_path: Path) -> None:
+    with shoe_program("reference") as port:
+        code, lines = log_of(tmp_path, write_config(tmp_path, port), stream="1:1")
+    assert code == 0
+    assert all(re.match(r"\d{4}-\d\d-\d\d \S+ (INFO|WARNING) \S", line) for line in lines), lines

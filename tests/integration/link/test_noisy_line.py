@@ -212,7 +212,7 @@ async def test_a_line_too_slow_to_say_hello_shows_so_in_the_status(tmp_path: Pat
                 stands = await runner(daemon).status(Audience.PUBLIC)
                 await asyncio.sleep(0.05)
     assert (stands["link"], stands["link_reason"]) == ("unidentified", "no_hello")
-    assert "no shoe has said who it is: is the line too slow" in english(stands["next"]["message"])
+    assert "no shoe has said who it is for " in english(stands["next"]["message"])
     assert told.data("shoe.connected") == []
 
 

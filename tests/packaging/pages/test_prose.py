@@ -57,3 +57,25 @@ def test_a_line_at_fault_is_found(text: str) -> None:
 )
 def test_code_tables_and_bold_beginnings_are_left_alone(text: str) -> None:
     assert list(prose.findings(text)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""What it holds."""',
+        'class A:\n    """Who asks."""',
+        'def f():\n    """\n    How it is done.\n    """',
+        'class A:\n    b: int = 1\n    """Whether it counts."""',
+        'def f(self):\n    self.b = 1\n    """Which one."""',
+    ],
+)
+def test_a_docstring_that_begins_as_a_question_is_found(source: str) -> None:
+    assert len(list(prose.wrong_docstrings(source))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['"""Return what it holds."""', '"""However it ends."""', 'x = "What"', 'f("Who")', "1"],
+)
+def test_other_docstrings_and_strings_are_left_alone(source: str) -> None:
+    assert list(prose.wrong_docstrings(source)) == []

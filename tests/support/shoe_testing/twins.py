@@ -13,6 +13,7 @@ import msgspec
 
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, CardsDrawn, Result
+from shoe_ctl.cli.table_view import lines
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand, total
 from shoe_ctl.records import Audience
@@ -20,6 +21,8 @@ from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent, Wake
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import next_slot
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.catalogue import LANGUAGES
+from shoe_ctl.texts.screen import Words
 from shoe_testing.staff import at
 from shoe_testing.tables import TableHarness
 
@@ -154,7 +157,9 @@ def _public(effect: Effect) -> object:
 
 
 def known(table: TableHarness) -> object:
-    """What anyone at the table can see of it: its status, its shoe's lock, what is offered."""
+    """What anyone at the table can see of it: its status, as screens show it in each language too,
+    its shoe's lock, what is offered.
+    """
     now = table.now
     shown = status(now, table.game, table.settings)
     # A table's clock moves on with each input, and one shoe may have judged at one of them.
@@ -164,6 +169,7 @@ def known(table: TableHarness) -> object:
     offered = [(choice.name, choice.by) for choice in stack.offered_choices(at(table))]
     return (
         shown,
+        [[*lines(shown, words=Words(language))] for language in LANGUAGES],
         now.armed,
         now.wake_us,
         offered,

@@ -12,6 +12,8 @@ import pytest
 from click.testing import Result
 
 from shoe_ctl.cli.config import config
+from shoe_ctl.config.schema import load
+from shoe_ctl.errors import ConfigError
 from shoe_ctl.games import catalog
 from shoe_ctl.table.settings import TableSettings
 from shoe_testing.cli import invoke
@@ -157,7 +159,7 @@ def test_what_may_come_later_is_a_note(folder: Path) -> None:
     assert result.exit_code == 0
     shown = " ".join(result.stdout.split())
     assert f"port {folder / 'shoe'} is not there now" in shown
-    assert f"there is no folder {folder / 'later'} yet" in shown
+    assert f"journal.path: folder {folder / 'later'} does not exist; systemd makes those" in shown
     assert "note no [socket]: nobody can decide about a table that halts" in shown
 
 
@@ -258,7 +260,12 @@ def test_a_worker_is_refused_in_one_line_that_says_what_to_do(
     folder: Path, workers: list[Any], line: str
 ) -> None:
     tables = [
-        table(folder, name, **({} if worker is None else {"worker": worker}))
+        table_section(
+            name,
+            port=f"tcp://{name}:7000",
+            **IMPLIED,
+            **({} if worker is None else {"worker": worker}),
+        )
         for name, worker in zip(("bac-07", "bac-08"), workers, strict=True)
     ]
     result = check(folder, *tables)
@@ -272,6 +279,81 @@ def test_a_number_of_workers_is_refused_in_one_line(folder: Path) -> None:
     file = folder / "table.toml"
     line = f"shoectl: {file}: workers: a daemon is one process: remove the key\n"
     assert (result.exit_code, result.stderr) == (2, line)
+
+
+def test_every_mistake_of_every_section_has_its_line_in_words(folder: Path) -> None:
+    good = table(folder, "good", game="lion", shoe={"profile": "nobody", "baud": 9600})
+    result = check(
+        folder,
+        table(folder, "bac 02"),
+        table(folder, "t3", decks="8", gmae="tiger", shoe={"baud": "fast"}),
+        table(folder, "t4", decks=99, layout="Z", method="D"),
+        good,
+        journal={"checkpoint_every_s": 0},
+        sink=[PUBLIC_SINK, {"kind": "jsonl", "path": 5}],
+        socket={"user": [{"user": "nobody-a", "position": "boss"}, {"user": "nobody-b",
+                                                                    "position": "dealer"}]},
+    )  # fmt: skip
+    assert (result.exit_code, result.stdout) == (2, "")
+    file = folder / "table.toml"
+    found = [line.removeprefix(f"shoectl: {file}: ") for line in result.stderr.splitlines()]
+    first = [
+        "table[0].id: expected 1 to 63 letters, digits, . _ -, a letter or digit first, found "
+        "'bac 02' (table bac 02)",
+        "table[1]: unknown key `gmae`: is it `game`? (table t3)",
+        'table[1].shoe.baud: expected a whole number, found the text "fast" (table t3)',
+        'table[1].decks: expected a whole number from 1 to 1,000,000,000, found the text "8" '
+        "(table t3)",
+        "table[2].method: not a known value: 'D' (known: A, B, C) (table t4)",
+        "journal.checkpoint_every_s: expected a whole number from 1 to 1,000,000,000, found 0",
+        "sink[1].path: expected a text, found 5",
+    ]
+    assert found[: len(first)] == first
+    rest = "\n".join(found[len(first) :])
+    for words in (
+        "socket.user[0].position: expected one of dealer, ",
+        "table good: shoe: ",
+        "table good: game: ",
+        "socket: user: this host has no user 'nobody-a'",
+        "socket: user: this host has no user 'nobody-b'",
+    ):
+        assert rest.count(words) == 1, (words, rest)
+    assert "way in" not in rest and "there is no table" not in rest
+    assert len(found) == len(first) + 5
+
+
+def test_all_that_a_game_does_not_allow_has_its_line(folder: Path) -> None:
+    limits = {"wagers_per_area": 99}
+    result = check(
+        folder, table(folder, decks=99, layout="Z", method="C", area="main", limits=limits),
+        socket=socket(),
+    )  # fmt: skip
+    told = result.stderr
+    for words in ("decks: tiger is played with", "layout: tiger has", 'method = "C" is for'):
+        assert f"table bac-07: {words}" in told
+    assert result.stderr.count("\n") == 4 and "limits.wagers_per_area" in told
+
+
+def test_a_daemon_names_the_first_mistake_and_how_many_more_there_are(folder: Path) -> None:
+    file = folder / "table.toml"
+    file.write_text(make_config(table(folder, decks="8", seats=0)))
+    with pytest.raises(ConfigError) as refused:
+        load(file)
+    assert str(refused.value) == (
+        f"{file}: table[0].decks: expected a whole number from 1 to 1,000,000,000, found the text "
+        f'"8" (table bac-07) (and 1 more: shoectl config check {file})'
+    )
+
+
+def test_a_relative_port_starts_at_the_folder_of_the_file(folder: Path) -> None:
+    result = check(folder, table_section(port="shoe", **IMPLIED), sink=[PUBLIC_SINK])
+    assert result.exit_code == 0
+    shown = " ".join(result.stdout.split())
+    assert f"reference at {folder / 'shoe'}, without keys" in shown
+    assert "is not there" not in shown
+    for port in ("tcp://hall:7000", "usb:SH-0042", "/dev/card-shoe/SH-0042"):
+        (folder / "table.toml").write_text(make_config(table_section(port=port)))
+        assert load(folder / "table.toml").table[0].shoe.port == port
 
 
 IMPORTED = """

@@ -38,10 +38,13 @@ def test_a_table_needs_no_limits() -> None:
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
-        ("minimum = 0", "table[0].limits.minimum: expected `int` >= 1"),
+        ("minimum = 0", "table[0].limits.minimum: expected a whole number of at least 1, found 0"),
         ("minimun = 5", "table[0].limits: unknown key `minimun`"),
         ("minimum = 9\nmaximum = 5", "table[0].limits: the minimum (9) is above the maximum (5)"),
-        ("maximum = 1.5", "table[0].limits.maximum: expected `int"),
+        (
+            "maximum = 1.5",
+            "table[0].limits.maximum: expected a whole number of at least 1, found 1.5",
+        ),
         ("currency = {unit = 5}", "table[0].limits.currency: missing key `rounding`"),
         ("payout_cap = 5", "table bac-07: limits.payout_cap: tiger knows no highest payout"),
         ("wagers_per_area = 3", "table bac-07: limits.wagers_per_area: must be lower than"),

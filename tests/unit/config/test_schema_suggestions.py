@@ -25,7 +25,7 @@ port = "/dev/none"
             TABLE.replace("port", "prot"),
             "table[0].shoe: unknown key `prot`: is it `port`? (table t1)",
         ),
-        (TABLE + "[socket]\npth = 's'\n", "socket: unknown key `pth`: is it `path`?"),
+        (TABLE + "[socket]\npth = 's'\n", "socket: unknown key `pth`: is it `path`? (and 1 more)"),
         ("[jurnal]\n" + TABLE, "unknown key `jurnal`: is it `journal`?"),
         (TABLE + "[journal]\ncolour = 1\n", "journal: unknown key `colour`"),
         (TABLE + "position = 1\n", "table[0].shoe: unknown key `position` (table t1)"),

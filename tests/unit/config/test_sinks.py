@@ -113,7 +113,9 @@ def test_what_is_wrong_with_a_sink_is_one_line(text: str, said: str) -> None:
 
 @pytest.mark.parametrize("user", ["", "a/b", "+", "a#", "a b", "x" * 64])
 def test_a_sender_is_one_level_of_a_topic(user: str) -> None:
-    with pytest.raises(ConfigError, match=r"sink\[0\]\.sender\[0\]\.user: expected `str`"):
+    with pytest.raises(
+        ConfigError, match=r"sink\[0\]\.sender\[0\]\.user: expected 1 to 63 characters"
+    ):
         sinks(sink() + sender(user))
 
 

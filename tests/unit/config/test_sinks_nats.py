@@ -58,9 +58,9 @@ WRONG = {
     sink(password_file="p"): "sink[0].password_file: it needs a user: add user",
     sink(tls={"ca": "x"}): "sink[0].tls: the address has no TLS: write tls:// instead of nats://",
     sink("tls://a", tls={"key": "x"}): "sink[0].tls: cert and key belong together: give both",
-    sink(stream="a.b"): "sink[0].stream: expected `str` matching regex '^[A-Za-z0-9_-]{1,64}\\\\Z'",
-    sink(replicas=0): "sink[0].replicas: expected `int` >= 1",
-    sink(replicas=7): "sink[0].replicas: expected `int` <= 5",
+    sink(stream="a.b"): "sink[0].stream: expected 1 to 64 letters, digits, _ and -, found 'a.b'",
+    sink(replicas=0): "sink[0].replicas: expected a whole number from 1 to 5, found 0",
+    sink(replicas=7): "sink[0].replicas: expected a whole number from 1 to 5, found 7",
     sink(table="t3"): "sink[0].table: there is no table 't3' (there is: t1)",
     sink(sender="x"): "sink[0]: unknown key `sender`",
     sink() + sink(): (

@@ -58,9 +58,18 @@ def test_a_sink_begins_at_the_beginning_unless_it_says_otherwise() -> None:
             sink("a", 'name = "floor"') + sink("a", 'name = "other"'),
             "sink: two sinks write to 'a'",
         ),
-        (sink("a", 'name = ""'), "sink[0].name: expected `str` matching"),
-        (sink("a", 'name = "5"'), "sink[0].name: expected `str` matching"),
-        (sink("a", 'name = "a\\nb"'), "sink[0].name: expected `str` matching"),
+        (
+            sink("a", 'name = ""'),
+            "sink[0].name: expected 1 to 200 characters in one line, a letter first, found",
+        ),
+        (
+            sink("a", 'name = "5"'),
+            "sink[0].name: expected 1 to 200 characters in one line, a letter first, found",
+        ),
+        (
+            sink("a", 'name = "a\\nb"'),
+            "sink[0].name: expected 1 to 200 characters in one line, a letter first, found",
+        ),
         (sink("a", 'from = "then"'), "sink[0].from: not a known value: 'then'"),
         (sink("a", 'begins = "now"'), "sink[0]: unknown key `begins`"),
         (sink("a", 'form = "now"'), "sink[0]: unknown key `form`: is it `from`?"),

@@ -190,6 +190,16 @@ async def test_a_missing_port_names_its_neighbours(
     assert line.startswith(f"no such port: {shoe.link}s (there are: {shoe.link}")
 
 
+async def test_what_is_no_port_is_not_named_beside_a_missing_one(
+    tmp_path: Path, executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_ctl.link.serial._PLACES", ())
+    (tmp_path / "shoes").mkdir()
+    (tmp_path / "shoe1").touch()
+    line = await refusal(str(tmp_path / "shoe"), executor)
+    assert line.startswith(f"no such port: {tmp_path / 'shoe'} (no serial adapter is plugged in: ")
+
+
 async def test_a_link_to_nowhere_says_where_it_leads(
     tmp_path: Path, executor: ThreadPoolExecutor
 ) -> None:

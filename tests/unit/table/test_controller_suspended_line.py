@@ -78,7 +78,7 @@ def test_a_shoe_that_does_not_say_who_it_is_shows_in_the_status_in_time() -> Non
     stands = status(table.now, table.game, table.settings, later)
     assert (stands["link"], stands["link_reason"]) == ("unidentified", "no_hello")
     todo = english(stands["next"]["message"])
-    assert "the port is open for 7 s and no shoe has said who it is" in todo
+    assert "no shoe has said who it is for 7 s: check the cable" in todo
     # The doctor shows this text while a daemon has the port: it must not lead back to the doctor.
     assert "profile, port and baud in [table.shoe]" in todo
-    assert todo.endswith("stop the daemon and run shoectl doctor, which tries the port itself")
+    assert todo.endswith("then stop the daemon and run shoectl doctor")

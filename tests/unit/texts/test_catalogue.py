@@ -97,6 +97,11 @@ def test_an_english_text_is_one_line_that_begins_small_and_ends_without_a_stop()
         assert not template.removesuffix("...").endswith("."), code
 
 
+def test_an_english_text_is_short_enough_to_be_read_at_a_table() -> None:
+    words = {code: len(template.split()) for code, template in language("en").TEXTS.items()}
+    assert {code: many for code, many in words.items() if many > 23} == {}
+
+
 # How a text is written.
 
 
