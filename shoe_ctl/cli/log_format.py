@@ -1,4 +1,4 @@
-"""How lines of the log look: with time and level, or as systemd's journal takes them.
+"""The lines of the log: with time and level, or as systemd's journal takes them.
 
 In: the environment, records of ``logging``. Out: lines. Must not know: what is logged.
 """

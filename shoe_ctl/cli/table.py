@@ -26,7 +26,7 @@ TIMEOUT_S = 30.0
 """Longer than the daemon takes to store and answer, even on a disk that stalls."""
 
 SHORT_TIMEOUT_S = 1.0
-"""How long somebody who presses Tab may wait for the daemon."""
+"""The time that somebody who presses Tab may wait for the daemon."""
 
 ACCEPT_LOSS = "accept_loss"
 """Is taken while the journal is in doubt, when nothing else is answered."""
@@ -325,7 +325,7 @@ def _complete_choice(
     param: click.Parameter,  # noqa: ARG001 - click's signature
     incomplete: str,
 ) -> list[str]:
-    """How the option --choice goes on: with the open choices, or with all if they are not known."""
+    """Return how the option --choice may go on: the open choices, or all if they are not known."""
     from shoe_ctl.cli import table_pages
 
     open_now = _open_choices(ctx)

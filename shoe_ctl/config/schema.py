@@ -270,9 +270,9 @@ class Config(Strict, frozen=True, kw_only=True):
 
 
 class Checked(NamedTuple):
-    """A configuration as far as it is right. Each of ``mistakes`` is a line, without the file's name.
+    """A configuration as far as it is right: all of it if ``whole``, None if no table is.
 
-    ``config`` is what is right in it: all of it if ``whole``, None if no table is right.
+    Each of ``mistakes`` is a line, without the file's name.
     """
 
     config: Config | None

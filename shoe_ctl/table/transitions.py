@@ -504,7 +504,7 @@ SHOE: Mapping[str, Mapping[str, Cell]] = {
     },
     "reset_done": {
         "closed, cards": halts("shoe_reset", rule=UNRULED,
-            why="A reset after *no more bets* concerns the wagers (5.9), and no step asked for it."),
+            why="A reset after *no more bets* concerns the wagers (5.9), and no step wants it."),
         "otherwise": does(
             why="Its cards and counts stay. Bets are open or decided, or people decide already."),
     },
