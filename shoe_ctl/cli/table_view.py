@@ -455,7 +455,7 @@ VOID = "void"
 
 
 def _may_give(held: dict[str, Any], offer: dict[str, Any]) -> bool:
-    """Return True if the reader acts in the position that this needs, or it is not known who reads."""
+    """Return True if the reader may give it, or if it is not known who reads."""
     acts_as = held.get("acts_as")
     return acts_as is None or offer["position"] in acts_as
 
@@ -465,7 +465,7 @@ def next_commands(
     connection: Sequence[str] = (),
     position: str | None = None,
 ) -> list[str]:
-    """Return what the reader may type next, quoted for a shell; ``...`` is what only people know."""
+    """Return what the reader may type, quoted for a shell; ``...`` is what only people know."""
     where = _where(held, connection)
     return [
         _command(typed, offer, position, where)
