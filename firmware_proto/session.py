@@ -7,7 +7,7 @@ Must not know: ports, clocks, threads, the journal, the round.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from firmware_proto.commands import AnyCommand, DesiredShoeState, HostMessage
 from firmware_proto.events import ShoeEvent
@@ -107,6 +107,7 @@ class HostSession(Protocol):
         """Take the bytes to send now, in order; empty when there are none."""
 
 
+@runtime_checkable
 class Acknowledging(Protocol):
     """The further part of sessions of shoes that replay."""
 

@@ -13,12 +13,16 @@ from typing import Any
 from firmware_proto.commands import (
     Acknowledge,
     AnyCommand,
+    Armed,
     ClearError,
     DesiredShoeState,
     HelloRequest,
     HostMessage,
+    Locked,
     ReplayRequest,
     RotateKey,
+    SetTime,
+    ShoeCommand,
 )
 from firmware_proto.events import (
     HOST_WITHOUT_KEY,
@@ -29,8 +33,11 @@ from firmware_proto.events import (
     Discarded,
     Gap,
     Hello,
+    QueryAnswered,
     Repeated,
     Reply,
+    ResetDone,
+    SelfTested,
     ShoeEvent,
     Status,
 )
@@ -38,7 +45,6 @@ from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticator
 from firmware_proto.reference.codec import Message, encode, encode_host_message, next_card, read
 from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
-from firmware_proto.reference.host_state import CommandQueue, Deadline, DesiredState, ReplayRequests
 from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from firmware_proto.reference.settings import CAPABILITIES, WITH_KEYS, AllowedFirmware
 from firmware_proto.session import ReceivedEvent, Resume
@@ -421,3 +427,193 @@ def _earlier(one: float | None, other: float | None) -> float | None:
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)
+
+
+# --- what is still to be sent, each until confirmed ----------------------------------------------
+
+
+class ReplayRequests:
+    """Asks for missing events, once for each gap: many frames may show the same one."""
+
+    __slots__ = ("_asked", "_due")
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._due: int | None = None
+
+    def want(self, first: int) -> None:
+        """Ask for event ``first`` and all after it."""
+        if first != self._asked:
+            self._due = first
+
+    def take(self) -> int | None:
+        """Take the number to ask for now, if any; each is returned once."""
+        first, self._due = self._due, None
+        if first is not None:
+            self._asked = first
+        return first
+
+
+AT_ONCE = 0.0
+"""A deadline that has passed on any scale: ``tick`` is due now, to start a timer."""
+
+
+class Deadline:
+    """A timer that runs from the first ``observe`` after its start: sending has no time.
+
+    ``is_running``: it was started, and has not expired. Only then ``observe`` does anything.
+    """
+
+    __slots__ = ("_due", "_span_s", "has_expired", "is_running")
+
+    def __init__(self) -> None:
+        self.has_expired = self.is_running = False
+        self._span_s: float | None = None
+        self._due: float | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Neither running nor expired."""
+        return not self.has_expired and not self.is_running
+
+    @property
+    def deadline(self) -> float | None:
+        """When ``observe`` is due, or None."""
+        return AT_ONCE if self._span_s is not None else self._due
+
+    def start(self, span_s: float) -> None:
+        """Run for this many seconds, from the next observed time."""
+        self.has_expired, self._span_s, self._due = False, span_s, None
+        self.is_running = True
+
+    def expire(self) -> None:
+        """Expire now."""
+        self.has_expired, self._span_s, self._due = True, None, None
+        self.is_running = False
+
+    def stop(self) -> None:
+        """Stop; it is idle."""
+        self.has_expired, self._span_s, self._due = False, None, None
+        self.is_running = False
+
+    def observe(self, t: float) -> None:
+        """Take note that the time is ``t`` seconds."""
+        if self._span_s is not None:
+            self._due, self._span_s = t + self._span_s, None
+        elif self._due is not None and t >= self._due:
+            self.expire()
+
+
+REPEAT_STATE_S = 0.5
+"""A shoe answers with a status at once; arm and status together take under 10 ms of the line. Half
+a second leaves a slow adapter room, and is short for a dealer whose card is held back."""
+
+
+class DesiredState:
+    """Sends a state until the shoe confirms it, and again whenever the shoe shows another.
+
+    A refused state is not sent again before the shoe has changed. With ``only_locks`` the shoe is
+    locked, whatever state is desired.
+    """
+
+    def __init__(self) -> None:
+        self.timer = Deadline()
+        self._desired: DesiredShoeState | None = None
+        self._is_settled = False  # confirmed, spent or refused
+        self._refused = False
+        self._last_status: tuple[int | None, int, bool] | None = None
+        self.only_locks = False
+
+    @property
+    def is_pending(self) -> bool:
+        """There is a state that the shoe has neither confirmed nor refused."""
+        return self._desired is not None and not self._is_settled
+
+    def set_state(self, state: DesiredShoeState) -> None:
+        """Set the desired state; the same state again changes nothing.
+
+        An owner that sets it after each event would otherwise never stop: the shoe sends a status
+        after each command, and that is an event too.
+        """
+        if state != self._desired:
+            self._desired = state
+            self.send_again()
+
+    def send_again(self) -> None:
+        """Send the state again: what was known of the shoe may have changed."""
+        self._is_settled = self._refused = False
+        self.timer.expire()
+
+    def status(self, status: Status) -> None:
+        """Handle a status of the shoe."""
+        shown = (status.armed, status.drawn, status.locked_by_key)
+        if shown != self._last_status:
+            self._refused = False
+        self._last_status = shown
+        rested = self._is_settled
+        self._is_settled = self._refused or self._is_as_desired(status)
+        if rested and self.is_pending:
+            self.timer.expire()
+
+    def reply(self, reply: Reply) -> None:
+        """Handle the reply to an arm or a lock."""
+        number = self._desired.number if isinstance(self._desired, Armed) else None
+        if not reply.accepted and reply.number == number:
+            self._is_settled = self._refused = True
+
+    def take(self) -> DesiredShoeState | None:
+        """Take the state to send now, or None; it is sent again after half a second."""
+        if not self.is_pending or not self.timer.has_expired:
+            return None
+        self.timer.start(REPEAT_STATE_S)
+        return Locked() if self.only_locks else self._desired
+
+    def _is_as_desired(self, status: Status) -> bool:
+        if isinstance(self._desired, Armed) and not self.only_locks:
+            return status.armed == self._desired.number or status.drawn >= self._desired.number
+        return status.armed is None
+
+
+REPEAT_COMMAND_S = 0.5
+"""As for a desired state: an answer takes a few milliseconds of the line, a slow adapter tens."""
+
+
+class CommandQueue:
+    """Commands that wait for their answer. A shoe carries out each once, however often it is sent.
+
+    The time is sent once: later it would be wrong.
+    """
+
+    def __init__(self) -> None:
+        self.timer = Deadline()
+        self._waiting: dict[int, ShoeCommand] = {}
+
+    @property
+    def is_pending(self) -> bool:
+        """True if a command is not answered yet."""
+        return bool(self._waiting)
+
+    def put(self, command: ShoeCommand) -> None:
+        """Add a command; it replaces one with the same id."""
+        self._waiting[command.command_id] = command
+        self.timer.expire()
+
+    def send_again(self) -> None:
+        """Send all of them again: the shoe may have received none."""
+        self.timer.expire()
+
+    def on_event(self, event: ShoeEvent) -> None:
+        """Handle an event; an answer removes its command."""
+        if isinstance(event, Reply | QueryAnswered | ResetDone | SelfTested):
+            self._waiting.pop(event.command_id or 0, None)
+
+    def take(self) -> list[ShoeCommand]:
+        """Take the commands to send now, oldest first."""
+        if not self._waiting or not self.timer.has_expired:
+            return []
+        self.timer.start(REPEAT_COMMAND_S)
+        due = list(self._waiting.values())
+        for command in due:
+            if isinstance(command, SetTime):
+                del self._waiting[command.command_id]
+        return due

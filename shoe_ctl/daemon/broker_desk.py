@@ -32,9 +32,9 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("acts_as", "parked", "doubt")
-"""Keys of the public status that are not the table's own state: who asks, the sinks, and evidence
-of a loss."""
+NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
+"""Keys of the public status that are not the table's own state: the sinks, and evidence of a
+loss."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),

@@ -334,7 +334,10 @@ def status_in_outage(
     Raises:
         RequestRefused: a table that is not served here.
     """
-    stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
+    stood = [
+        runner.stored_status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
+        for runner in _runners_named(tables, asked.table)
+    ]
     fault = fault_of(outage.what)
     return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
 

@@ -50,7 +50,9 @@ class ShoeLink:
         self._resumed_from: Resume | None = None
         self._unknown_device: str | None = None
         self._is_compared = False
-        self._compared: Resume | None = None
+        self._said: Resume | None = None
+        """The last event that the shoe said was acknowledged, as the session has it."""
+        self._said_before_hello: Resume | None = None
         transactions.shoe = self
 
     # What the table orders.
@@ -107,7 +109,7 @@ class ShoeLink:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
         self._resumed_from, self._unknown_device = resume, None
-        self._is_compared, self._compared = False, None
+        self._is_compared, self._said, self._said_before_hello = False, None, None
         self._connection = connection
         async with self._transactions.turn:
             group, t_us = self._transactions.begin()
@@ -175,12 +177,12 @@ class ShoeLink:
         If the shoe shows that more of its events were acknowledged than are stored here, nothing of
         it is stored before a person rules on that.
         """
+        before, self._said = self._said, reception.acknowledged
         if self._is_compared:
             for heard in reception.heard:
                 if type(heard.event) is Hello:  # another shoe, or this one after a restart
-                    self._is_compared = False
-        said = reception.acknowledged
-        if said is not None and not self._is_compared and not await self._is_complete(said):
+                    self._is_compared, self._said_before_hello = False, before
+        if not self._is_compared and not await self._is_complete(reception.acknowledged):
             return
         transactions = self._transactions
         async with transactions.turn:
@@ -198,7 +200,7 @@ class ShoeLink:
 
     # A shoe of which more was acknowledged than is stored.
 
-    async def _is_complete(self, said: Resume) -> bool:
+    async def _is_complete(self, said: Resume | None) -> bool:
         """Return whether all that the shoe says was acknowledged is stored here.
 
         If not, a person rules on that first, unless somebody did already. Then the connection is
@@ -208,8 +210,10 @@ class ShoeLink:
         acknowledges its events.
         """
         compare, met = self.compare, self._resumed_from
-        if compare is None or self._connection is None or said is self._compared:
+        if compare is None or self._connection is None:
             return True
+        if said is None or said is self._said_before_hello:
+            return True  # it did not say it yet
         if met is not None and met.device_id == said.device_id:
             stored = self._recorder.last_stored(said.device_id)
             if stored is not None and said.seq > stored:
@@ -230,7 +234,7 @@ class ShoeLink:
                 self._unknown_device = said.device_id
                 self._connection.drop(Loss("events_lost", lost))
                 return False
-        self._is_compared, self._compared = True, said
+        self._is_compared = True
         compare.expected = compare.is_compared = True
         compare.opens(self._table)
         return True

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 
@@ -19,6 +20,7 @@ from firmware_proto.events import (
     AuthenticationFailed,
     Challenged,
     Discarded,
+    Gap,
     Hello,
     Repeated,
     Reply,
@@ -27,7 +29,7 @@ from firmware_proto.events import (
     Status,
     UnknownFirmware,
 )
-from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from firmware_proto.session import Acknowledging, HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
@@ -93,9 +95,19 @@ _OF_CONNECTING = (
 
 _GARBAGE = (Repeated, Discarded)
 
+NOTABLE = frozenset({Hello, AuthenticationFailed, UnknownFirmware, Gap})
+"""Types of events that the owner of a connection is told of, beside the receptions."""
+
+OnNotable = Callable[[tuple[ReceivedEvent, ...]], Awaitable[None]]
+"""Gets the events of a connection's first reception, and of each with a ``NOTABLE`` event."""
+
 OnReception = Callable[[Reception], Awaitable[None]]
 """Stores a reception, then calls ``stored`` and ``set_desired_state``. Until it returns, nothing is
 read or sent."""
+
+
+async def _ignore(_: object) -> None:
+    """Do nothing."""
 
 
 class Connection:
@@ -110,6 +122,7 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
+        on_notable: OnNotable = _ignore,
         budget: LineBudget | None = None,
     ) -> None:
         self.number = number
@@ -119,6 +132,9 @@ class Connection:
         self._session = session
         self._clock = clock
         self._on_reception = on_reception
+        self._on_notable = on_notable
+        self._is_first = True
+        self._acknowledging = session if isinstance(session, Acknowledging) else None
         self._received = 0
         self._unread = b""
         self._calls: list[Call] = []
@@ -215,6 +231,7 @@ class Connection:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._transport.when_readable(None)
             if self._unread:
                 log_unread(self._name, len(self._unread))
             if not self._over_budget:
@@ -224,26 +241,25 @@ class Connection:
 
     async def _serve(self) -> Loss:
         try:
-            while not self._faulty:
-                if self._dropped is not None:
-                    return self._dropped
+            while not self._is_over():
                 self._wake.clear()  # this round handles what set it
-                self._write(self._session.outgoing())
-                await self._wait()
+                deadline = await self._send()
+                if self._is_over():
+                    break
+                await self._wait(deadline)
                 chunk = b"" if self._is_gathering else self._read_portion()
-                if not chunk and self._is_silent:
+                if not chunk and self._is_silent():
                     self._fell_silent = True
                     limit = f"{self.capabilities.silence_s:g}"
                     return Loss("silent", message("link_silent", seconds=limit))
-                began = self._clock.monotonic()
                 await self._take(chunk)
-                if len(chunk) >= PORTION and not self._budget.is_noisy:
-                    self._let_others_work(began)
                 if self._budget.is_spent and not self._unread:
                     self._over_budget = True
                     return Loss("garbage", message("link_garbage"))
         except TransportLost as lost:
             return lost.loss
+        if self._dropped is not None and not self._faulty:
+            return self._dropped
         await self._keep_unread()
         return Loss("decoding_failed", message("link_decoding_failed"))
 
@@ -274,7 +290,32 @@ class Connection:
         if pause_s and (self._read_at is None or self._read_at < now + pause_s):
             self._read_at = now + pause_s
 
+    def _is_over(self) -> bool:
+        """True if nothing more is to be decoded or sent."""
+        return self._faulty or self._dropped is not None
+
+    async def _send(self) -> float | None:
+        """Send what the session has to say. Return its deadline.
+
+        A session has no clock: the deadline of what it sent counts from the tick after that, which
+        it asks for at once.
+        """
+        data = self._session.outgoing()
+        deadline = self._session.next_deadline
+        if not data:
+            return deadline
+        self._write(data)
+        t, t_us = self._clock.monotonic(), self._clock.wall_us()
+        if deadline is None or deadline > t:
+            return deadline
+        await self._tick(t, t_us)
+        if self._is_over():
+            return None
+        self._write(self._session.outgoing())
+        return self._session.next_deadline
+
     def _write(self, data: bytes) -> None:
+        """Send these bytes, if any."""
         if data:
             self._sent.append(Sent(self._wrote, data, self._clock.wall_us()))
             self._wrote += len(data)
@@ -286,30 +327,23 @@ class Connection:
         limit_s = self.capabilities.silence_s
         return None if limit_s is None else self._heard_at + limit_s
 
-    @property
     def _is_silent(self) -> bool:
-        return (
-            self._silence_deadline is not None and self._clock.monotonic() >= self._silence_deadline
-        )
+        deadline = self._silence_deadline
+        return deadline is not None and self._clock.monotonic() >= deadline
 
-    async def _wait(self) -> None:
-        """Wait for bytes, the session's deadline, silence, or something to send."""
+    async def _wait(self, deadline: float | None) -> None:
+        """Wait for bytes, the session's ``deadline``, silence, or something to send."""
         gathering = self._is_gathering
         if self._unread and not gathering:
             await asyncio.sleep(0)
             return
-        deadline = self._session.next_deadline
         for other in (self._silence_deadline, self._read_at):
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         if deadline is not None:
             self._wake_by(deadline)
-        if not gathering:
-            self._transport.when_readable(self._wake.set)
-        try:
-            await self._wake.wait()
-        finally:
-            self._transport.when_readable(None)
+        self._transport.when_readable(None if gathering else self._wake.set)
+        await self._wake.wait()
 
     def _wake_by(self, deadline: float) -> None:
         """Wake no later than that. A timer that fires earlier stays: most are put off in time."""
@@ -340,14 +374,16 @@ class Connection:
         t, t_us = self._clock.monotonic(), self._clock.wall_us()
         if chunk:
             self._heard_at = t
-            await self._decode(chunk, t_us, lambda: self._session.receive(chunk, t))
+            await self._decode(chunk, t_us, partial(self._session.receive, chunk, t))
         deadline = self._session.next_deadline
-        if deadline is None or self._faulty or self._dropped is not None:
-            return
-        if deadline <= self._clock.monotonic():
-            t, t_us = self._clock.monotonic(), self._clock.wall_us()
-            self._note_call(t)
-            await self._decode(b"", t_us, lambda: self._session.tick(t))
+        if deadline is not None and deadline <= t and not self._is_over():
+            await self._tick(t, t_us)
+        if len(chunk) >= PORTION and not self._budget.is_noisy:
+            self._let_others_work(t)
+
+    async def _tick(self, t: float, t_us: int) -> None:
+        self._note_call(t)
+        await self._decode(b"", t_us, partial(self._session.tick, t))
 
     async def _decode(
         self, chunk: bytes, t_us: int, step: Callable[[], list[ReceivedEvent]]
@@ -364,11 +400,15 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
             self._faulty = True
             fault = f"{type(error).__name__}: {error}"
-        self._note_discarded(heard)
         cost_s = 0.0 if began is None else self._clock.processor_s() - began
+        notable = self._look_at(heard)
         self._spend(chunk, heard, cost_s)
         if chunk or heard or fault:
+            if notable or self._is_first:
+                self._is_first = False
+                await self._on_notable(heard)
             calls, self._calls = tuple(self._calls), []
+            reports = self._acknowledging
             await self._on_reception(
                 Reception(
                     connection=self.number,
@@ -378,7 +418,7 @@ class Connection:
                     t_us=t_us,
                     fault=fault,
                     calls=calls,
-                    acknowledged=getattr(self._session, "acknowledged", None),
+                    acknowledged=None if reports is None else reports.acknowledged,
                 )
             )
 
@@ -414,11 +454,16 @@ class Connection:
         if can.timed and matters:
             self._calls.append(call)
 
-    def _note_discarded(self, heard: tuple[ReceivedEvent, ...]) -> None:
-        """Log the first, the tenth, the hundredth: a noisy line must not fill the log."""
+    def _look_at(self, heard: tuple[ReceivedEvent, ...]) -> bool:
+        """Return whether an event is ``NOTABLE``. Log what was discarded.
+
+        That is the first, the tenth, the hundredth time: a noisy line must not fill the log.
+        """
+        notable = False
         for one in heard:
             event = one.event
             if not isinstance(event, Discarded):
+                notable = notable or type(event) in NOTABLE
                 continue
             if event.history:  # nothing is wrong: the shoe had been at work before the connection
                 self._history += 1
@@ -433,6 +478,7 @@ class Connection:
                     '%s: %s: connection=%d count=%d reason="%s"',
                     *(self._name, what, self.number, times, event.reason),
                 )
+        return notable
 
 
 def _is_useful(event: ShoeEvent) -> bool:

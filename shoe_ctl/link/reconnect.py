@@ -19,7 +19,7 @@ from firmware_proto.profiles import Profile
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.connection import Connection, OnReception, Reception
+from shoe_ctl.link.connection import Connection, OnReception
 from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
 from shoe_ctl.link.keyring import troubleshooting_hint
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE, LineBudget, Suspensions
@@ -206,7 +206,8 @@ class Supervisor:
                 transport=transport,
                 session=session,
                 clock=self._clock,
-                on_reception=self._received,
+                on_reception=self._on_reception,
+                on_notable=self._notice,
                 budget=self._budget,
             )
             began = self._clock.monotonic()
@@ -277,11 +278,11 @@ class Supervisor:
             late += dropped if self._clock.monotonic() > end - QUIET_S else 0
         return late <= KEPT_A_MINUTE / 60 * QUIET_S
 
-    async def _received(self, reception: Reception) -> None:
+    async def _notice(self, heard: Iterable[ReceivedEvent]) -> None:
+        """Report that a shoe answers, where that was in doubt, and log what people should know."""
         if self._state is LinkState.LISTENING:
             await self._announce()
-        self._shoe_log.log_events(reception.heard)
-        await self._on_reception(reception)
+        self._shoe_log.log_events(heard)
 
     async def _announce(self) -> None:
         """Report that the link is up."""

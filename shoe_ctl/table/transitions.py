@@ -613,6 +613,8 @@ ALWAYS: Mapping[str, Cell] = {
         why="It was drawn in its turn before power or link were lost. It may decide a wager."),
     "card.armed_until_now": does(pending_card.hold_pending_card, differential.rule_on_differential,
         why="It was drawn in its turn as the halt began: it takes its slot when play resumes."),
+    "card.first_in_pause": does(overdraw.hold_first_card, rule="5.7",
+        why="It can only be Player's first card: it takes its slot when play resumes."),
     "card.undecided_in_pause": does(overdraw.hold_until_decided, rule=DUE_AFTER_ALL,
         why="Cards that are still face down decide whether it was due: it waits."),
     "card.in_pause": halts(overdraw.halt_for_card_in_pause, rule=UNRULED,

@@ -334,7 +334,7 @@ TEXTS: Mapping[str, str] = {
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
     "next_settle": "pay and collect, then settle",
     "next_storage_fault": (
-        "deal no more, leave every card, call the operator of the box; once it stores, "
+        "deal no more, leave every card, call the box's operator; once it stores again, "
         "look at the cards, then resume (pit supervisor)"
     ),
     "next_the_shoe": "wait for the shoe",
