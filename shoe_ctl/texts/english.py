@@ -850,6 +850,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gaming_shift_manager": "gaming shift manager",
         "assistant_casino_manager": "assistant casino manager",
     },
+    "head": {"rounds_per_hour": "rounds/h", "halts_per_hour": "halts/h"},
     "link": {
         "lost": "lost: the shoe cannot be heard",
         "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
