@@ -118,6 +118,23 @@ class Acknowledging(Protocol):
     """
 
 
+@runtime_checkable
+class Heeding(Protocol):
+    """The further part of sessions of shoes that show whether they receive what is sent."""
+
+    heeded: int
+    """A count of the times when the shoe showed that it received something: an acknowledgement, an
+    arm, a request."""
+
+    unheeded: int
+    """A count of the frames since then that show that something sent to the shoe had no effect; 0
+    again once a status shows that nothing is outstanding. Messages cross: only its going on means
+    anything."""
+
+    def ask_hello(self) -> None:
+        """Ask the shoe for its hello, which it sends only if it receives that."""
+
+
 class DeviceSession(Protocol):
     """The shoe's end of one connection, for simulated shoes and as a model for firmware. Sans I/O.
 

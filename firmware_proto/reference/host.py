@@ -45,6 +45,7 @@ from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticator
 from firmware_proto.reference.codec import Message, encode, encode_host_message, next_card, read
 from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
+from firmware_proto.reference.mac import NO_SESSION
 from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from firmware_proto.reference.settings import CAPABILITIES, WITH_KEYS, AllowedFirmware
 from firmware_proto.session import ReceivedEvent, Resume
@@ -69,7 +70,7 @@ class ReferenceHost:
     ``Hello`` comes with the last number that this host no longer needs, a gap with its last number:
     stored like any event, they move what the host durably knows of the shoe. With an ``auth``
     only authenticated messages count (SPEC 7); ``firmware`` lists the firmware that is allowed.
-    ``acknowledged`` is as in ``Acknowledging``.
+    ``acknowledged`` is as in ``Acknowledging``, ``heeded`` and ``unheeded`` are as in ``Heeding``.
     """
 
     def __init__(
@@ -99,6 +100,8 @@ class ReferenceHost:
         self._received_t: float | None = None
         self._out = bytearray(DELIMITER)
         self._acknowledge = False
+        self._told = -1  # the last number that the shoe was sent an acknowledgement of
+        self.heeded = self.unheeded = 0
         self._replay = ReplayRequests()
         self._hello_timer = Deadline()
         self._hello_timer.expire()
@@ -130,6 +133,7 @@ class ReferenceHost:
                     read(stuffed) if auth is None else auth.read(stuffed, first)
                 )
             except FrameError as error:
+                self.unheeded += error.reason == NO_SESSION  # it was asked for a hello
                 received.append(ReceivedEvent(error.discarded(), None, first, last))
                 continue
             self._received_t = t
@@ -201,6 +205,10 @@ class ReferenceHost:
             raise ValueError("a key is only told over a connection that has one")
         self._commands.put(command)
 
+    def ask_hello(self) -> None:
+        """Ask the shoe for its hello now; see ``Heeding``."""
+        self._hello_timer.expire()
+
     def tick(self, t: float) -> list[ReceivedEvent]:
         """Let time pass. It brings no events."""
         if self._received_t is None:
@@ -250,6 +258,7 @@ class ReferenceHost:
             self._out += encode(Message(content=HelloRequest()))
         if self._acknowledge and self._hello is not None:
             self._acknowledge = False
+            self._told = self._stored
             self._send(Acknowledge(self._stored))
         first = self._replay.take()
         if first is not None and self._hello is not None:
@@ -287,6 +296,7 @@ class ReferenceHost:
     ) -> list[tuple[ShoeEvent, int | None]]:
         """Return the events, with their numbers, of a frame that is not the next event."""
         if isinstance(content, LINK_EVENTS) or not kind:
+            self._note_heeded()
             self._note_proof(content)
             return [(content, None)]
         refused = self._refuses(kind, content)
@@ -298,6 +308,7 @@ class ReferenceHost:
             self._hello, self._boot_id, self._next_at_hello = None, -1, 0
             self._hello_timer.expire()
         if self._hello is None:
+            self.unheeded += 1
             return [(Discarded(reason="before_hello", of=content.type), None)]
         if not self._new_key_due:
             self._hello_timer.stop()
@@ -305,8 +316,10 @@ class ReferenceHost:
             return [self._out_of_order(content, seq)]
         if isinstance(content, Status):
             self._handle_status(content, seq, self._hello)
-        elif isinstance(content, Reply) and content.command_id is None:
-            self._desired_state.reply(content)
+        else:
+            self._note_heeded()
+            if isinstance(content, Reply) and content.command_id is None:
+                self._desired_state.reply(content)
         self._commands.on_event(content)
         return [(content, None)]
 
@@ -317,10 +330,23 @@ class ReferenceHost:
         elif isinstance(content, Authenticated) and self._new_key_challenged:
             self._new_key_due = False
 
+    def _note_heeded(self) -> None:
+        self.heeded += 1
+        self.unheeded = 0
+
     def _handle_status(self, status: Status, seq: int, hello: Hello) -> None:
+        was_sent = self._desired_state.was_sent
         self._desired_state.status(status)
         self._look_behind(seq)
-        self.acknowledged = Resume(hello.device_id, seq - 1 - status.unacknowledged)
+        before, acknowledged = self.acknowledged, seq - 1 - status.unacknowledged
+        self.acknowledged = Resume(hello.device_id, acknowledged)
+        is_armed = was_sent and self._desired_state.is_armed_as_desired(status)
+        if is_armed or (before is not None and before.seq < acknowledged <= self._told):
+            self._note_heeded()
+        if acknowledged < self._told or (was_sent and self._desired_state.is_pending):
+            self.unheeded += 1
+        else:
+            self.unheeded = 0
         if status.unacknowledged < seq - self._expected:
             self._replay.want(self._expected)  # the shoe takes them for acknowledged
 
@@ -331,7 +357,7 @@ class ReferenceHost:
         if isinstance(content, ChallengeAnswered):
             return Discarded(reason="no_challenge", of=content.type)
         if isinstance(content, Hello) and content.authenticates and self._auth is None:
-            # It sends nothing more to a host without a key.
+            self._note_heeded()  # it sends nothing more to a host without a key
             failed = AuthenticationFailed(reason=HOST_WITHOUT_KEY, device_id=content.device_id)
             again, self._refused = failed == self._refused, failed
             return Repeated(of=failed.type) if again else failed
@@ -358,6 +384,7 @@ class ReferenceHost:
             return Discarded(reason="history", of=content.type, history=True), None
         if seq <= self._stored:
             self._acknowledge = True  # the acknowledgement was lost
+            self.unheeded += seq <= self._told
         return Repeated(of=content.type), None
 
     def _look_behind(self, next_seq: int) -> None:
@@ -373,6 +400,7 @@ class ReferenceHost:
 
     def _start_shoe(self, hello: Hello, next_seq: int) -> list[tuple[ShoeEvent, int | None]]:
         """Handle hello: which shoe it is, its next number, and what is lost for good."""
+        self._note_heeded()
         again = (
             self._known == hello.device_id
             and self._boot_id == hello.boot_id
@@ -411,6 +439,7 @@ class ReferenceHost:
         if self._known == hello.device_id and self._expected <= next_seq:
             self._acknowledge = self._stored >= 0
             return True
+        self._told = -1
         self._stale = range(self._stored + 1, self._expected) if self._known else range(0)
         if self._known not in (None, hello.device_id):
             self._commands = CommandQueue()  # they were for the shoe that left
@@ -529,6 +558,11 @@ class DesiredState:
         """There is a state that the shoe has neither confirmed nor refused."""
         return self._desired is not None and not self._is_settled
 
+    @property
+    def was_sent(self) -> bool:
+        """The pending state was sent, and no status confirmed it yet."""
+        return self.is_pending and not self.timer.has_expired
+
     def set_state(self, state: DesiredShoeState) -> None:
         """Set the desired state; the same state again changes nothing.
 
@@ -567,6 +601,10 @@ class DesiredState:
             return None
         self.timer.start(REPEAT_STATE_S)
         return Locked() if self.only_locks else self._desired
+
+    def is_armed_as_desired(self, status: Status) -> bool:
+        """Return whether the shoe is armed for the very draw that it was to be armed for."""
+        return isinstance(self._desired, Armed) and status.armed == self._desired.number
 
     def _is_as_desired(self, status: Status) -> bool:
         if isinstance(self._desired, Armed) and not self.only_locks:

@@ -257,8 +257,7 @@ class Daemon:
             return await self._continue_after_loss(doubtful, self._accepted)
         if self._config.socket is None and not self._environment.ways_in:
             raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
-        tops = {p.settings.highest_position for p in self._setups} - {None}
-        highest = tops.pop() if len(tops) == 1 else None
+        highest = journal_loss.common_highest(p.settings for p in self._setups)
         while True:
             self.doubt = str(doubtful)
             log.error("%s", doubtful)
@@ -649,6 +648,7 @@ class Daemon:
             arrivals=watch_arrivals(parse_address(shoe.port)),
             on_suspended=link.line_suspended,
             on_resumed=link.line_resumed,
+            on_hearing=link.hearing_changed,
         )
         at, ruling = self._ruling or (None, None)
         await runner.start(

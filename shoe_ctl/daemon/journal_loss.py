@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Command, Request
 from shoe_ctl.clock import Clock
-from shoe_ctl.daemon.outage import loss_ruled
+from shoe_ctl.daemon.outage import fault_of, journal_failed, loss_ruled
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
-from shoe_ctl.journal.evidence import WHAT_TO_DO
+from shoe_ctl.journal.evidence import WHAT_TO_DO, PossibleLoss
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.record_format import LossRuling, Ruling
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import LADDER, is_sufficient
+from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
@@ -78,6 +79,12 @@ def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by nam
         raise RulingRefused(lack.why, lack.needs)
     assert reason is not None and consented_by is not None
     return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
+
+
+def common_highest(tables: Iterable[TableSettings]) -> str | None:
+    """Return the highest position of all these tables; None where they name none, or several."""
+    tops = {settings.highest_position for settings in tables} - {None}
+    return tops.pop() if len(tops) == 1 else None
 
 
 def ruling_of(command: TableCommand, highest: str | None) -> Ruling:
@@ -151,7 +158,12 @@ class AwaitedRuling:
         if not self._ruling.done():
             self.given = asked.table, command
             self._ruling.set_result(given)
-        await asyncio.shield(self._done)
+        try:
+            await asyncio.shield(self._done)
+        except PossibleLoss as otherwise:
+            raise RequestRefused(message("daemon_loss_not_ruled", detail=str(otherwise))) from None
+        except JournalError as error:
+            raise RequestRefused(fault_of(journal_failed(str(error)))) from None
         return {"command_id": asked.command_id, "accepted": True, "events": []}
 
     async def ruled(self) -> Ruling:

@@ -21,7 +21,16 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.reconnect import Supervisor, Suspension
 from shoe_ctl.link.transport import Loss
 from shoe_ctl.table.effects import Armed, Locked, ShoeCommand
-from shoe_ctl.table.inputs import Input, LineResumed, LineSuspended, LinkLost, LinkUp, NotTold
+from shoe_ctl.table.inputs import (
+    HearingLost,
+    HearingRestored,
+    Input,
+    LineResumed,
+    LineSuspended,
+    LinkLost,
+    LinkUp,
+    NotTold,
+)
 from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
@@ -160,6 +169,13 @@ class ShoeLink:
         """The line is quiet and is opened again."""
         async with self._transactions.turn:
             await self._transactions.store(lambda t_us: [LineResumed(t_us=t_us, unkept=unkept)])
+
+    async def hearing_changed(self, hears: bool) -> None:
+        """The shoe of this connection does not receive what is sent to it, or does again."""
+        number = self._connection.number if self._connection is not None else 0
+        kind = HearingRestored if hears else HearingLost
+        async with self._transactions.turn:
+            await self._transactions.store(lambda t_us: [kind(t_us=t_us, connection=number)])
 
     async def store_suspension(self) -> None:
         """Store that a line is suspended, with what it brought that was not stored yet.

@@ -29,8 +29,9 @@ from firmware_proto.events import (
     Status,
     UnknownFirmware,
 )
-from firmware_proto.session import Acknowledging, HostSession, ReceivedEvent, Resume
+from firmware_proto.session import Acknowledging, Heeding, HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
+from shoe_ctl.link.hearing import Hearing
 from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
 from shoe_ctl.texts.message import message
@@ -105,6 +106,9 @@ OnReception = Callable[[Reception], Awaitable[None]]
 """Stores a reception, then calls ``stored`` and ``set_desired_state``. Until it returns, nothing is
 read or sent."""
 
+OnHearing = Callable[[bool], Awaitable[None]]
+"""Is given whether the shoe hears, each time that it changes."""
+
 
 async def _ignore(_: object) -> None:
     """Do nothing."""
@@ -123,6 +127,7 @@ class Connection:
         clock: Clock,
         on_reception: OnReception,
         on_notable: OnNotable = _ignore,
+        on_hearing: OnHearing = _ignore,
         budget: LineBudget | None = None,
     ) -> None:
         self.number = number
@@ -133,10 +138,14 @@ class Connection:
         self._clock = clock
         self._on_reception = on_reception
         self._on_notable = on_notable
+        self._on_hearing = on_hearing
         self._is_first = True
         self._acknowledging = session if isinstance(session, Acknowledging) else None
+        self._heeding = session if isinstance(session, Heeding) else None
+        self._hearing = Hearing()
         self._received = 0
         self._unread = b""
+        self._is_drained = False
         self._calls: list[Call] = []
         self._wrote = 0
         self._sent: list[Sent] = []
@@ -247,12 +256,15 @@ class Connection:
                 if self._is_over():
                     break
                 await self._wait(deadline)
-                chunk = b"" if self._is_gathering else self._read_portion()
+                gathering = self._is_gathering
+                chunk = b"" if gathering else self._read_portion()
                 if not chunk and self._is_silent():
                     self._fell_silent = True
                     limit = f"{self.capabilities.silence_s:g}"
                     return Loss("silent", message("link_silent", seconds=limit))
                 await self._take(chunk)
+                if self._heeding is not None:
+                    await self._check_hearing(self._heeding, gathering=gathering)
                 if self._budget.is_spent and not self._unread:
                     self._over_budget = True
                     return Loss("garbage", message("link_garbage"))
@@ -262,6 +274,18 @@ class Connection:
             return self._dropped
         await self._keep_unread()
         return Loss("decoding_failed", message("link_decoding_failed"))
+
+    async def _check_hearing(self, session: Heeding, *, gathering: bool) -> None:
+        """Report whether the shoe hears, where that changed; ask one that does not."""
+        hearing = self._hearing
+        if not session.unheeded and hearing.next_deadline is None:
+            return  # after nearly every portion
+        before, now = hearing.is_lost, self._clock.monotonic()
+        empty = self._is_drained and not (gathering or self._unread)
+        if hearing.observe(session.heeded, session.unheeded, now, empty=empty):
+            session.ask_hello()
+        if hearing.is_lost != before:
+            await self._on_hearing(before)
 
     async def _keep_unread(self) -> None:
         """Hand on what was read along with bytes that could not be decoded: nobody decodes it."""
@@ -275,7 +299,10 @@ class Connection:
 
     def _read_portion(self) -> bytes:
         """Return the next bytes to decode, of those that came at once."""
-        unread = self._unread or self._transport.read()
+        unread = self._unread
+        if not unread:
+            unread = self._transport.read()
+            self._is_drained = len(unread) < PORTION
         size = PORTION
         if self._budget.is_noisy:
             portions = math.ceil(len(unread) / NOISY_PORTION)
@@ -337,7 +364,7 @@ class Connection:
         if self._unread and not gathering:
             await asyncio.sleep(0)
             return
-        for other in (self._silence_deadline, self._read_at):
+        for other in (self._silence_deadline, self._read_at, self._hearing.next_deadline):
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         if deadline is not None:

@@ -445,7 +445,6 @@ SHOE: Mapping[str, Mapping[str, Cell]] = {
             rule=UNRULED,
             why="A round is open, and no rule gives this card a place."),
         "halted, halted_closed, halted_cards": does(card_ledger.count_outside_game,
-            detect_empty_shoe,
             why="People decide already, and may use the card to finish the round by hand."),
     },
     "redesignated": {
@@ -552,6 +551,10 @@ ALWAYS: Mapping[str, Cell] = {
         why="The line brings more garbage than is kept, and rests for a while."),
     "line_resumed": does(link.resume_line,
         why="The line is quiet again."),
+    "hearing_lost": does(link.lose_hearing,
+        why="Nothing sent to the shoe has an effect: it cannot be armed. Play waits for its wire."),
+    "hearing_restored": does(link.restore_hearing,
+        why="The shoe receives again what is sent to it."),
     "tick.result_overdue": halts("no_result", rule=CARDS_STAND,
         why="The shoe judges rounds, and did not judge this one in time."),
     "tick.cards_seen": does(power_failure.show_due_cards, rule=POWER_RULE,

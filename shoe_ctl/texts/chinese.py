@@ -221,6 +221,8 @@ TEXTS: Mapping[str, str] = {
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
     "shoe_line_suspended": "干扰过多：线路暂停至 {until} UTC，之后重新打开；{then:clauses}",
+    "shoe_does_not_hear": "牌靴能发送，但收不到：{then:clauses}",
+    "shoe_check_wire": "检查插头和线缆中通往牌靴的线",
     "shoe_check_line": "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud",
     "shoe_try_port": "然后停止守护进程并运行 shoectl doctor",
     "shoe_no_hello": "{seconds} 秒内没有牌靴报出身份：{then:clauses}",
@@ -228,7 +230,7 @@ TEXTS: Mapping[str, str] = {
         "拒绝此牌靴，本桌没有它的密钥：在 key_file 中给出密钥，或者这是另一个牌靴？"
     ),
     "shoe_refused_not_proved": "拒绝此牌靴，它报出身份却未能证明：是本桌的牌靴吗？",
-    "shoe_refused_unauthenticated": "拒绝此牌靴，它没有密钥：给它密钥，或删去 key_file",
+    "shoe_refused_unauthenticated": "拒绝此牌靴，它无法证明身份：是冒充的或接错的牌靴；请接上有密钥的牌靴",
     "shoe_refused_wrong_key": "拒绝此牌靴，其证明与本桌密钥不符：是本桌的牌靴吗？",
     "shoe_refuses_draw": "牌靴拒绝第 {draw} 次抽牌：{why:arm_refusal}",
     # People at the table.
@@ -265,6 +267,8 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "结果已更正：{outcome}",
     "done_player_has_shoe": "牌靴在{player}处",
     "done_round_opened": "{round_id} 局已开始",
+    "done_retracted": "已撤回：{key:key}",
+    "done_wager_retracted": "{seat} 号座位：{wager:wager} 恢复为 {amount}",
     "done_round_reopened": "原结果不成立：本局继续",
     "done_round_settled": "本局已结算",
     "done_round_void": "本局作废，全部投注退回",
@@ -359,6 +363,14 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "缺少理由：请说明看到了什么",
     "refused_decided_without_reason": "缺少理由：裁决须连同理由记录",
     "refused_entry_without_reason": "缺少理由：录入须连同理由记录",
+    "refused_retraction_without_reason": "缺少理由：撤回须连同理由记录",
+    "refused_nothing_to_retract": "现在没有可撤回的申报",
+    "refused_no_such_declaration": "没有这项申报；上一局以来的申报：{declarations}",
+    "refused_declaration_ended": "{key:key}已结束，不能撤回",
+    "refused_declaration_acted_on": "{key:key}已有后续处理：请作出裁决",
+    "refused_retract_first": "其后另有申报：请先撤回 {declarations}",
+    "refused_decide_before": "其后出现{key:key}：请先裁决",
+    "refused_wager_changed_since": "{seat} 号座位：{wager:wager} 的投注其后已改变",
     "refused_correction_without_reason": "缺少理由：更正须连同理由记录",
     "refused_revision_without_reason": "缺少理由：更正须连同理由记录",
     "refused_discretion_without_reason": "此事属酌情决定：须连同理由记录",
@@ -740,6 +752,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "choice": _CHOICES,
     "act": {**_CHOICES, **_COMMANDS},
     "argument": {
+        "declaration": "申报编号",
         "after": "在哪个事件之后",
         "again": "再次互换",
         "against_reading": "推翻牌靴读出的牌",
@@ -874,6 +887,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "link": {
         "lost": "中断：收不到牌靴的信号",
         "unidentified": "身份不明：端口已打开，尚无牌靴报出身份",
+        "does_not_hear": "已连接：牌靴能发送，但收不到",
         "refused": "已拒绝：所接的不是本桌的牌靴",
         "suspended": "暂停：线路干扰过多",
     },
@@ -1044,6 +1058,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other": "其他",
     },
     "how": {
+        "retracted": "已撤回",
         "betting_again": "重新投注",
         "cards_open_round": "已抽的牌用作本局首几张",
         "cards_set_aside": "已抽的牌放在一旁",

@@ -64,6 +64,8 @@ from shoe_ctl.table.inputs import (
     DeliveryParked,
     DeliveryTaken,
     Fault,
+    HearingLost,
+    HearingRestored,
     Input,
     LineResumed,
     LineSuspended,
@@ -115,6 +117,11 @@ def declarations(at: OfferingTable) -> Iterator[dict[str, Any]]:
         if procedure.declared is not None:
             for args in filled(at, procedure.declared.takes):
                 yield {"key": key, "position": procedure.declared.by, **args}
+
+
+def retractions(at: OfferingTable) -> Iterator[dict[str, Any]]:
+    """Each declaration that people may take back."""
+    yield from ({"declaration": one.number} for one in at.now.declarations)
 
 
 def corrections(at: OfferingTable, faces: int = 3) -> Iterator[dict[str, Any]]:
@@ -197,6 +204,8 @@ FACTS = (
     "link_lost",
     "line_suspended",
     "line_resumed",
+    "hearing_lost",
+    "hearing_restored",
     "restarted",
     "tick",
     "not_told",
@@ -207,7 +216,8 @@ FACTS = (
     "commands_refused",
 )
 KINDS = (
-    LinkUp, LinkLost, LineSuspended, LineResumed, Restarted, Tick, NotTold, Fault, StorageRestored,
+    LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
+    NotTold, Fault, StorageRestored,
     DeliveryParked, DeliveryTaken, CommandsRefused,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
@@ -263,7 +273,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("expose", {"hand": "player"}), ("expose", {"hand": "banker", "index": 2}),
     *(("decide", {"choice": r}) for r in CHOICES),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
-    ("restrict_wagers", {"number": 2}),
+    ("restrict_wagers", {"number": 2}), ("retract", {"declaration": 1}),
     ("correct_card", {"hand": "player", "index": 1, "card": "9S"}),
     ("record_shoe", {"shuffle": "machine", "cut": "ann", "burn": 1, "same_backs": True}),
     ("count_remainder", {"left": 3}), ("count_remainder", {"cards": "9S 4f"}),
@@ -283,6 +293,8 @@ def facts(t_us: int) -> Iterator[Input]:
     yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
     yield LineSuspended(t_us=t_us, connection=2, wait_s=5)
     yield LineResumed(t_us=t_us, unkept=60_000)
+    yield HearingLost(t_us=t_us, connection=2)
+    yield HearingRestored(t_us=t_us, connection=2)
     yield restarted(t_us, host_boot="b1")
     yield restarted(t_us, host_boot="b9")
     yield restarted(t_us, host_boot="b1", reopened=True)
@@ -454,6 +466,8 @@ def _shoe_comes(now: TableState) -> Iterator[ShoeEvent]:
 def _people_go_on(at: OfferingTable) -> Iterator[tuple[str, dict[str, object]]]:
     for args in corrections(at, faces=1):
         yield "correct_card", args
+    for args in retractions(at):
+        yield "retract", args
     if at.now.halt is not None:
         yield from (("resume", {}), ("align", {}))
         if (hands := by_hand(at)) is not None:
