@@ -16,6 +16,7 @@ other end, for simulated shoes and as a model for firmware:
 * ``capture``: recorded bytes as lines of JSON.
 * ``reference``, ``angel_eye``, ``bee_tek``: each profile, with its SPEC.md.
 * ``kit``: C sources for firmware, and what is derived from the layouts.
+* ``suggestion``, ``version``: shared by all packages: the nearest known name, the version.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Must not know: bytes, games, point values of a hand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import final
 
@@ -93,12 +93,17 @@ class Deck:
     ranks: tuple[Rank, ...]
     suits: tuple[Suit, ...] | tuple[Element, ...]
     cards: tuple[Card, ...]
+    faces: frozenset[Card] = field(init=False)
+    """The cards, for a quick look whether one belongs to the deck."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "faces", frozenset(self.cards))
 
     def __repr__(self) -> str:
         return f"Deck({self.name})"
 
     def __contains__(self, face: object) -> bool:
-        return face in _MEMBERS[self.name]
+        return face in self.faces
 
 
 _FACES = "A23456789T"
@@ -123,8 +128,6 @@ DECKS: dict[str, Deck] = {d.name: d for d in (FRENCH52, ELEMENT65)}
 
 CARDS: dict[str, Card] = {c.code: c for d in DECKS.values() for c in d.cards}
 """Every face of every deck by code; codes never clash (elements are lower case)."""
-
-_MEMBERS: dict[str, frozenset[Card]] = {d.name: frozenset(d.cards) for d in DECKS.values()}
 
 
 def card(code: str) -> Card:

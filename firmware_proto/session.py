@@ -7,7 +7,7 @@ Must not know: ports, clocks, threads, the journal, the round.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from firmware_proto.commands import AnyCommand, DesiredShoeState, HostMessage
 from firmware_proto.events import ShoeEvent
@@ -107,6 +107,7 @@ class HostSession(Protocol):
         """Take the bytes to send now, in order; empty when there are none."""
 
 
+@runtime_checkable
 class Acknowledging(Protocol):
     """The further part of sessions of shoes that replay."""
 
@@ -115,6 +116,23 @@ class Acknowledging(Protocol):
 
     Where that is beyond what the host stored, the host lost what it had, or another one had it.
     """
+
+
+@runtime_checkable
+class Heeding(Protocol):
+    """The further part of sessions of shoes that show whether they receive what is sent."""
+
+    heeded: int
+    """A count of the times when the shoe showed that it received something: an acknowledgement, an
+    arm, a request."""
+
+    unheeded: int
+    """A count of the frames since then that show that something sent to the shoe had no effect; 0
+    again once a status shows that nothing is outstanding. Messages cross: only its going on means
+    anything."""
+
+    def ask_hello(self) -> None:
+        """Ask the shoe for its hello, which it sends only if it receives that."""
 
 
 class DeviceSession(Protocol):

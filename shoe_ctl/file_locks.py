@@ -1,24 +1,37 @@
-"""Find the processes that hold a lock on a file, as /proc/locks lists them (proc(5)).
+"""Locks on files: one that other users cannot hold, and the processes that hold any (proc(5)).
 
-In: a path. Out: process ids, or whether there are any. Must not know: what is locked, and why.
+In: a path. Out: a lock; process ids, or whether there are any. Must not know: what is locked, why.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
-from collections.abc import Container
-from contextlib import suppress
+import stat
+import time
+from collections.abc import Container, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PROC = Path("/proc")
+
+_BETWEEN_S = 0.02
+"""Between two tries to lock a file: a daemon that ends has it for some milliseconds."""
 
 FLOCK = ("FLOCK",)
 """The kind of lock that flock(2) takes."""
 
 
-def find_lock_holders(path: Path, kinds: Container[str] = FLOCK, proc: Path = PROC) -> list[int]:
-    """Return the processes of any user that hold such a lock on the file, as far as is visible."""
-    return [pid for pid in _find_holders(path, kinds, proc) if pid > 0]
+def find_lock_holders(
+    path: Path, kinds: Container[str] = FLOCK, proc: Path = PROC, *, exclusive: bool = False
+) -> list[int]:
+    """Return the processes of any user that hold such a lock on the file, as far as is visible.
+
+    With ``exclusive``, a lock that others may share does not count.
+    """
+    modes = ("WRITE",) if exclusive else ("WRITE", "READ")
+    return [pid for pid in _find_holders(path, kinds, proc, modes) if pid > 0]
 
 
 def is_locked(path: Path, proc: Path = PROC) -> bool:
@@ -29,7 +42,9 @@ def is_locked(path: Path, proc: Path = PROC) -> bool:
     return bool(_find_holders(path, FLOCK, proc))
 
 
-def _find_holders(path: Path, kinds: Container[str], proc: Path) -> list[int]:
+def _find_holders(
+    path: Path, kinds: Container[str], proc: Path, modes: Container[str] = ("WRITE", "READ")
+) -> list[int]:
     """Return the holders' process ids; 0 for one outside of this container."""
     try:
         file = os.open(path, os.O_PATH | os.O_CLOEXEC)  # no driver is asked to open a device
@@ -44,7 +59,8 @@ def _find_holders(path: Path, kinds: Container[str], proc: Path) -> list[int]:
         os.close(file)
     # "2: FLOCK ADVISORY WRITE 359 fd:01:11691 0 EOF"; one that waits has "->" for the kind.
     rows = [line.split() for line in lines]
-    return [int(row[4]) for row in rows if row[1] in kinds and row[5] in files]
+    held = (row for row in rows if row[1] in kinds and row[3] in modes and row[5] in files)
+    return [int(row[4]) for row in held]
 
 
 def _names_in_list(file: int, proc: Path) -> set[str]:
@@ -68,3 +84,47 @@ def _device_of_mount(file: int, proc: Path) -> tuple[int, int]:
     device = next(words[2] for words in map(str.split, mounts) if words[0] == mount)
     major, _, minor = device.partition(":")  # in decimal
     return int(major), int(minor)
+
+
+@contextmanager
+def held_lock(path: Path, *, wait_s: float) -> Iterator[None]:
+    """Hold the lock of a file that is made for this alone, and is removed on leaving.
+
+    Only its owner can open it (mode 0600), so that no other user can hold it: flock(2) asks for no
+    right beyond that. Another process of this user that holds it is waited for, ``wait_s`` at most.
+
+    Raises:
+        BlockingIOError: another process held it all the time.
+        OSError: it cannot be made, or there is a file that others may open.
+    """
+    until_s = time.monotonic() + wait_s
+    while (fd := _try_to_lock(path)) is None:
+        if time.monotonic() >= until_s:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        time.sleep(_BETWEEN_S)
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # while it is locked: whoever waits for it looks whether it is still here
+        os.close(fd)
+
+
+def _try_to_lock(path: Path) -> int | None:
+    """Return the descriptor of the locked file; None while another process holds it."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        made = os.fstat(fd)
+        if not stat.S_ISREG(made.st_mode) or made.st_uid != os.geteuid() or made.st_mode & 0o077:
+            raise OSError(errno.EPERM, f"{path.name} is no lock file of this user; remove it")
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        there = path.lstat()
+        if (there.st_dev, there.st_ino) == (made.st_dev, made.st_ino):
+            return fd
+    except (BlockingIOError, FileNotFoundError):  # held, or removed by the one that held it
+        pass
+    except BaseException:
+        os.close(fd)
+        raise
+    os.close(fd)
+    return None

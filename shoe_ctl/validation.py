@@ -11,13 +11,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from firmware_proto.suggestion import nearest_name
 
 if TYPE_CHECKING:
     from msgspec import inspect
-
-SIMILARITY = 0.7
-"""The least likeness of two keys, from 0 to 1, for one to be suggested for the other."""
 
 _LONGEST = 64
 """Characters of a wrong text that a mistake repeats."""
@@ -139,7 +138,7 @@ class _Finder:
         meant = set()
         unknown = [key for key in value if key not in fields and key != struct.tag_field]
         for key in unknown if struct.forbid_unknown_fields else ():
-            near = None if key in elsewhere else _nearest(key, fields)
+            near = None if key in elsewhere else nearest_name(key, fields)
             meant.add(near)
             is_it = "" if near is None else f": is it `{near}`?"
             yield Mistake(place, f"unknown key `{key[:_LONGEST]}`{is_it}")
@@ -292,12 +291,6 @@ def _span(least: int | None, most: int | None, between: str = " from ") -> str:
     if least is not None:
         return f" of at least {least:,}"
     return "" if most is None else f" of at most {most:,}"
-
-
-def _nearest(key: str, names: Mapping[str, Any]) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(key, names, n=1, cutoff=SIMILARITY)), None)
 
 
 def _bare(kind: inspect.Type) -> inspect.Type:

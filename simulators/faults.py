@@ -13,6 +13,9 @@ from typing import Protocol
 
 from simulators.errors import WrongUsage
 
+TO_SHOE, TO_HOST = DIRECTIONS = ("to_shoe", "to_host")
+"""The two wires of a cable."""
+
 
 class Line(Protocol):
     """One direction of a cable. What is put first arrives first."""

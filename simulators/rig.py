@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from simulators.errors import PortFault
-from simulators.faults import CleanLine, Line
+from simulators.faults import TO_HOST, TO_SHOE, CleanLine, Line
 from simulators.ports.port import Port
 from simulators.shoe.device import Device
 from simulators.table.dealer import Dealer
@@ -48,6 +48,9 @@ class Rig:
         self._turning = False
         self._held = False
         self.frozen = False
+        self.cut_wires: set[str] = set()
+        """The directions whose wire is cut: ``to_shoe``, ``to_host``."""
+
         self.connections = 0
         """The number of times that a host has opened the port."""
 
@@ -102,6 +105,15 @@ class Rig:
             self._replug.cancel()
             self._replug = None
 
+    def cut(self, direction: str) -> None:
+        """Cut the wire of one direction, ``to_shoe`` or ``to_host``: its bytes are lost."""
+        self.cut_wires.add(direction)
+
+    def mend(self) -> None:
+        """Both wires are whole again; what was lost stays lost."""
+        self.cut_wires.clear()
+        self.turn()
+
     def hold(self) -> None:
         """Nothing goes over the line, either way, until it is released."""
         self._held = True
@@ -145,7 +157,8 @@ class Rig:
 
     def received(self, data: bytes) -> None:
         """Bytes of the host."""
-        self._to_shoe.put(data, self.now)
+        if TO_SHOE not in self.cut_wires:
+            self._to_shoe.put(data, self.now)
         self.turn()
 
     def closed(self) -> None:
@@ -166,7 +179,9 @@ class Rig:
             self.device.tick(t)
             if self.dealer is not None:
                 self.dealer.tick(t)
-        self._to_host.put(self.device.outgoing(), t)
+        said = self.device.outgoing()
+        if TO_HOST not in self.cut_wires:
+            self._to_host.put(said, t)
         for chunk in self._to_host.take(t):
             self.port.write(chunk)
         if self._to_host.pulled(t) or self._to_shoe.pulled(t):

@@ -1,7 +1,7 @@
 """The reference profile: our own open protocol, with keys (SPEC.md beside this module).
 
 * ``profile``: both ends of a connection, for whoever picks a profile by name.
-* ``host``, ``host_state``, ``device``: the host's end, what it still has to send; the shoe's end.
+* ``host``, ``device``: the host's end, and the shoe's.
 * ``authentication``, ``mac``: who is speaking: challenges, responses, keys and MACs.
 * ``codec``, ``framing``: bytes to messages; where frames begin and end.
 * ``messages``, ``fields``, ``packing``: which event a message carries; values of fields; bytes.

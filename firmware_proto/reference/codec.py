@@ -14,7 +14,7 @@ from hmac import compare_digest
 from typing import Any
 from zlib import crc32
 
-from firmware_proto.commands import HostMessage
+from firmware_proto.commands import Acknowledge, Armed, HostMessage
 from firmware_proto.events import (
     CardDrawn,
     Discarded,
@@ -81,10 +81,11 @@ class Decoded:
 DecodedFrame = tuple[int, Any, int, int, int]
 """Kind, content, number, boot and µs since boot (0, 0, 0 in host messages)."""
 
-# --- the fast path of a card and of a status -----------------------------------------------------
+# --- the fast path of a card, of a status and of what answers them -------------------------------
 # Nearly all that a shoe sends are cards and statuses, and a frozen dataclass costs more to make
 # than a frame to decode. So they are filled slot by slot, here and in ``next_card``, and packed
-# from their fields; tests compare the results with the path of every other frame.
+# from their fields, as is what a host answers; tests compare the results with the path of every
+# other frame.
 
 
 _SlotFilledCard = slot_filled(CardDrawn)
@@ -176,6 +177,27 @@ def _fast_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes | N
                 *(_ARMED_CODES[event.armed], _FACE_CODES[event.face_up]),
                 _PERCENT_CODES[event.confidence],
             )
+    except (LookupError, TypeError, struct.error):
+        pass
+    return None
+
+
+_ACKNOWLEDGE, _ARM = COMPILED[Kind.ACKNOWLEDGE], COMPILED[Kind.ARM]
+_ACKNOWLEDGE.require("through")
+_ARM.require("number", "hand", "index")
+_HANDS = {meaning: code for code, meaning in _ARM.table("hand").items()}
+_ACKNOWLEDGE_START = bytes((VERSION, Kind.ACKNOWLEDGE))
+_ARM_START = bytes((VERSION, Kind.ARM))
+
+
+def _fast_host_body(content: HostMessage) -> bytes | None:
+    """As ``_fast_body``, of what a host sends for each card: an acknowledgement, and an arm."""
+    try:
+        if type(content) is Acknowledge:
+            return _ACKNOWLEDGE_START + _ACKNOWLEDGE.payload.pack(content.through)
+        if type(content) is Armed and content.number:
+            hand = _HANDS[content.hand]
+            return _ARM_START + _ARM.payload.pack(content.number, hand, content.index)
     except (LookupError, TypeError, struct.error):
         pass
     return None
@@ -275,8 +297,11 @@ def encode(message: Message) -> bytes:
 
 def encode_host_message(content: HostMessage) -> bytes:
     """As ``encode``, of a message without a header: one of a host."""
-    kind, values = values_of(content)
-    return frame_body(COMPILED[kind].pack(values))
+    body = _fast_host_body(content)
+    if body is None:
+        kind, values = values_of(content)
+        body = COMPILED[kind].pack(values)
+    return frame_body(body)
 
 
 def event_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes:

@@ -25,7 +25,7 @@ from firmware_proto.events import Discarded, Gap, Hello, QueryAnswered, Reply, S
 from firmware_proto.reference.authentication import ShoeAuthenticator
 from firmware_proto.reference.codec import Message, body_of, encode, event_body, read
 from firmware_proto.reference.framing import FrameError, Splitter, frame_body
-from firmware_proto.reference.host_state import Deadline
+from firmware_proto.reference.host import Deadline
 from firmware_proto.reference.packing import FIRST_OF_HOST, Kind
 
 SEND_AGAIN_S = 0.25

@@ -13,12 +13,16 @@ from typing import Any
 from firmware_proto.commands import (
     Acknowledge,
     AnyCommand,
+    Armed,
     ClearError,
     DesiredShoeState,
     HelloRequest,
     HostMessage,
+    Locked,
     ReplayRequest,
     RotateKey,
+    SetTime,
+    ShoeCommand,
 )
 from firmware_proto.events import (
     HOST_WITHOUT_KEY,
@@ -29,8 +33,11 @@ from firmware_proto.events import (
     Discarded,
     Gap,
     Hello,
+    QueryAnswered,
     Repeated,
     Reply,
+    ResetDone,
+    SelfTested,
     ShoeEvent,
     Status,
 )
@@ -38,7 +45,7 @@ from firmware_proto.frozen_values import slot_filled
 from firmware_proto.reference.authentication import LINK_EVENTS, HostAuthenticator
 from firmware_proto.reference.codec import Message, encode, encode_host_message, next_card, read
 from firmware_proto.reference.framing import DELIMITER, UNFINISHED, FrameError, Splitter
-from firmware_proto.reference.host_state import CommandQueue, Deadline, DesiredState, ReplayRequests
+from firmware_proto.reference.mac import NO_SESSION
 from firmware_proto.reference.packing import FIRST_NUMBERED, FIRST_OF_HOST, Kind
 from firmware_proto.reference.settings import CAPABILITIES, WITH_KEYS, AllowedFirmware
 from firmware_proto.session import ReceivedEvent, Resume
@@ -63,7 +70,7 @@ class ReferenceHost:
     ``Hello`` comes with the last number that this host no longer needs, a gap with its last number:
     stored like any event, they move what the host durably knows of the shoe. With an ``auth``
     only authenticated messages count (SPEC 7); ``firmware`` lists the firmware that is allowed.
-    ``acknowledged`` is as in ``Acknowledging``.
+    ``acknowledged`` is as in ``Acknowledging``, ``heeded`` and ``unheeded`` are as in ``Heeding``.
     """
 
     def __init__(
@@ -93,6 +100,8 @@ class ReferenceHost:
         self._received_t: float | None = None
         self._out = bytearray(DELIMITER)
         self._acknowledge = False
+        self._told = -1  # the last number that the shoe was sent an acknowledgement of
+        self.heeded = self.unheeded = 0
         self._replay = ReplayRequests()
         self._hello_timer = Deadline()
         self._hello_timer.expire()
@@ -124,6 +133,7 @@ class ReferenceHost:
                     read(stuffed) if auth is None else auth.read(stuffed, first)
                 )
             except FrameError as error:
+                self.unheeded += error.reason == NO_SESSION  # it was asked for a hello
                 received.append(ReceivedEvent(error.discarded(), None, first, last))
                 continue
             self._received_t = t
@@ -195,6 +205,10 @@ class ReferenceHost:
             raise ValueError("a key is only told over a connection that has one")
         self._commands.put(command)
 
+    def ask_hello(self) -> None:
+        """Ask the shoe for its hello now; see ``Heeding``."""
+        self._hello_timer.expire()
+
     def tick(self, t: float) -> list[ReceivedEvent]:
         """Let time pass. It brings no events."""
         if self._received_t is None:
@@ -244,6 +258,7 @@ class ReferenceHost:
             self._out += encode(Message(content=HelloRequest()))
         if self._acknowledge and self._hello is not None:
             self._acknowledge = False
+            self._told = self._stored
             self._send(Acknowledge(self._stored))
         first = self._replay.take()
         if first is not None and self._hello is not None:
@@ -281,6 +296,7 @@ class ReferenceHost:
     ) -> list[tuple[ShoeEvent, int | None]]:
         """Return the events, with their numbers, of a frame that is not the next event."""
         if isinstance(content, LINK_EVENTS) or not kind:
+            self._note_heeded()
             self._note_proof(content)
             return [(content, None)]
         refused = self._refuses(kind, content)
@@ -292,6 +308,7 @@ class ReferenceHost:
             self._hello, self._boot_id, self._next_at_hello = None, -1, 0
             self._hello_timer.expire()
         if self._hello is None:
+            self.unheeded += 1
             return [(Discarded(reason="before_hello", of=content.type), None)]
         if not self._new_key_due:
             self._hello_timer.stop()
@@ -299,8 +316,10 @@ class ReferenceHost:
             return [self._out_of_order(content, seq)]
         if isinstance(content, Status):
             self._handle_status(content, seq, self._hello)
-        elif isinstance(content, Reply) and content.command_id is None:
-            self._desired_state.reply(content)
+        else:
+            self._note_heeded()
+            if isinstance(content, Reply) and content.command_id is None:
+                self._desired_state.reply(content)
         self._commands.on_event(content)
         return [(content, None)]
 
@@ -311,10 +330,23 @@ class ReferenceHost:
         elif isinstance(content, Authenticated) and self._new_key_challenged:
             self._new_key_due = False
 
+    def _note_heeded(self) -> None:
+        self.heeded += 1
+        self.unheeded = 0
+
     def _handle_status(self, status: Status, seq: int, hello: Hello) -> None:
+        was_sent = self._desired_state.was_sent
         self._desired_state.status(status)
         self._look_behind(seq)
-        self.acknowledged = Resume(hello.device_id, seq - 1 - status.unacknowledged)
+        before, acknowledged = self.acknowledged, seq - 1 - status.unacknowledged
+        self.acknowledged = Resume(hello.device_id, acknowledged)
+        is_armed = was_sent and self._desired_state.is_armed_as_desired(status)
+        if is_armed or (before is not None and before.seq < acknowledged <= self._told):
+            self._note_heeded()
+        if acknowledged < self._told or (was_sent and self._desired_state.is_pending):
+            self.unheeded += 1
+        else:
+            self.unheeded = 0
         if status.unacknowledged < seq - self._expected:
             self._replay.want(self._expected)  # the shoe takes them for acknowledged
 
@@ -325,7 +357,7 @@ class ReferenceHost:
         if isinstance(content, ChallengeAnswered):
             return Discarded(reason="no_challenge", of=content.type)
         if isinstance(content, Hello) and content.authenticates and self._auth is None:
-            # It sends nothing more to a host without a key.
+            self._note_heeded()  # it sends nothing more to a host without a key
             failed = AuthenticationFailed(reason=HOST_WITHOUT_KEY, device_id=content.device_id)
             again, self._refused = failed == self._refused, failed
             return Repeated(of=failed.type) if again else failed
@@ -352,6 +384,7 @@ class ReferenceHost:
             return Discarded(reason="history", of=content.type, history=True), None
         if seq <= self._stored:
             self._acknowledge = True  # the acknowledgement was lost
+            self.unheeded += seq <= self._told
         return Repeated(of=content.type), None
 
     def _look_behind(self, next_seq: int) -> None:
@@ -367,6 +400,7 @@ class ReferenceHost:
 
     def _start_shoe(self, hello: Hello, next_seq: int) -> list[tuple[ShoeEvent, int | None]]:
         """Handle hello: which shoe it is, its next number, and what is lost for good."""
+        self._note_heeded()
         again = (
             self._known == hello.device_id
             and self._boot_id == hello.boot_id
@@ -405,6 +439,7 @@ class ReferenceHost:
         if self._known == hello.device_id and self._expected <= next_seq:
             self._acknowledge = self._stored >= 0
             return True
+        self._told = -1
         self._stale = range(self._stored + 1, self._expected) if self._known else range(0)
         if self._known not in (None, hello.device_id):
             self._commands = CommandQueue()  # they were for the shoe that left
@@ -421,3 +456,202 @@ def _earlier(one: float | None, other: float | None) -> float | None:
     if one is None or other is None:
         return other if one is None else one
     return min(one, other)
+
+
+# --- what is still to be sent, each until confirmed ----------------------------------------------
+
+
+class ReplayRequests:
+    """Asks for missing events, once for each gap: many frames may show the same one."""
+
+    __slots__ = ("_asked", "_due")
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._due: int | None = None
+
+    def want(self, first: int) -> None:
+        """Ask for event ``first`` and all after it."""
+        if first != self._asked:
+            self._due = first
+
+    def take(self) -> int | None:
+        """Take the number to ask for now, if any; each is returned once."""
+        first, self._due = self._due, None
+        if first is not None:
+            self._asked = first
+        return first
+
+
+AT_ONCE = 0.0
+"""A deadline that has passed on any scale: ``tick`` is due now, to start a timer."""
+
+
+class Deadline:
+    """A timer that runs from the first ``observe`` after its start: sending has no time.
+
+    ``is_running``: it was started, and has not expired. Only then ``observe`` does anything.
+    """
+
+    __slots__ = ("_due", "_span_s", "has_expired", "is_running")
+
+    def __init__(self) -> None:
+        self.has_expired = self.is_running = False
+        self._span_s: float | None = None
+        self._due: float | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Neither running nor expired."""
+        return not self.has_expired and not self.is_running
+
+    @property
+    def deadline(self) -> float | None:
+        """When ``observe`` is due, or None."""
+        return AT_ONCE if self._span_s is not None else self._due
+
+    def start(self, span_s: float) -> None:
+        """Run for this many seconds, from the next observed time."""
+        self.has_expired, self._span_s, self._due = False, span_s, None
+        self.is_running = True
+
+    def expire(self) -> None:
+        """Expire now."""
+        self.has_expired, self._span_s, self._due = True, None, None
+        self.is_running = False
+
+    def stop(self) -> None:
+        """Stop; it is idle."""
+        self.has_expired, self._span_s, self._due = False, None, None
+        self.is_running = False
+
+    def observe(self, t: float) -> None:
+        """Take note that the time is ``t`` seconds."""
+        if self._span_s is not None:
+            self._due, self._span_s = t + self._span_s, None
+        elif self._due is not None and t >= self._due:
+            self.expire()
+
+
+REPEAT_STATE_S = 0.5
+"""A shoe answers with a status at once; arm and status together take under 10 ms of the line. Half
+a second leaves a slow adapter room, and is short for a dealer whose card is held back."""
+
+
+class DesiredState:
+    """Sends a state until the shoe confirms it, and again whenever the shoe shows another.
+
+    A refused state is not sent again before the shoe has changed. With ``only_locks`` the shoe is
+    locked, whatever state is desired.
+    """
+
+    def __init__(self) -> None:
+        self.timer = Deadline()
+        self._desired: DesiredShoeState | None = None
+        self._is_settled = False  # confirmed, spent or refused
+        self._refused = False
+        self._last_status: tuple[int | None, int, bool] | None = None
+        self.only_locks = False
+
+    @property
+    def is_pending(self) -> bool:
+        """There is a state that the shoe has neither confirmed nor refused."""
+        return self._desired is not None and not self._is_settled
+
+    @property
+    def was_sent(self) -> bool:
+        """The pending state was sent, and no status confirmed it yet."""
+        return self.is_pending and not self.timer.has_expired
+
+    def set_state(self, state: DesiredShoeState) -> None:
+        """Set the desired state; the same state again changes nothing.
+
+        An owner that sets it after each event would otherwise never stop: the shoe sends a status
+        after each command, and that is an event too.
+        """
+        if state != self._desired:
+            self._desired = state
+            self.send_again()
+
+    def send_again(self) -> None:
+        """Send the state again: what was known of the shoe may have changed."""
+        self._is_settled = self._refused = False
+        self.timer.expire()
+
+    def status(self, status: Status) -> None:
+        """Handle a status of the shoe."""
+        shown = (status.armed, status.drawn, status.locked_by_key)
+        if shown != self._last_status:
+            self._refused = False
+        self._last_status = shown
+        rested = self._is_settled
+        self._is_settled = self._refused or self._is_as_desired(status)
+        if rested and self.is_pending:
+            self.timer.expire()
+
+    def reply(self, reply: Reply) -> None:
+        """Handle the reply to an arm or a lock."""
+        number = self._desired.number if isinstance(self._desired, Armed) else None
+        if not reply.accepted and reply.number == number:
+            self._is_settled = self._refused = True
+
+    def take(self) -> DesiredShoeState | None:
+        """Take the state to send now, or None; it is sent again after half a second."""
+        if not self.is_pending or not self.timer.has_expired:
+            return None
+        self.timer.start(REPEAT_STATE_S)
+        return Locked() if self.only_locks else self._desired
+
+    def is_armed_as_desired(self, status: Status) -> bool:
+        """Return whether the shoe is armed for the very draw that it was to be armed for."""
+        return isinstance(self._desired, Armed) and status.armed == self._desired.number
+
+    def _is_as_desired(self, status: Status) -> bool:
+        if isinstance(self._desired, Armed) and not self.only_locks:
+            return status.armed == self._desired.number or status.drawn >= self._desired.number
+        return status.armed is None
+
+
+REPEAT_COMMAND_S = 0.5
+"""As for a desired state: an answer takes a few milliseconds of the line, a slow adapter tens."""
+
+
+class CommandQueue:
+    """Commands that wait for their answer. A shoe carries out each once, however often it is sent.
+
+    The time is sent once: later it would be wrong.
+    """
+
+    def __init__(self) -> None:
+        self.timer = Deadline()
+        self._waiting: dict[int, ShoeCommand] = {}
+
+    @property
+    def is_pending(self) -> bool:
+        """True if a command is not answered yet."""
+        return bool(self._waiting)
+
+    def put(self, command: ShoeCommand) -> None:
+        """Add a command; it replaces one with the same id."""
+        self._waiting[command.command_id] = command
+        self.timer.expire()
+
+    def send_again(self) -> None:
+        """Send all of them again: the shoe may have received none."""
+        self.timer.expire()
+
+    def on_event(self, event: ShoeEvent) -> None:
+        """Handle an event; an answer removes its command."""
+        if isinstance(event, Reply | QueryAnswered | ResetDone | SelfTested):
+            self._waiting.pop(event.command_id or 0, None)
+
+    def take(self) -> list[ShoeCommand]:
+        """Take the commands to send now, oldest first."""
+        if not self._waiting or not self.timer.has_expired:
+            return []
+        self.timer.start(REPEAT_COMMAND_S)
+        due = list(self._waiting.values())
+        for command in due:
+            if isinstance(command, SetTime):
+                del self._waiting[command.command_id]
+        return due

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import fcntl
 import logging
 import os
 import socket
 import struct
+import sys
 from collections import Counter
 from collections.abc import (
     AsyncGenerator,
@@ -34,6 +34,7 @@ from shoe_ctl.api.answers import failure, refusal
 from shoe_ctl.api.requests import Caller, Command, EventsRequest, Request, read_request
 from shoe_ctl.api.socket_path import check_directory, check_kind, check_length
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
+from shoe_ctl.file_locks import held_lock
 from shoe_ctl.texts.message import Message, message
 
 MODE = 0o660
@@ -42,13 +43,17 @@ MODE = 0o660
 BACKLOG = 64
 
 
-@contextmanager
-def bound_socket(
-    path: Path, *, gid: int | None = None, listening: bool = True
-) -> Iterator[socket.socket]:
-    """Open a socket that listens at ``path`` and belongs to group ``gid``; remove it on leaving.
+LOCK_WAIT_S = 5.0
+"""Seconds for which a daemon that is about to end may still have the socket."""
 
-    What a daemon that died left there is replaced.
+
+@contextmanager
+def bound_socket(path: Path, *, gid: int | None = None) -> Iterator[socket.socket]:
+    """Bind a socket at ``path`` that belongs to group ``gid``; remove it on leaving.
+
+    It does not listen yet, so that a caller is refused until ``serving`` begins, and then waits
+    where nobody serves for a while. What a daemon that died left there is replaced. A lock beside
+    it, which other users cannot take, keeps a second daemon from doing the same.
 
     Raises:
         EnvironmentFault: no such directory, one that everyone may write to, a path too long, a
@@ -59,52 +64,33 @@ def bound_socket(
     with ExitStack() as cleanup:
         listener = cleanup.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
-            with _alone_in(path.parent):
-                _clear(path)
-                inode = _bind(listener, path, gid, listening=listening)
+            _check_parent(path.parent)
+            _refuse_if_served(path)  # a daemon that goes on serving is not waited for
+            lock = held_lock(path.with_name(path.name + "-lock"), wait_s=LOCK_WAIT_S)
+            cleanup.enter_context(lock)
+            _clear(path)
+            inode = _bind(listener, path, gid)
+        except BlockingIOError:
+            raise EnvironmentFault(f"socket {path} is served by another process") from None
         except OSError as error:
             raise EnvironmentFault(f"socket {path}: {error.strerror}") from None
         cleanup.callback(_remove, path, inode)
         yield listener
 
 
-def check_socket(path: Path, *, gid: int | None = None) -> None:
-    """Check that the socket can be opened. It takes no connection, so that no caller is cut off.
-
-    Raises:
-        EnvironmentFault: as ``bound_socket``.
-    """
-    with bound_socket(path, gid=gid, listening=False):
-        pass
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Lock the folder, so that two daemons that start at once do not both find it free."""
+def _check_parent(folder: Path) -> None:
     try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        check_directory(folder, folder.stat())
     except OSError as error:
         raise EnvironmentFault(f"socket directory {folder}: {error.strerror}") from None
-    try:
-        check_directory(folder, os.fstat(fd))
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise EnvironmentFault(
-                f"socket directory {folder} is held by another process: try again"
-            ) from None
-        yield
-    finally:
-        os.close(fd)
 
 
-def _clear(path: Path) -> None:
-    """Remove the socket of a daemon that died."""
+def _refuse_if_served(path: Path) -> None:
+    """Refuse a path where somebody serves, or where there is a file of another kind."""
     try:
-        found = path.lstat()
+        check_kind(path, path.lstat())
     except FileNotFoundError:
         return
-    check_kind(path, found)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
         answer = probe.connect_ex(os.fsencode(path))
@@ -112,13 +98,16 @@ def _clear(path: Path) -> None:
         raise EnvironmentFault(f"socket {path} is served by another process")
     if answer not in (errno.ECONNREFUSED, errno.ENOENT):
         raise EnvironmentFault(f"socket {path}: {os.strerror(answer)}")
+
+
+def _clear(path: Path) -> None:
+    """Remove the socket of a daemon that died."""
+    _refuse_if_served(path)
     path.unlink(missing_ok=True)
 
 
-def _bind(
-    listener: socket.socket, path: Path, gid: int | None, *, listening: bool
-) -> tuple[int, int]:
-    """Bind the socket for its owner only, open it to its group, and only then listen."""
+def _bind(listener: socket.socket, path: Path, gid: int | None) -> tuple[int, int]:
+    """Bind the socket for its owner only, and then open it to its group."""
     os.fchmod(listener.fileno(), 0o600)  # Linux makes the file with the socket's own mode
     listener.bind(os.fsencode(path))
     made = path.lstat()
@@ -126,8 +115,6 @@ def _bind(
         if gid is not None:
             os.chown(path, -1, gid)
         path.chmod(MODE)
-        if listening:
-            listener.listen(BACKLOG)
     except OSError:
         path.unlink()
         raise
@@ -168,35 +155,36 @@ EventSource = Callable[[Caller, EventsRequest], Awaitable[EventBatches]]
 raised between two batches, and then there are no more."""
 
 
+_KEEPS_FILE: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+"""asyncio removes a socket's file on closing, from Python 3.13 on. Here it outlasts a server."""
+
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def serving(  # noqa: PLR0913 - who is served, and by what
-    path: Path,
+async def serving(
+    listener: socket.socket,
     users: Mapping[int, Caller],
     handler: Handler,
     *,
     events: EventSource | None = None,
-    gid: int | None = None,
     patience_s: float = PATIENCE_S,
 ) -> AsyncIterator[None]:
-    """Serve ``users``, by user id, at ``path``; on leaving, what is being handled is answered.
+    """Serve ``users``, by user id, at a bound socket; on leaving, answer what is being handled.
 
-    Without ``events`` the ``handler`` answers also those who ask for events.
-
-    Raises:
-        EnvironmentFault: as ``bound_socket``.
+    Who connects after that waits until somebody serves again. Without ``events`` the ``handler``
+    answers also those who ask for events.
     """
-    with bound_socket(path, gid=gid) as listener:
-        talk = _Talk(users, handler, events, patience_s)
-        server = await asyncio.start_unix_server(talk.connected, sock=listener, limit=MOST_BYTES)
-        try:
-            yield
-        finally:
-            server.close()
-            await talk.stop()
-            await server.wait_closed()
+    talk = _Talk(users, handler, events, patience_s)
+    server = await asyncio.start_unix_server(
+        talk.connected, sock=listener.dup(), limit=MOST_BYTES, backlog=BACKLOG, **_KEEPS_FILE
+    )
+    try:
+        yield
+    finally:
+        server.close()
+        await talk.stop()
+        await server.wait_closed()
 
 
 class _Talk:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 import click
 
+from firmware_proto.suggestion import nearest_name
 from shoe_ctl.cli.common import COLUMNS
 from shoe_ctl.errors import UsageError
 from shoe_ctl.table.cases import list_cases
@@ -110,14 +110,14 @@ def _known_place(name: str) -> str:
     if name in STATES or name in SITUATIONS:
         return name
     known = [*STATES, *(s for s in SITUATIONS if s not in STATES)]
-    near = get_close_matches(name, known, 1)
-    hint = f"did you mean {near[0]}?" if near else f"expected one of: {', '.join(known)}"
+    near = nearest_name(name, known)
+    hint = f"did you mean {near}?" if near else f"expected one of: {', '.join(known)}"
     raise UsageError(f"no state or situation {name[:64]!r}; {hint}")
 
 
 def _hint(name: str, known: set[str]) -> str:
-    near = get_close_matches(name, sorted(known), 1)
-    return f"did you mean {near[0]}?" if near else "such as: link_lost, card_drawn, error"
+    near = nearest_name(name, sorted(known))
+    return f"did you mean {near}?" if near else "such as: link_lost, card_drawn, error"
 
 
 def _is_at(place: str, asked: str | None) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shoe_ctl.cli.common import Number, is_terminal
+from shoe_ctl.cli.common import Number, is_terminal, with_language, words_in
 from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
 from shoe_ctl.records import Audience
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from shoe_ctl.cli.floor_view import View
     from shoe_ctl.config.schema import Config
     from shoe_ctl.sinks.nats_connection import NatsConnection, NatsTarget
+    from shoe_ctl.texts.screen import Words
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 5.0
@@ -56,6 +57,7 @@ LONGEST_RETRY_S = 5.0
 )
 @click.option("--once", is_flag=True, help="Show how the tables stand, and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Write a JSON object for each change.")
+@with_language
 def floor(  # noqa: PLR0913 - the options of the command line
     config_files: tuple[str, ...],
     address: str | None,
@@ -68,6 +70,7 @@ def floor(  # noqa: PLR0913 - the options of the command line
     hours: float,
     once: bool,
     as_json: bool,
+    language: str | None,
 ) -> None:
     """Follow all tables from a NATS JetStream stream: state, round, halts, rounds per hour.
 
@@ -94,7 +97,11 @@ def floor(  # noqa: PLR0913 - the options of the command line
     else:
         assert address is not None
         target = _given(address, stream, user, {k: v for k, v in files.items() if v is not None})
-    asyncio.run(_follow(target, _view(target, as_json=as_json, once=once), hours, once=once))
+    asyncio.run(
+        _follow(
+            target, _view(target, words_in(language), as_json=as_json, once=once), hours, once=once
+        )
+    )
 
 
 def _configured(config_files: Sequence[str]) -> NatsTarget:
@@ -161,12 +168,12 @@ def _given(address: str, stream: str | None, user: str | None, files: dict[str, 
     )
 
 
-def _view(target: NatsTarget, *, as_json: bool, once: bool) -> View:
+def _view(target: NatsTarget, words: Words, *, as_json: bool, once: bool) -> View:
     from shoe_ctl.cli.floor_view import Lines, LiveTable
 
     if is_terminal() and not as_json and not once:
-        return LiveTable(_now_us, f"{target.where} {target.stream}")
-    return Lines(_now_us, as_json=as_json)
+        return LiveTable(_now_us, f"{target.where} {target.stream}", words)
+    return Lines(_now_us, words, as_json=as_json)
 
 
 def _now_us() -> int:

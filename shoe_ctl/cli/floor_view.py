@@ -18,6 +18,7 @@ import msgspec
 from shoe_ctl.cli.common import Column, format_row, make_cell, make_console, make_table
 from shoe_ctl.records import event_id, table_in, utc
 from shoe_ctl.texts import catalogue
+from shoe_ctl.texts.screen import Words
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -222,8 +223,11 @@ class Lines:
     What only passes with the time, such as a rate, is no reason for a line.
     """
 
-    def __init__(self, now_us: Callable[[], int], *, as_json: bool) -> None:
+    def __init__(
+        self, now_us: Callable[[], int], words: Words | None = None, *, as_json: bool
+    ) -> None:
         self._now_us = now_us
+        self._words = words or Words()
         self._as_json = as_json
         self._shown: dict[str, tuple[object, ...]] = {}
 
@@ -239,44 +243,56 @@ class Lines:
             stands = (row.state, row.round_id, row.winner, row.link, row.halted, row.missing)
             if self._shown.get(row.table) != stands:
                 self._shown[row.table] = stands
-                click.echo(msgspec.json.encode(row) if self._as_json else plain_line(row))
+                click.echo(
+                    msgspec.json.encode(row) if self._as_json else plain_line(row, self._words)
+                )
 
     def lost(self, why: str) -> None:
         """Say it once on stderr."""
-        click.echo(f"stream lost: {why}", err=True)
+        click.echo(self._words("stream_lost", why=why), err=True)
 
     def back(self) -> None:
         """Say it on stderr."""
-        click.echo("stream is back", err=True)
+        click.echo(self._words("stream_back"), err=True)
 
 
-def plain_line(row: Row) -> str:
+def plain_line(row: Row, words: Words) -> str:
     """Return a table in one line of text."""
-    cells = (row.table, shown_state(row), row.round_id or "-", row.winner or "-")
-    return format_row([row.time[:19], *cells, note(row)], [19, 12, 11, 16, 6, 0])
+    cells = (row.table, shown_state(row, words), row.round_id or "-", shown_winner(row, words))
+    text = note(row, words) or words("rounds_per_hour", number=row.rounds_per_hour)
+    return format_row([row.time[:19], *cells, text], [19, 12, 11, 16, 6, 0])
 
 
-def shown_state(row: Row) -> str:
+def shown_state(row: Row, words: Words) -> str:
     """Return the state, as people look for it: a halt before all else."""
-    return "HALTED" if row.halted is not None else row.state
+    if row.halted is not None:
+        return words("halted_state")
+    return words.name("state", row.state.replace(" ", "_"))
 
 
-def note(row: Row) -> str:
-    """Return what is out of the ordinary, or the rate where nothing is."""
+def shown_winner(row: Row, words: Words) -> str:
+    """Return who won the last round, or that it is void."""
+    return words("winner", winner=row.winner) if row.winner else "-"
+
+
+def note(row: Row, words: Words) -> str:
+    """Return what is out of the ordinary; nothing where nothing is."""
     parts = []
     if row.halted is not None:
-        parts.append(f"since {str(row.halted_since)[11:19]}: {row.halted}")
+        since = str(row.halted_since)[11:19]
+        parts.append(words("halted_since", since=since, reason=row.halted))
     if row.link == "lost":
-        parts.append("shoe lost")
+        parts.append(words("shoe_lost"))
     if row.missing:
-        parts.append(f"{row.missing} events missing")
-    return "; ".join(parts) or f"{row.rounds_per_hour} rounds/h"
+        parts.append(words("events_missing", number=row.missing))
+    return words.join(parts, "clauses")
 
 
 class LiveTable:
     """A table on a terminal that is drawn anew as the tables change."""
 
-    def __init__(self, now_us: Callable[[], int], where: str) -> None:
+    def __init__(self, now_us: Callable[[], int], where: str, words: Words | None = None) -> None:
+        self._words = words or Words()
         self._now_us = now_us
         self._where = where
         self._floor = Floor()
@@ -314,31 +330,28 @@ class LiveTable:
             self._live.update(self._table(), refresh=True)
 
     def _table(self) -> Table:
-        lost = "" if self._lost is None else f"   STREAM LOST, as it was: {self._lost}"
-        table = make_table(_COLUMNS, f"{self._where}   {utc(self._now_us())[:19]}{lost}")
+        words = self._words
+        lost = "" if self._lost is None else f"   {words('stream_lost_since', why=self._lost)}"
+        table = make_table(_columns(words), f"{self._where}   {utc(self._now_us())[:19]}{lost}")
         for row in self._floor.rows(self._now_us()):
             style = "bold red" if row.halted is not None else ""
             cells = (
                 (row.table, ""),
-                (shown_state(row), style),
+                (shown_state(row, words), style),
                 (row.round_id or "-", ""),
-                (row.winner or "-", ""),
+                (shown_winner(row, words), ""),
                 (str(row.rounds_per_hour), ""),
                 (str(row.halts), "yellow" if row.halts else ""),
                 (row.time[11:19], ""),
-                ("" if note(row).endswith("/h") else note(row), style or "yellow"),
+                (note(row, words), style or "yellow"),
             )
             table.add_row(*(make_cell(*cell) for cell in cells))
         return table
 
 
-_COLUMNS = [
-    Column("table"),
-    Column("state"),
-    Column("round"),
-    Column("last result"),
-    Column("rounds/h", right=True),
-    Column("halts/h", right=True),
-    Column("last event"),
-    Column("", fits=False),
-]
+def _columns(words: Words) -> list[Column]:
+    """The columns of the table, with their heads."""
+    heads = ("table", "state", "round", "last_result", "rounds_per_hour", "halts_per_hour")
+    numbers = heads[-2:]
+    named = [Column(words.name("head", head), right=head in numbers) for head in heads]
+    return [*named, Column(words.name("head", "last_event")), Column("", fits=False)]

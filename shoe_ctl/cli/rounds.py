@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoe_ctl.cli.common import Column, format_row, is_terminal, make_cell, make_console, make_table
+from shoe_ctl.cli.common import (
+    Column,
+    format_row,
+    is_terminal,
+    make_cell,
+    make_console,
+    make_table,
+    with_language,
+    words_in,
+)
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -23,14 +32,13 @@ if TYPE_CHECKING:
 
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.round_report.rounds import Line, RoundLine
+    from shoe_ctl.texts.screen import Words
 
 COLUMNS = 90
 """Of a line in a pipe: what stands behind an outcome is cut there."""
 
 _HEADS = ("ROUND", "OPENED", "PLAYER", "BANKER", "HOUSE", "OUTCOME")
 _WIDTHS = (14, 8, 11, 11, -9, 0)
-_COLUMNS = [Column(head, fits=head not in ("ROUND", "OUTCOME")) for head in _HEADS]
-_NOTHING = "no rounds recorded"
 _STYLES = {"player": "blue", "banker": "red", "tie": "green"}
 """Of an outcome on a terminal, by its winner; a void round is yellow."""
 
@@ -40,7 +48,10 @@ _STYLES = {"player": "blue", "banker": "red", "tie": "green"}
 @click.option("--shoe", "shoe_id", metavar="ID", help="List the rounds of this shoe only.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with a header line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> None:
+@with_language
+def rounds(
+    journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool, language: str | None
+) -> None:
     """List the shoes and rounds of JOURNAL with outcomes, money and irregularities.
 
     JOURNAL is a journal or an export. HOUSE is what the house wins, or loses below
@@ -57,6 +68,7 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
     from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
 
+    words = words_in(language)
     to_people = is_terminal() and not (as_csv or as_json)
     with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
         found = _lines(reader, shoe_id, said if not is_terminal() else lambda _n, _last: None)
@@ -65,9 +77,9 @@ def rounds(journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool) -> N
         elif as_csv:
             _show(_as_csv(found))
         elif to_people:
-            _show_tables(found)
+            _show_tables(found, words)
         else:
-            _show(_as_text(found))
+            _show(_as_text(found, words))
 
 
 def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
@@ -122,26 +134,26 @@ def _cell(value: object) -> object:
     return value
 
 
-def _as_text(found: Iterable[Line]) -> Iterator[str]:
+def _as_text(found: Iterable[Line], words: Words) -> Iterator[str]:
     from shoe_ctl.round_report.rounds import ShoeLine
 
-    yield format_row(_HEADS, _WIDTHS)
+    yield format_row([words.name("head", head) for head in _HEADS], _WIDTHS)
     empty = True
     for line in found:
         empty = False
         if isinstance(line, ShoeLine):
-            yield printable(_heading(line), most=COLUMNS)
+            yield printable(_heading(line, words), most=COLUMNS)
         else:
-            yield printable(format_row(_cells(line), _WIDTHS), most=COLUMNS)
+            yield printable(format_row(_cells(line, words), _WIDTHS), most=COLUMNS)
     if empty:
-        click.echo(_NOTHING, err=True)
+        click.echo(words("no_rounds"), err=True)
 
 
-def _heading(line: Any) -> str:
-    return f"shoe {line.shoe_id}, its first round on {line.time[:10]}"
+def _heading(line: Any, words: Words) -> str:
+    return words("shoe_heading", shoe_id=line.shoe_id, date=line.time[:10])
 
 
-def _cells(line: RoundLine) -> tuple[str, ...]:
+def _cells(line: RoundLine, words: Words) -> tuple[str, ...]:
     """A round for people: its id, when it was opened, both hands, its money, how it ended."""
     hands = ("", "")
     if line.player is not None and line.banker is not None:
@@ -149,7 +161,7 @@ def _cells(line: RoundLine) -> tuple[str, ...]:
             f"{' '.join(line.player)} ={line.player_total}",
             f"{' '.join(line.banker)} ={line.banker_total}",
         )
-    return line.round_id, line.time[11:19], *hands, _house(line), _outcome(line)
+    return line.round_id, line.time[11:19], *hands, _house(line), _outcome(line, words)
 
 
 def _house(line: RoundLine) -> str:
@@ -162,31 +174,35 @@ def _house(line: RoundLine) -> str:
     return f"+{wins}" if wins > 0 else str(wins)
 
 
-def _outcome(line: RoundLine) -> str:
-    parts = [line.winner or ("" if line.state == "void" else "no outcome")]
-    parts += [line.state] if line.state != "settled" else []
-    parts += ["revised"] if line.revised else []
-    parts += ["by hand"] if line.manual else []
-    parts += [key.replace("_", " ") for key in line.irregularities]
-    return ", ".join(part for part in parts if part)
+def _outcome(line: RoundLine, words: Words) -> str:
+    parts = [words("winner", winner=line.winner)] if line.winner else []
+    parts += [words("no_outcome")] if not line.winner and line.state != "void" else []
+    parts += [words.name("round_state", line.state)] if line.state != "settled" else []
+    parts += [words("revised_round")] if line.revised else []
+    parts += [words("by_hand")] if line.manual else []
+    parts += [words.name("key", key) for key in line.irregularities]
+    return words.join(parts, "facts")
 
 
-def _show_tables(found: Iterable[Line]) -> None:
+def _show_tables(found: Iterable[Line], words: Words) -> None:
     """A table for each shoe, once all its rounds are known: no more of them is held at a time."""
     from shoe_ctl.round_report.rounds import ShoeLine
 
     console = make_console()
+    columns = [
+        Column(words.name("head", head), fits=head not in ("ROUND", "OUTCOME")) for head in _HEADS
+    ]
     open_tables: dict[str, Table] = {}
     for line in found:
         if isinstance(line, ShoeLine):
             if (before := open_tables.pop(line.table, None)) is not None:
                 console.print(before)
-            open_tables[line.table] = make_table(_COLUMNS, _heading(line))
+            open_tables[line.table] = make_table(columns, _heading(line, words))
         else:
-            *cells, outcome = _cells(line)
-            shown = make_cell(outcome, _STYLES.get(outcome.partition(",")[0], "yellow"))
+            *cells, outcome = _cells(line, words)
+            shown = make_cell(outcome, _STYLES.get(line.winner or "", "yellow"))
             open_tables[line.table].add_row(*map(make_cell, cells), shown)
     for table in open_tables.values():
         console.print(table)
     if not open_tables:
-        click.echo(_NOTHING, err=True)
+        click.echo(words("no_rounds"), err=True)

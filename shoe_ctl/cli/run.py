@@ -88,32 +88,61 @@ def run(  # noqa: PLR0913 - the options of the command line
     from shoe_ctl.cli.log_format import log_to_stderr
     from shoe_ctl.config.schema import load, with_public_output
 
-    accepted = _accepted(accept_loss, person, reason, consented_by)
-
+    if not accept_loss and (person or reason or consented_by):
+        raise UsageError("--person, --reason and --consented-by need --accept-loss: add it")
     log_to_stderr(logging.DEBUG if verbose else logging.INFO)
     logging.getLogger("transitions").setLevel(logging.WARNING)
     logging.getLogger("asyncio").setLevel(logging.WARNING)
     config = load(config_file)
+    accepted = _ruling(config, person, reason, consented_by) if accept_loss else None
     if as_json:
         config = with_public_output(config)
     if asyncio.run(serve(config, _Options(new_key, accepted, wait))):
         logging.getLogger(__name__).info("stopped; what is stored was delivered")
 
 
-def _accepted(
-    accept_loss: bool, person: str | None, reason: str | None, consented_by: str | None
-) -> Ruling | None:
-    """The ruling that the options say; None without one."""
-    if not accept_loss:
-        if person or reason or consented_by:
-            raise UsageError("--person, --reason and --consented-by need --accept-loss: add it")
-        return None
-    from shoe_ctl.daemon.journal_loss import LOWEST, RulingRefused, make_ruling
+def _ruling(
+    config: Config, person: str | None, reason: str | None, consented_by: str | None
+) -> Ruling:
+    """Return the ruling that the options say.
+
+    Where the configuration lists users, both people must be among them, in positions that are
+    high enough, as at the socket. Without any, two names are all that is known.
+
+    Raises:
+        UsageError: an option is missing, or a person may not rule or consent.
+    """
+    from shoe_ctl.config.resolve import naming_file, resolve
+    from shoe_ctl.daemon.callers import users_of
+    from shoe_ctl.daemon.journal_loss import LOWEST, RulingRefused, common_highest, make_ruling
+    from shoe_ctl.daemon.requests import People
+    from shoe_ctl.table.positions import is_sufficient
 
     if not person:
         raise UsageError("--accept-loss needs the person who decided: add --person NAME")
+    with naming_file(config):
+        users = [] if config.socket is None else [*users_of(config.socket).values()]
+        highest = common_highest(setup.settings for setup in resolve(config))
+    people, position, second = People(users), LOWEST, None
+    if users:
+        asks = people.find(person)
+        if asks is None:
+            known = ", ".join(user.names[0] for user in users)
+            raise UsageError(f"--person: {person} is no user of [socket]; name one of {known}")
+        position = next(
+            (
+                own
+                for own in (asks.position, *asks.also)
+                if is_sufficient(own, LOWEST, highest=highest)
+            ),
+            asks.position,
+        )
+        second = people.second_person(asks, person=person, consented_by=consented_by)
     try:
-        return make_ruling(person=person, position=LOWEST, reason=reason, consented_by=consented_by)
+        return make_ruling(
+            person=person, position=position, reason=reason, consented_by=consented_by,
+            second=second, highest=highest,
+        )  # fmt: skip
     except RulingRefused as error:
         raise UsageError(f"--accept-loss: {error}") from None
 

@@ -7,10 +7,10 @@ Must not know: how events come about.
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 
 import click
 
+from firmware_proto.suggestion import nearest_name
 from shoe_ctl.errors import UsageError
 from shoe_ctl.events import schema as documents
 from shoe_ctl.events.catalog import EVENTS
@@ -60,6 +60,6 @@ def _known(name: str) -> str:
     """
     if name in EVENTS:
         return name
-    close = get_close_matches(name, EVENTS, 1)
-    hint = f"did you mean {close[0]}?" if close else "list them with: shoectl schema"
+    near = nearest_name(name, EVENTS)
+    hint = f"did you mean {near}?" if near else "list them with: shoectl schema"
     raise UsageError(f"no event type {name}; {hint}")

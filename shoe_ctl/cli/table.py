@@ -129,16 +129,15 @@ class _Group(click.Group):
 
 def _suggestion(name: str, commands: Sequence[str]) -> str:
     """Return what somebody who typed this most likely meant."""
-    import difflib
-
+    from firmware_proto.suggestion import nearest_name
     from shoe_ctl.cli import table_pages
 
     if name in table_pages.choice_names():
         return f" It is a choice: shoectl table decide choice={name}"
     if name in (line.name for line in table_pages.declared()):
         return f" It is declared: shoectl table declare key={name}"
-    near = difflib.get_close_matches(name, commands, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    near = nearest_name(name, commands)
+    return f" Did you mean {near!r}?" if near else ""
 
 
 class _Choice(click.Choice[str]):
@@ -149,11 +148,11 @@ class _Choice(click.Choice[str]):
         return {"true": True, "false": False}.get(chosen, chosen)
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        import difflib
+        from firmware_proto.suggestion import nearest_name
 
-        near = difflib.get_close_matches(str(value), self.choices, n=1)
+        near = nearest_name(str(value), self.choices)
         if near:
-            return f"{value!r} is not one of its values. Did you mean {near[0]!r}?"
+            return f"{value!r} is not one of its values. Did you mean {near!r}?"
         return super().get_invalid_choice_message(value, ctx)
 
 

@@ -133,6 +133,8 @@ def _rows(
         yield "", words("stood_since", since=since) if since else words("stood")
     if held["link"] != "up":
         yield "link", words.name("link", held["link"])
+    elif held.get("link_reason") == "does_not_hear":
+        yield "link", words.name("link", "does_not_hear")
     yield from _told(held.get("told") or {}, words)
     if held.get("refused"):
         yield "refused", words.text(held["refused"]["message"])

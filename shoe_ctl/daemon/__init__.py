@@ -1,7 +1,8 @@
 """The daemon: tables at work, what people ask, events delivered, the journal kept and reopened.
 
 ``daemon`` wires links, tables, the journal and the sinks to one another. ``table_runner`` runs one
-table, ``requests`` answers people, ``delivery`` feeds the sinks.
+table: ``shoe_link`` receives, ``command_answers`` answers, ``transactions`` stores. ``requests`` is
+asked by people, ``delivery`` feeds the sinks.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("parked", "doubt")
+NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
 """Keys of the public status that are not the table's own state: the sinks, and evidence of a
 loss."""
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
-from shoe_ctl.api.unix_socket import EventSource, Handler, check_socket
+from shoe_ctl.api.unix_socket import EventSource, Handler, bound_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
@@ -151,6 +152,7 @@ class Daemon:
         self._epoch: str | None = None
         self._compared: set[str] = set()
         self._losses = journal_loss.OpenLosses()
+        self._socket: socket.socket | None = None
         self._ruling: tuple[str, TableCommand] | None = None
 
     @property
@@ -175,6 +177,7 @@ class Daemon:
         """
         readiness = _Readiness({p.settings.table for p in self._setups}, ready)
         async with AsyncExitStack() as stack:
+            self._bound = stack.enter_context(ExitStack())
             stack.push_async_callback(ports_closed)
             self._marking = stack.enter_context(self._environment.thread("outage-notes"))
             # Not where ports are opened: a table waits for its keys in its turn, and ports hang.
@@ -187,8 +190,7 @@ class Daemon:
                 sinks = [*self._sinks, *opened]
                 self._ways_in += [named.way_in for named in opened if named.way_in is not None]
                 await stack.enter_async_context(reopening(sinks, self._reopen))
-                if (path := self._config.socket_path) is not None:
-                    check_socket(path, gid=self._gid)  # known before any is stored
+                self._bind_socket()  # what is wrong with it is known before anything is stored
             except BaseException:
                 store.close()
                 raise
@@ -255,8 +257,7 @@ class Daemon:
             return await self._continue_after_loss(doubtful, self._accepted)
         if self._config.socket is None and not self._environment.ways_in:
             raise JournalError(f"{doubtful}; there is no [socket] to rule at: {NO_SOCKET}")
-        tops = {p.settings.highest_position for p in self._setups} - {None}
-        highest = tops.pop() if len(tops) == 1 else None
+        highest = journal_loss.common_highest(p.settings for p in self._setups)
         while True:
             self.doubt = str(doubtful)
             log.error("%s", doubtful)
@@ -347,13 +348,22 @@ class Daemon:
             raise RequestRefused(fault_of(self.outage.what))
         raise RequestRefused(message("daemon_starting"))
 
+    def _bind_socket(self) -> None:
+        """Bind the socket once, for as long as the daemon runs.
+
+        Over rulings and outages it is there: a caller who comes between two of them waits.
+        """
+        if self._socket is None and (path := self._config.socket_path) is not None:
+            self._socket = self._bound.enter_context(bound_socket(path, gid=self._gid))
+
     @asynccontextmanager
     async def _accept_requests(
         self, handler: Handler, events: EventSource | None = None
     ) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            if (path := self._config.socket_path) is not None:
-                at_socket = serving_socket(path, self._users, handler, events=events, gid=self._gid)
+            self._bind_socket()
+            if self._socket is not None:
+                at_socket = serving_socket(self._socket, self._users, handler, events=events)
                 await stack.enter_async_context(at_socket)
             for way_in in self._ways_in:
                 await stack.enter_async_context(way_in(handler))
@@ -419,8 +429,10 @@ class Daemon:
                             waits = self._open_gate_in_time(gate, runner)
                             group.create_task(waits, name=f"{runner.table} gate")
                         group.create_task(runner.tick_forever(), name=f"{runner.table} clock")
-                        serving = self._link(runner, supervisor, readiness, must_open=must_open)
-                        group.create_task(serving, name=f"{runner.table} link")
+                        opening = self._open_link(
+                            group, runner, supervisor, readiness, must_open=must_open
+                        )
+                        group.create_task(opening, name=f"{runner.table} opening")
                     # A task that fails ends this wait instead of the group's own. Only then does
                     # the group take its cancellation back, and one that is left comes from outside.
                     await asyncio.get_running_loop().create_future()
@@ -496,10 +508,16 @@ class Daemon:
             journal, load, self._clock, self._executor, every_s=every_s, retention=retention
         )
 
-    async def _link(
-        self, runner: TableRunner, supervisor: Supervisor, readiness: _Readiness, *, must_open: bool
+    async def _open_link(
+        self,
+        group: asyncio.TaskGroup,
+        runner: TableRunner,
+        supervisor: Supervisor,
+        readiness: _Readiness,
+        *,
+        must_open: bool,
     ) -> None:
-        """Run the table's link, where the storage had failed once a person said *resume*."""
+        """Start the table's link, where the storage had failed once a person said *resume*."""
         if runner.transactions.is_held:
             where = self._resume_hint
             log.warning("%s: waiting for resume: reason=storage_fault%s", runner.table, where)
@@ -508,7 +526,8 @@ class Daemon:
             must_open = False
         if not must_open:
             readiness.reached(runner.table)
-        await supervisor.run(must_open_first=must_open)
+        serving = supervisor.run(must_open_first=must_open)
+        group.create_task(serving, name=f"{runner.table} link")
 
     @property
     def _resume_hint(self) -> str:
@@ -629,6 +648,7 @@ class Daemon:
             arrivals=watch_arrivals(parse_address(shoe.port)),
             on_suspended=link.line_suspended,
             on_resumed=link.line_resumed,
+            on_hearing=link.hearing_changed,
         )
         at, ruling = self._ruling or (None, None)
         await runner.start(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import LADDER, is_sufficient
+from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
@@ -78,6 +79,12 @@ def make_ruling(  # noqa: PLR0913 - a ruling as it is recorded, each part by nam
         raise RulingRefused(lack.why, lack.needs)
     assert reason is not None and consented_by is not None
     return Ruling(person=person, position=position, reason=reason, consented_by=consented_by)
+
+
+def common_highest(tables: Iterable[TableSettings]) -> str | None:
+    """Return the highest position of all these tables; None where they name none, or several."""
+    tops = {settings.highest_position for settings in tables} - {None}
+    return tops.pop() if len(tops) == 1 else None
 
 
 def ruling_of(command: TableCommand, highest: str | None) -> Ruling:

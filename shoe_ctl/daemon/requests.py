@@ -53,12 +53,18 @@ class People:
         """Return who may be asked for consent, each by the name that people use."""
         return [each.names[0] for each in self._users if each.user != caller.user and each.names]
 
-    def second_person(self, caller: Caller, asked: Command) -> SecondPerson | None:
+    def find(self, name: str) -> Caller | None:
+        """Return the user who goes by this name; None where nobody does."""
+        return self._named.get(normalize_name(name))
+
+    def second_person(
+        self, caller: Caller, *, person: str, consented_by: str | None
+    ) -> SecondPerson | None:
         """Return what is known of the second person named: another user's positions, or why not."""
-        if asked.consented_by is None:
+        if consented_by is None:
             return None
-        second = self._named.get(normalize_name(asked.consented_by))
-        name, others, user = asked.consented_by, self.others(caller), caller.user
+        second = self.find(consented_by)
+        name, others, user = consented_by, self.others(caller), caller.user
         if second is None:
             why = (
                 message("refused_second_person_unknown", name=name, others=others)
@@ -66,7 +72,7 @@ class People:
                 else message("refused_second_person_unknown_alone", name=name, user=user)
             )
             return SecondPerson(why_not=why)
-        asks = self._named.get(normalize_name(asked.person))
+        asks = self.find(person)
         if second.user == caller.user or second is asks:
             why = (
                 message("refused_second_person_is_asker", name=name, others=others)
@@ -89,7 +95,9 @@ class People:
             reason=asked.reason,
             consented_by=asked.consented_by,
             user=caller.user,
-            second_person=self.second_person(caller, asked),
+            second_person=self.second_person(
+                caller, person=asked.person, consented_by=asked.consented_by
+            ),
         )
 
 
@@ -334,7 +342,10 @@ def status_in_outage(
     Raises:
         RequestRefused: a table that is not served here.
     """
-    stood = [runner.stored_status(caller.sees) for runner in _runners_named(tables, asked.table)]
+    stood = [
+        runner.stored_status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
+        for runner in _runners_named(tables, asked.table)
+    ]
     fault = fault_of(outage.what)
     return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
 

@@ -51,6 +51,8 @@ class ShoeCommandSender:
 
     def __init__(self, keys: KeyRing | None = None, executor: Executor | None = None) -> None:
         self._keys = keys
+        self.notes_proofs = keys is not None
+        """True if ``note_proofs`` may have something to do."""
         self._executor = executor
         self._proved: dict[str, int] = {}
 
@@ -130,11 +132,6 @@ class ShoeCommandSender:
             return await self._run(self._keys.add, device_id, key_id)
         except ConfigError as error:
             raise NoKey(str(error)) from None
-
-    @property
-    def notes_proofs(self) -> bool:
-        """True if ``note_proofs`` may have something to do."""
-        return self._keys is not None
 
     async def note_proofs(self, events: Iterable[ShoeEvent]) -> None:
         """These events are stored: where a shoe proved a key, retire its older ones."""

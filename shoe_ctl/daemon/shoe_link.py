@@ -21,7 +21,16 @@ from shoe_ctl.link.connection import Connection, Reception
 from shoe_ctl.link.reconnect import Supervisor, Suspension
 from shoe_ctl.link.transport import Loss
 from shoe_ctl.table.effects import Armed, Locked, ShoeCommand
-from shoe_ctl.table.inputs import Input, LineResumed, LineSuspended, LinkLost, LinkUp, NotTold
+from shoe_ctl.table.inputs import (
+    HearingLost,
+    HearingRestored,
+    Input,
+    LineResumed,
+    LineSuspended,
+    LinkLost,
+    LinkUp,
+    NotTold,
+)
 from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
@@ -50,7 +59,9 @@ class ShoeLink:
         self._resumed_from: Resume | None = None
         self._unknown_device: str | None = None
         self._is_compared = False
-        self._compared: Resume | None = None
+        self._said: Resume | None = None
+        """The last event that the shoe said was acknowledged, as the session has it."""
+        self._said_before_hello: Resume | None = None
         transactions.shoe = self
 
     # What the table orders.
@@ -107,7 +118,7 @@ class ShoeLink:
         """A connection opened; nothing was read from it yet."""
         can, resume = connection.capabilities, self.resume()
         self._resumed_from, self._unknown_device = resume, None
-        self._is_compared, self._compared = False, None
+        self._is_compared, self._said, self._said_before_hello = False, None, None
         self._connection = connection
         async with self._transactions.turn:
             group, t_us = self._transactions.begin()
@@ -159,6 +170,13 @@ class ShoeLink:
         async with self._transactions.turn:
             await self._transactions.store(lambda t_us: [LineResumed(t_us=t_us, unkept=unkept)])
 
+    async def hearing_changed(self, hears: bool) -> None:
+        """The shoe of this connection does not receive what is sent to it, or does again."""
+        number = self._connection.number if self._connection is not None else 0
+        kind = HearingRestored if hears else HearingLost
+        async with self._transactions.turn:
+            await self._transactions.store(lambda t_us: [kind(t_us=t_us, connection=number)])
+
     async def store_suspension(self) -> None:
         """Store that a line is suspended, with what it brought that was not stored yet.
 
@@ -175,12 +193,12 @@ class ShoeLink:
         If the shoe shows that more of its events were acknowledged than are stored here, nothing of
         it is stored before a person rules on that.
         """
+        before, self._said = self._said, reception.acknowledged
         if self._is_compared:
             for heard in reception.heard:
                 if type(heard.event) is Hello:  # another shoe, or this one after a restart
-                    self._is_compared = False
-        said = reception.acknowledged
-        if said is not None and not self._is_compared and not await self._is_complete(said):
+                    self._is_compared, self._said_before_hello = False, before
+        if not self._is_compared and not await self._is_complete(reception.acknowledged):
             return
         transactions = self._transactions
         async with transactions.turn:
@@ -198,7 +216,7 @@ class ShoeLink:
 
     # A shoe of which more was acknowledged than is stored.
 
-    async def _is_complete(self, said: Resume) -> bool:
+    async def _is_complete(self, said: Resume | None) -> bool:
         """Return whether all that the shoe says was acknowledged is stored here.
 
         If not, a person rules on that first, unless somebody did already. Then the connection is
@@ -208,8 +226,10 @@ class ShoeLink:
         acknowledges its events.
         """
         compare, met = self.compare, self._resumed_from
-        if compare is None or self._connection is None or said is self._compared:
+        if compare is None or self._connection is None:
             return True
+        if said is None or said is self._said_before_hello:
+            return True  # it did not say it yet
         if met is not None and met.device_id == said.device_id:
             stored = self._recorder.last_stored(said.device_id)
             if stored is not None and said.seq > stored:
@@ -230,7 +250,7 @@ class ShoeLink:
                 self._unknown_device = said.device_id
                 self._connection.drop(Loss("events_lost", lost))
                 return False
-        self._is_compared, self._compared = True, said
+        self._is_compared = True
         compare.expected = compare.is_compared = True
         compare.opens(self._table)
         return True

@@ -93,9 +93,9 @@ class TableTransactions:
         """
         if self.failure is not None:
             raise self.failure
+        now_us = self.now(t_us)
         waits = self._unstored is not None and not self._unstored.done()
-        group = self.recorder.begin(self.controller, self.index, waits=waits)
-        return group, self.now(t_us)
+        return self.recorder.begin(self.controller, self.index, waits=waits), now_us
 
     def now(self, t_us: int | None = None) -> int:
         """Return a time for an input: never before the table's last one."""

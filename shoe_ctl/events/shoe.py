@@ -102,6 +102,17 @@ class Unkept(Data, frozen=True, kw_only=True):
     """The number of bytes not kept."""
 
 
+class HearingLost(EventData, frozen=True, kw_only=True):
+    """The shoe is received, and nothing that is sent to it has an effect.
+
+    It cannot be armed. [Ports](../guides/ports.md#a-line-that-is-half-dead) says what to do.
+    """
+
+
+class HearingRestored(EventData, frozen=True, kw_only=True):
+    """The shoe receives again what is sent to it."""
+
+
 class NotAligned(EventData, frozen=True, kw_only=True):
     """The daemon does not know where in the round the shoe stands."""
 
@@ -404,6 +415,8 @@ EVENTS = (
     EventType(name="shoe.lost", data=Lost, adds=(LostDetails,)),
     EventType(name="shoe.line_suspended", data=LineSuspended, adds=(Unkept,), audience="either"),
     EventType(name="shoe.line_resumed", data=LineResumed, adds=(Unkept,)),
+    EventType(name="shoe.hearing_lost", data=HearingLost),
+    EventType(name="shoe.hearing_restored", data=HearingRestored),
     EventType(name="shoe.not_aligned", data=NotAligned),
     EventType(name="shoe.loaded", data=Loaded, adds=(Device,)),
     EventType(name="shoe.opened", data=Opened, adds=(OpenedDetails,)),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
+from firmware_proto.suggestion import nearest_name
 from shoe_ctl.errors import GameFileError
 
 NONE = "none"
@@ -19,8 +20,6 @@ _RULE = re.compile(r"[0-9]+(\.[0-9]+)*\Z")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _NAME_EXPECTED = "an id of lower-case letters, digits and underscores"
 _SHOWN = 60
-_SIMILARITY = 0.7
-"""The least likeness of two names, from 0 to 1, for one to be suggested for the other."""
 
 
 class Fields:
@@ -43,7 +42,7 @@ class Fields:
     def unknown(self, key: str, what: str, known: Iterable[str]) -> GameFileError:
         """Return the error for a key that is none of the known ones, with the one most like it."""
         names = tuple(known)
-        typed = _most_alike(key, names)
+        typed = nearest_name(key, names)
         hint = "" if typed is None else f": is it `{typed}`?"
         return self.error(key, f"{what} ({', '.join(names)}){hint}")
 
@@ -204,17 +203,10 @@ class Fields:
     def _take(self, key: str, expected: str) -> object:
         self._read.append(key)
         if key not in self._table:
-            typed = _most_alike(key, [name for name in self._table if name not in self._read])
+            typed = nearest_name(key, (name for name in self._table if name not in self._read))
             hint = "" if typed is None else f" (is `{typed}` a typing error?)"
             raise self.error(key, f"{expected}, but the key is missing{hint}")
         return self._table[key]
-
-
-def _most_alike(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that looks like a typing error of this one, if there is one."""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name, list(names), n=1, cutoff=_SIMILARITY)), None)
 
 
 def _either(words: Sequence[str]) -> str:

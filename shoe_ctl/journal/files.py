@@ -95,6 +95,23 @@ def refuse_if_foreign(journal: Path) -> None:
         )
 
 
+def refuse_if_linked(journal: Path) -> None:
+    """Refuse a journal that has a second name: another daemon may write to it under that one.
+
+    Each name has a lock, a log and a head file of its own, so that neither would notice.
+
+    Raises:
+        JournalError: it has.
+        OSError: that cannot be told.
+    """
+    names = journal.stat().st_nlink
+    if names > 1:
+        raise JournalError(
+            f"journal {journal} has {names} names (hard links), and a daemon may write to it under "
+            f"each: find the other with find -samefile {journal.name}, and remove it or copy it"
+        )
+
+
 def refuse_if_lost(journal: Path, *, new: bool) -> None:
     """Refuse to begin a journal where one is required, or where something shows that one existed.
 

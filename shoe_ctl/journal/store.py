@@ -202,6 +202,7 @@ class Store:
                 if not path.exists() or path.stat().st_size == 0:
                     files.refuse_if_lost(path, new=new)
                     schema.create(path, vfs)
+                files.refuse_if_linked(path)
                 found = _find_evidence(path, vfs, given, head_needed=head_needed)
                 if accepted is None and found:
                     raise PossibleLoss(path, found)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 
@@ -19,6 +20,7 @@ from firmware_proto.events import (
     AuthenticationFailed,
     Challenged,
     Discarded,
+    Gap,
     Hello,
     Repeated,
     Reply,
@@ -27,8 +29,9 @@ from firmware_proto.events import (
     Status,
     UnknownFirmware,
 )
-from firmware_proto.session import HostSession, ReceivedEvent, Resume
+from firmware_proto.session import Acknowledging, Heeding, HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
+from shoe_ctl.link.hearing import Hearing
 from shoe_ctl.link.line_budget import LineBudget
 from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
 from shoe_ctl.texts.message import message
@@ -93,9 +96,22 @@ _OF_CONNECTING = (
 
 _GARBAGE = (Repeated, Discarded)
 
+NOTABLE = frozenset({Hello, AuthenticationFailed, UnknownFirmware, Gap})
+"""Types of events that the owner of a connection is told of, beside the receptions."""
+
+OnNotable = Callable[[tuple[ReceivedEvent, ...]], Awaitable[None]]
+"""Gets the events of a connection's first reception, and of each with a ``NOTABLE`` event."""
+
 OnReception = Callable[[Reception], Awaitable[None]]
 """Stores a reception, then calls ``stored`` and ``set_desired_state``. Until it returns, nothing is
 read or sent."""
+
+OnHearing = Callable[[bool], Awaitable[None]]
+"""Is given whether the shoe hears, each time that it changes."""
+
+
+async def _ignore(_: object) -> None:
+    """Do nothing."""
 
 
 class Connection:
@@ -110,6 +126,8 @@ class Connection:
         session: HostSession,
         clock: Clock,
         on_reception: OnReception,
+        on_notable: OnNotable = _ignore,
+        on_hearing: OnHearing = _ignore,
         budget: LineBudget | None = None,
     ) -> None:
         self.number = number
@@ -119,8 +137,15 @@ class Connection:
         self._session = session
         self._clock = clock
         self._on_reception = on_reception
+        self._on_notable = on_notable
+        self._on_hearing = on_hearing
+        self._is_first = True
+        self._acknowledging = session if isinstance(session, Acknowledging) else None
+        self._heeding = session if isinstance(session, Heeding) else None
+        self._hearing = Hearing()
         self._received = 0
         self._unread = b""
+        self._is_drained = False
         self._calls: list[Call] = []
         self._wrote = 0
         self._sent: list[Sent] = []
@@ -215,6 +240,7 @@ class Connection:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._transport.when_readable(None)
             if self._unread:
                 log_unread(self._name, len(self._unread))
             if not self._over_budget:
@@ -224,28 +250,42 @@ class Connection:
 
     async def _serve(self) -> Loss:
         try:
-            while not self._faulty:
-                if self._dropped is not None:
-                    return self._dropped
+            while not self._is_over():
                 self._wake.clear()  # this round handles what set it
-                self._write(self._session.outgoing())
-                await self._wait()
-                chunk = b"" if self._is_gathering else self._read_portion()
-                if not chunk and self._is_silent:
+                deadline = await self._send()
+                if self._is_over():
+                    break
+                await self._wait(deadline)
+                gathering = self._is_gathering
+                chunk = b"" if gathering else self._read_portion()
+                if not chunk and self._is_silent():
                     self._fell_silent = True
                     limit = f"{self.capabilities.silence_s:g}"
                     return Loss("silent", message("link_silent", seconds=limit))
-                began = self._clock.monotonic()
                 await self._take(chunk)
-                if len(chunk) >= PORTION and not self._budget.is_noisy:
-                    self._let_others_work(began)
+                if self._heeding is not None:
+                    await self._check_hearing(self._heeding, gathering=gathering)
                 if self._budget.is_spent and not self._unread:
                     self._over_budget = True
                     return Loss("garbage", message("link_garbage"))
         except TransportLost as lost:
             return lost.loss
+        if self._dropped is not None and not self._faulty:
+            return self._dropped
         await self._keep_unread()
         return Loss("decoding_failed", message("link_decoding_failed"))
+
+    async def _check_hearing(self, session: Heeding, *, gathering: bool) -> None:
+        """Report whether the shoe hears, where that changed; ask one that does not."""
+        hearing = self._hearing
+        if not session.unheeded and hearing.next_deadline is None:
+            return  # after nearly every portion
+        before, now = hearing.is_lost, self._clock.monotonic()
+        empty = self._is_drained and not (gathering or self._unread)
+        if hearing.observe(session.heeded, session.unheeded, now, empty=empty):
+            session.ask_hello()
+        if hearing.is_lost != before:
+            await self._on_hearing(before)
 
     async def _keep_unread(self) -> None:
         """Hand on what was read along with bytes that could not be decoded: nobody decodes it."""
@@ -259,7 +299,10 @@ class Connection:
 
     def _read_portion(self) -> bytes:
         """Return the next bytes to decode, of those that came at once."""
-        unread = self._unread or self._transport.read()
+        unread = self._unread
+        if not unread:
+            unread = self._transport.read()
+            self._is_drained = len(unread) < PORTION
         size = PORTION
         if self._budget.is_noisy:
             portions = math.ceil(len(unread) / NOISY_PORTION)
@@ -274,7 +317,32 @@ class Connection:
         if pause_s and (self._read_at is None or self._read_at < now + pause_s):
             self._read_at = now + pause_s
 
+    def _is_over(self) -> bool:
+        """True if nothing more is to be decoded or sent."""
+        return self._faulty or self._dropped is not None
+
+    async def _send(self) -> float | None:
+        """Send what the session has to say. Return its deadline.
+
+        A session has no clock: the deadline of what it sent counts from the tick after that, which
+        it asks for at once.
+        """
+        data = self._session.outgoing()
+        deadline = self._session.next_deadline
+        if not data:
+            return deadline
+        self._write(data)
+        t, t_us = self._clock.monotonic(), self._clock.wall_us()
+        if deadline is None or deadline > t:
+            return deadline
+        await self._tick(t, t_us)
+        if self._is_over():
+            return None
+        self._write(self._session.outgoing())
+        return self._session.next_deadline
+
     def _write(self, data: bytes) -> None:
+        """Send these bytes, if any."""
         if data:
             self._sent.append(Sent(self._wrote, data, self._clock.wall_us()))
             self._wrote += len(data)
@@ -286,30 +354,23 @@ class Connection:
         limit_s = self.capabilities.silence_s
         return None if limit_s is None else self._heard_at + limit_s
 
-    @property
     def _is_silent(self) -> bool:
-        return (
-            self._silence_deadline is not None and self._clock.monotonic() >= self._silence_deadline
-        )
+        deadline = self._silence_deadline
+        return deadline is not None and self._clock.monotonic() >= deadline
 
-    async def _wait(self) -> None:
-        """Wait for bytes, the session's deadline, silence, or something to send."""
+    async def _wait(self, deadline: float | None) -> None:
+        """Wait for bytes, the session's ``deadline``, silence, or something to send."""
         gathering = self._is_gathering
         if self._unread and not gathering:
             await asyncio.sleep(0)
             return
-        deadline = self._session.next_deadline
-        for other in (self._silence_deadline, self._read_at):
+        for other in (self._silence_deadline, self._read_at, self._hearing.next_deadline):
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         if deadline is not None:
             self._wake_by(deadline)
-        if not gathering:
-            self._transport.when_readable(self._wake.set)
-        try:
-            await self._wake.wait()
-        finally:
-            self._transport.when_readable(None)
+        self._transport.when_readable(None if gathering else self._wake.set)
+        await self._wake.wait()
 
     def _wake_by(self, deadline: float) -> None:
         """Wake no later than that. A timer that fires earlier stays: most are put off in time."""
@@ -340,14 +401,16 @@ class Connection:
         t, t_us = self._clock.monotonic(), self._clock.wall_us()
         if chunk:
             self._heard_at = t
-            await self._decode(chunk, t_us, lambda: self._session.receive(chunk, t))
+            await self._decode(chunk, t_us, partial(self._session.receive, chunk, t))
         deadline = self._session.next_deadline
-        if deadline is None or self._faulty or self._dropped is not None:
-            return
-        if deadline <= self._clock.monotonic():
-            t, t_us = self._clock.monotonic(), self._clock.wall_us()
-            self._note_call(t)
-            await self._decode(b"", t_us, lambda: self._session.tick(t))
+        if deadline is not None and deadline <= t and not self._is_over():
+            await self._tick(t, t_us)
+        if len(chunk) >= PORTION and not self._budget.is_noisy:
+            self._let_others_work(t)
+
+    async def _tick(self, t: float, t_us: int) -> None:
+        self._note_call(t)
+        await self._decode(b"", t_us, partial(self._session.tick, t))
 
     async def _decode(
         self, chunk: bytes, t_us: int, step: Callable[[], list[ReceivedEvent]]
@@ -364,11 +427,15 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - the raw bytes are kept whatever decoding does
             self._faulty = True
             fault = f"{type(error).__name__}: {error}"
-        self._note_discarded(heard)
         cost_s = 0.0 if began is None else self._clock.processor_s() - began
+        notable = self._look_at(heard)
         self._spend(chunk, heard, cost_s)
         if chunk or heard or fault:
+            if notable or self._is_first:
+                self._is_first = False
+                await self._on_notable(heard)
             calls, self._calls = tuple(self._calls), []
+            reports = self._acknowledging
             await self._on_reception(
                 Reception(
                     connection=self.number,
@@ -378,7 +445,7 @@ class Connection:
                     t_us=t_us,
                     fault=fault,
                     calls=calls,
-                    acknowledged=getattr(self._session, "acknowledged", None),
+                    acknowledged=None if reports is None else reports.acknowledged,
                 )
             )
 
@@ -414,11 +481,16 @@ class Connection:
         if can.timed and matters:
             self._calls.append(call)
 
-    def _note_discarded(self, heard: tuple[ReceivedEvent, ...]) -> None:
-        """Log the first, the tenth, the hundredth: a noisy line must not fill the log."""
+    def _look_at(self, heard: tuple[ReceivedEvent, ...]) -> bool:
+        """Return whether an event is ``NOTABLE``. Log what was discarded.
+
+        That is the first, the tenth, the hundredth time: a noisy line must not fill the log.
+        """
+        notable = False
         for one in heard:
             event = one.event
             if not isinstance(event, Discarded):
+                notable = notable or type(event) in NOTABLE
                 continue
             if event.history:  # nothing is wrong: the shoe had been at work before the connection
                 self._history += 1
@@ -433,6 +505,7 @@ class Connection:
                     '%s: %s: connection=%d count=%d reason="%s"',
                     *(self._name, what, self.number, times, event.reason),
                 )
+        return notable
 
 
 def _is_useful(event: ShoeEvent) -> bool:

@@ -58,7 +58,7 @@ Cause = (
     | Literal[
         "well", "held_by_daemon", "modem_manager", "silence", "wrong_baud", "other_profile",
         "garbage", "no_answer_to_hello", "firmware", "lost", "unidentified", "no_proof",
-        "suspended",
+        "suspended", "does_not_hear",
     ]
 )  # fmt: skip
 """The cause for programs; docs/guides/doctor.md says what each means."""
@@ -369,6 +369,9 @@ def diagnose_from_status(
 ) -> Diagnosis:
     """A daemon has the port: report the link state in its table's status."""
     start = f"{held.says.partition(',')[0]}, not tried; "
+    if reason == "does_not_hear":
+        deaf: Cause = "does_not_hear"
+        return replace(held, well=False, cause=deaf, says=f"{start}{next_step}")
     if link == "up":
         return replace(held, well=True, says=f"{start}its link is up")
     lost: tuple[Cause, str] = ("lost", "its shoe does not answer")

@@ -6,7 +6,6 @@ Must not know: how a key authenticates a shoe, when keys are changed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,11 +21,15 @@ from firmware_proto.events import (
 )
 from firmware_proto.reference.mac import parse_keys
 from shoe_ctl.errors import ConfigError
+from shoe_ctl.file_locks import held_lock
 from shoe_ctl.secret_file import read_secret
 
 LONGEST_BYTES = 1 << 20
 """Of a key file: ten thousand keys. A longer file is another one, and is not read into memory."""
 
+
+LOCK_WAIT_S = 5.0
+"""Seconds to wait for another daemon's write of the same file; it takes milliseconds."""
 
 RETIRED = "# retired "
 """Begins the line of an older key, which is a comment now. Auditors check old proofs with it."""
@@ -119,18 +122,20 @@ class KeyRing:
     @contextmanager
     def _locked_text(self) -> Iterator[str]:
         """Yield the file's text, under a lock against other writers."""
+        path = self._path.resolve()
         try:
-            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+            # Not the folder's own lock: every user who may read the folder can take that.
+            with held_lock(path.with_name(path.name + "-lock"), wait_s=LOCK_WAIT_S):
+                yield read_secret(self._path, "key_file", longest=LONGEST_BYTES)
+                folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
+        except BlockingIOError:
+            raise ConfigError(f"key_file: {self._path}: another process writes to it") from None
         except OSError as error:
             raise ConfigError(f"key_file: {self._path}: {error.strerror}") from None
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
-            yield read_secret(self._path, "key_file", longest=LONGEST_BYTES)
-            os.fsync(folder)
-        except OSError as error:
-            raise ConfigError(f"key_file: {self._path}: {error.strerror}") from None
-        finally:
-            os.close(folder)
 
     def _write(self, text: str) -> None:
         """Replace the file atomically, for its owner alone."""

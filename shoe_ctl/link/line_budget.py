@@ -44,9 +44,17 @@ BUSY_S = 5.0
 
 
 class LineBudget:
-    """The budget of one line, over all its connections. Times are monotonic seconds."""
+    """The budget of one line, over all its connections. Times are monotonic seconds.
+
+    Attributes:
+        is_noisy: True if it brings so much garbage that its bytes are left to gather.
+        is_spent: True if the garbage exceeded the budget, in bytes or in processor time.
+        is_full: True if nothing of the budget is spent, and no noise is left to forgive: ``spend``
+            then changes nothing for a portion without garbage and without repeats.
+    """
 
     def __init__(self) -> None:
+        self.is_noisy, self.is_spent, self.is_full = False, False, True
         self._busy_s, self._busy_at = 0.0, 0.0
         self._left = float(KEPT_A_MINUTE)
         self._noise = 0.0
@@ -64,24 +72,13 @@ class LineBudget:
         self._repeats = min(self._repeats, NOISY)
         self._gathers_s = SHORTEST_S
         self._gathered = 0
+        self._judge()
 
-    @property
-    def is_noisy(self) -> bool:
-        """True if it brings so much garbage that its bytes are left to gather."""
-        return self._noise > NOISY or self._repeats > NOISY
-
-    @property
-    def is_spent(self) -> bool:
-        """True if the garbage exceeded the budget, in bytes or in processor time."""
-        return self._left <= 0
-
-    @property
-    def is_full(self) -> bool:
-        """True if nothing of the budget is spent, and no noise is left to forgive.
-
-        ``spend`` then changes nothing for a portion without garbage and without repeats.
-        """
-        return self._left == KEPT_A_MINUTE and not self._noise and not self._repeats
+    def _judge(self) -> None:
+        """Work out what each portion asks: they are attributes, so that a card costs no call."""
+        self.is_noisy = self._noise > NOISY or self._repeats > NOISY
+        self.is_spent = self._left <= 0
+        self.is_full = self._left == KEPT_A_MINUTE and not self._noise and not self._repeats
 
     def spend(  # noqa: PLR0913 - one argument for each figure
         self,
@@ -112,6 +109,7 @@ class LineBudget:
         self._noise = min(max(0.0, self._noise + noise), 2 * NOISY)
         repeats = repeated + (PER_PIECE if repeated else 0)
         self._repeats = min(self._repeats + repeats, 2 * NOISY)
+        self._judge()
         gathered = self._gathered + received
         self._gathered = gathered if unread else 0
         rests_s = (SHARE - 1) * cost_s

@@ -19,7 +19,7 @@ from firmware_proto.profiles import Profile
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.errors import PortError
-from shoe_ctl.link.connection import Connection, OnReception, Reception
+from shoe_ctl.link.connection import Connection, OnHearing, OnReception
 from shoe_ctl.link.hotplug import Arrivals, nothing_arrives
 from shoe_ctl.link.keyring import troubleshooting_hint
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE, LineBudget, Suspensions
@@ -89,6 +89,7 @@ class Supervisor:
     * ``on_suspended`` replaces ``on_lost`` where garbage ended the connection, and is called again
       each time that the line brings as much as before. ``on_resumed`` gets the number of dropped
       bytes before the port is opened again.
+    * ``on_hearing`` gets whether the shoe of the connection that is up hears, when that changes.
     * ``resume`` is called at each connect. ``first_connection`` is the number of the first one.
     * ``arrivals`` notices the port's return; what it misses, the next attempt finds.
 
@@ -112,6 +113,7 @@ class Supervisor:
         arrivals: Arrivals = nothing_arrives,
         on_suspended: Callable[[Suspension], Awaitable[None]] = _ignore,
         on_resumed: Callable[[int], Awaitable[None]] = _ignore,
+        on_hearing: OnHearing = _ignore,
     ) -> None:
         profile.host_session(resume=None, settings=settings)
         self._name = name
@@ -127,6 +129,7 @@ class Supervisor:
         self._arrivals = arrivals
         self._on_suspended = on_suspended
         self._on_resumed = on_resumed
+        self._on_hearing = on_hearing
         self._budget = LineBudget()
         self._suspensions = Suspensions()
         self._suspension: Suspension | None = None
@@ -206,7 +209,9 @@ class Supervisor:
                 transport=transport,
                 session=session,
                 clock=self._clock,
-                on_reception=self._received,
+                on_reception=self._on_reception,
+                on_notable=self._notice,
+                on_hearing=self._hearing_changed,
                 budget=self._budget,
             )
             began = self._clock.monotonic()
@@ -277,11 +282,23 @@ class Supervisor:
             late += dropped if self._clock.monotonic() > end - QUIET_S else 0
         return late <= KEPT_A_MINUTE / 60 * QUIET_S
 
-    async def _received(self, reception: Reception) -> None:
+    async def _notice(self, heard: Iterable[ReceivedEvent]) -> None:
+        """Report that a shoe answers, where that was in doubt, and log what people should know."""
         if self._state is LinkState.LISTENING:
             await self._announce()
-        self._shoe_log.log_events(reception.heard)
-        await self._on_reception(reception)
+        self._shoe_log.log_events(heard)
+
+    async def _hearing_changed(self, hears: bool) -> None:
+        assert self._connection is not None
+        if hears:
+            log.warning("%s: shoe hears again: connection=%d", self._name, self._connection.number)
+        else:
+            log.warning(
+                "%s: shoe does not hear: connection=%d. Its messages arrive, and nothing that is "
+                "sent to it has an effect. Check the wire to the shoe and its plugs.",
+                *(self._name, self._connection.number),
+            )
+        await self._on_hearing(hears)
 
     async def _announce(self) -> None:
         """Report that the link is up."""

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_proto.profiles import SerialSettings
+from firmware_proto.suggestion import nearest_names
 from shoe_ctl.errors import PortError
 from shoe_ctl.link.address import SerialAddress
 from shoe_ctl.link.port_users import PROC, PTY_MAJORS, find_port_users, terminal_owner
@@ -424,10 +425,8 @@ def _find_similar(path: Path) -> list[str]:
     found: list[str] = []
     if path.parent != Path("/dev"):  # consoles there have similar names and are never meant
         with suppress(OSError):
-            from difflib import get_close_matches
-
             names = [entry.name for entry in path.parent.iterdir() if entry.is_char_device()]
-            found += [str(path.parent / name) for name in get_close_matches(path.name, names, n=2)]
+            found += [str(path.parent / name) for name in nearest_names(path.name, names, 2)]
     for folder, pattern in _PLACES:
         with suppress(OSError):  # udev removes a folder with its last link
             found += sorted(map(str, Path(folder).glob(pattern)))

@@ -561,6 +561,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "shoe.lost": _sentence("the shoe is lost: {reason}"),
     "shoe.line_suspended": _sentence("the line to the shoe is suspended for {wait_s} s: {reason}"),
     "shoe.line_resumed": _sentence("the line to the shoe is opened again"),
+    "shoe.hearing_lost": _sentence("the shoe does not receive what is sent to it"),
+    "shoe.hearing_restored": _sentence("the shoe receives again what is sent to it"),
     "shoe.loaded": _sentence("a set of cards is in the shoe: {set_id}, {decks} decks, {shoe_id}"),
     "shoe.not_aligned": _sentence("the shoe's position is unknown until {until}"),
     "shoe.fault": _sentence("a fault of the shoe: {code}"),

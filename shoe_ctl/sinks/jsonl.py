@@ -384,7 +384,10 @@ def _opened(path: Path, mode: int) -> tuple[int, int]:
 
 
 def _lock(fd: int, path: Path) -> None:
-    """Lock the file.
+    """Lock the file, so that no other daemon writes to it.
+
+    A lock that is shared is passed over, and that of a user who may only read the file: a writer's
+    is neither.
 
     Raises:
         OSError: it has another writer, or cannot be locked.
@@ -392,7 +395,12 @@ def _lock(fd: int, path: Path) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        pid = next(iter(find_lock_holders(path)), None)
+        holders = find_lock_holders(path)
+        writers = [pid for pid in find_lock_holders(path, exclusive=True) if _may_write(pid, fd)]
+        if holders and not writers:
+            log.warning("sink: lock of a reader passed over: file=%s process=%d", path, holders[0])
+            return
+        pid = next(iter(writers), None)
         if pid == os.getpid():
             who, each = "another sink of this configuration", "sink"
         else:
@@ -402,6 +410,20 @@ def _lock(fd: int, path: Path) -> None:
         ) from None
     except OSError as error:
         raise OSError(f"sink file {path} cannot be locked: {error.strerror}") from None
+
+
+def _may_write(pid: int, fd: int) -> bool:
+    """Return True if this process is of a user who may write to the file; False for a reader.
+
+    Anybody who may read a file can lock it, flock(2) asks for no more.
+    """
+    try:
+        user = Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return True  # it has ended, or is not shown: the lock counts
+    found = os.fstat(fd)
+    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return user in {0, os.geteuid(), found.st_uid} or bool(others)
 
 
 def _sync_folder(path: Path) -> None:

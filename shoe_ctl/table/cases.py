@@ -40,6 +40,7 @@ CardCase = Literal[
     "card.read_late",
     "card.armed_before",
     "card.armed_until_now",
+    "card.first_in_pause",
     "card.undecided_in_pause",
     "card.in_pause",
     "card.in_halt",
@@ -100,6 +101,8 @@ def _classify_in_halt(turn: Turn) -> CardCase:
         return "card.armed_before"  # drawn in turn before power or link were lost (5.17)
     if pending_card.is_pending_draw(turn):
         return "card.armed_until_now"  # drawn in turn as the halt began: no overdraw
+    if overdraw.is_first_card_in_pause(turn):
+        return "card.first_in_pause"  # it can only be Player's first card (5.7)
     if overdraw.is_undecided_card_in_pause(turn):
         return "card.undecided_in_pause"  # cards still face down decide whether it was due (5.7)
     if overdraw.is_next_card_in_pause(turn):

@@ -16,6 +16,7 @@ from transitions import Event, EventData, Machine, MachineError, State, Transiti
 
 from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Hello
+from firmware_proto.suggestion import nearest_name
 from shoe_ctl.games.game import Game
 from shoe_ctl.table import answers, commands, status, transitions
 from shoe_ctl.table.answers import sentence
@@ -26,6 +27,8 @@ from shoe_ctl.table.inputs import (
     DeliveryParked,
     DeliveryTaken,
     Fault,
+    HearingLost,
+    HearingRestored,
     Input,
     LineResumed,
     LineSuspended,
@@ -61,6 +64,8 @@ _TRIGGERS = {
     LinkLost: "link_lost",
     LineSuspended: "line_suspended",
     LineResumed: "line_resumed",
+    HearingLost: "hearing_lost",
+    HearingRestored: "hearing_restored",
     Restarted: "restarted",
     Tick: "tick",
     NotTold: "not_told",
@@ -191,11 +196,9 @@ def _refuse_in_any_state(turn: Turn, command: TableCommand) -> bool:
 
 def _unknown_command(named: str) -> Message:
     """Return the refusal of an unknown command, with the one that was likely meant."""
-    import difflib
-
-    alike = difflib.get_close_matches(named, commands.COMMANDS, n=1, cutoff=0.75)
-    if alike:
-        return message("refused_command_misspelt", command=named, meant=alike[0])
+    meant = nearest_name(named, commands.COMMANDS)
+    if meant is not None:
+        return message("refused_command_misspelt", command=named, meant=meant)
     return message("refused_no_such_command", command=named)
 
 

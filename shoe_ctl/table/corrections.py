@@ -23,6 +23,7 @@ from shoe_ctl.table.irregularities import draw_order, overdraw, power_failure
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.round import card_entry, outcome, reconstruct, reveal
 from shoe_ctl.table.round import deal as dealing
+from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import unplaced
 from shoe_ctl.table.situations import CARDS_OUT
 from shoe_ctl.table.state import INITIAL_DEAL, DealtCard, FormerOutcome, pending_cards
@@ -157,6 +158,8 @@ def _hold_early(turn: Turn, left: list[DealtCard]) -> None:
     unplaced.drop_cards(turn, behind)
     for dealt in left:
         _emit_moved(turn, dealt, None)
+        if dealt.revealed and dealt.card is not None:
+            card_ledger.hide_card(turn, dealt.card)  # it is shown again if it gets a slot again
         unplaced.add_card(turn, dealt.card, dealt.number, role="early", seen=dealt.revealed)
     unplaced.move_cards(turn, behind, "early")
     for early in turn.now.early[: len(left)]:

@@ -25,6 +25,7 @@ from shoe_ctl.table.state import (
     INITIAL_DEAL,
     DealtCard,
     FormerOutcome,
+    Round,
     SettledRound,
     TableState,
     UnplacedCard,
@@ -344,13 +345,15 @@ def revise(turn: Turn) -> None:
     assert last is not None
     entered = arguments.require_args(turn, Revision).cards()
     if _is_same_shoe(turn, last):
-        _correct_ledger(turn, last, entered)
+        cards = _match_revised(turn, last.round, entered)
+    else:
+        cards = _revised_cards(last, entered)
     former = FormerOutcome(
         cards=last.round.cards, until_us=turn.now.t_us, settled=turn.source != "resolved"
     )
     revised = msgspec.structs.replace(
         last.round,
-        cards=_revised_cards(last, entered),
+        cards=cards,
         revised=(*last.round.revised, former),
     )
     after = msgspec.structs.replace(last, round=revised)
@@ -381,19 +384,97 @@ def _revised_cards(
     )
 
 
-def _correct_ledger(turn: Turn, last: SettledRound, entered: dict[tuple[str, int], Card]) -> None:
-    """Correct the ledger for each card that was another one; count each that nobody knew of."""
-    there = {(d.hand, d.index): d for d in last.round.cards}
-    for slot, face in entered.items():
-        dealt = there.get(slot)
-        wrong = None if dealt is None else dealt.card
-        if dealt is None or wrong is None:
-            card_ledger.count_card(turn, None, None)
-            card_ledger.name_unknown_card(turn, face)
-            card_ledger.show_card(turn, face)
-        elif wrong != face:
-            card_entry.correct_counted_card(turn, dealt, face)
-            card_ledger.show_other_card(turn, wrong, face)
+def _match_revised(
+    turn: Turn, played: Round, entered: dict[tuple[str, int], Card]
+) -> tuple[DealtCard, ...]:
+    """Return the cards of the round as entered, and correct the ledger by the difference.
+
+    Cards that lie open are matched by their faces first: those of both hands, and those set aside.
+    A card in its slot, or in another one, was another card than it was taken for. Then come cards
+    that lie aside or open the next round face down, whichever they are: what only the shoe has read
+    makes no difference. What is left of those entered is counted, what is left of the round lies
+    aside.
+    """
+    mine = list(played.cards)
+    aside = [card for card in turn.now.aside if unplaced.draw_of(card) > played.drawn_before]
+    unseen = [*(card for card in aside if not card.seen), *turn.now.opening]
+    found: dict[tuple[str, int], DealtCard | UnplacedCard] = {}
+    in_place = {slot: [d for d in mine if (d.hand, d.index) == slot] for slot in entered}
+    alike = {slot: [d for d in mine if d.card == face] for slot, face in entered.items()}
+    seen = {slot: [c for c in aside if c.seen and c.card == face] for slot, face in entered.items()}
+    both = {slot: [d for d in in_place[slot] if d in alike[slot]] for slot in entered}
+    rest = dict.fromkeys(entered, mine), dict.fromkeys(entered, unseen)
+    for fits in (both, alike, seen, in_place, *rest):
+        for slot in entered:
+            taken = found.values()
+            free = (one for one in fits[slot] if not any(one is other for other in taken))
+            if slot not in found and (one := next(free, None)) is not None:
+                found[slot] = one
+    lowest = min(0, *(dealt.number for dealt in mine))
+    cards = tuple(
+        _as_entered(turn, slot, face, found.get(slot), lowest) for slot, face in entered.items()
+    )
+    for left in mine:
+        if not any(left is one for one in found.values()):
+            _leave_round(turn, left)
+    return cards
+
+
+def _as_entered(
+    turn: Turn,
+    slot: tuple[str, int],
+    face: Card,
+    was: DealtCard | UnplacedCard | None,
+    lowest: int,
+) -> DealtCard:
+    """Return the card in its slot as entered, corrected or counted in the ledger."""
+    if isinstance(was, DealtCard) and was.card is not None:
+        if was.card == face:
+            return msgspec.structs.replace(was, hand=slot[0], index=slot[1], revealed=True)
+        card_entry.correct_counted_card(turn, was, face)
+        card_ledger.show_other_card(turn, was.card, face)
+        corrected = card_entry.as_corrected(turn, was, face)
+        return msgspec.structs.replace(corrected, hand=slot[0], index=slot[1], revealed=True)
+    if was is None:
+        number, entered = _count_entered(turn, face, lowest), True
+    else:
+        number, entered = unplaced.draw_of(was), was.card != face
+        unplaced.drop_cards(turn, tuple(c for c in turn.now.unplaced if c is was))
+        if was.card is None:
+            unordered_cards.name_pulled_card(turn, number, face)
+        elif entered:
+            card_ledger.overrule_reading(turn, was.card, face)
+    card_ledger.show_card(turn, face)
+    return DealtCard(
+        hand=slot[0], index=slot[1], card=face, number=number, drawn_us=turn.now.t_us,
+        revealed=True, entered=entered,
+        read=was.card if was is not None and entered else None,
+    )  # fmt: skip
+
+
+def _count_entered(turn: Turn, face: Card, lowest: int) -> int:
+    """Count a card that nobody knew of, and return the number of its draw.
+
+    A shoe that has counted every draw has counted none for this one: its number is below 0, and
+    below the ``lowest`` of the round.
+    """
+    if card_ledger.has_reported_all(turn.now):
+        card_ledger.count_uncounted(turn, face)
+        return lowest - turn.shoe.uncounted
+    card_ledger.count_card(turn, None, None)
+    card_ledger.name_unknown_card(turn, face)
+    return turn.shoe.drawn
+
+
+def _leave_round(turn: Turn, left: DealtCard) -> None:
+    """Set a card aside that is no card of the round; one that only people had counted never was."""
+    if left.card is None:
+        return
+    card_ledger.hide_card(turn, left.card)
+    if left.number < 0:
+        card_ledger.give_back_uncounted(turn, left.card)
+    else:
+        unplaced.add_card(turn, left.card, left.number, role="aside", seen=True)
 
 
 def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None:

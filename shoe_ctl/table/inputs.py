@@ -131,6 +131,20 @@ class LineResumed(Happened, frozen=True, kw_only=True, tag="line_resumed"):
     """The number of bytes that came meanwhile; they are not recorded."""
 
 
+class HearingLost(Happened, frozen=True, kw_only=True, tag="hearing_lost"):
+    """The shoe is received, and receives nothing itself: what is sent to it has no effect."""
+
+    connection: int
+    """The number of the connection."""
+
+
+class HearingRestored(Happened, frozen=True, kw_only=True, tag="hearing_restored"):
+    """The shoe receives again what is sent to it."""
+
+    connection: int
+    """The number of the connection."""
+
+
 class Restarted(Happened, frozen=True, kw_only=True, tag="restarted", omit_defaults=True):
     """The table was started."""
 
@@ -178,6 +192,8 @@ _FAULT_PLACES = {
     "link_lost": "LinkLost",
     "line_suspended": "LineSuspended",
     "line_resumed": "LineResumed",
+    "hearing_lost": "HearingLost",
+    "hearing_restored": "HearingRestored",
     "restarted": "Restarted",
     "tick": "Tick",
     "not_told": "NotTold",
@@ -259,6 +275,8 @@ _OtherInput = (
     | LinkLost
     | LineSuspended
     | LineResumed
+    | HearingLost
+    | HearingRestored
     | Restarted
     | Tick
     | NotTold

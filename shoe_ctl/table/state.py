@@ -158,7 +158,7 @@ class DealtCard(msgspec.Struct, frozen=True, kw_only=True):
         return self.place
 
 
-Role = Literal["held", "early", "opening", "pending", "ahead", "outside_game"]
+Role = Literal["held", "early", "opening", "pending", "ahead", "outside_game", "aside"]
 """Why a card lies on the table without a slot.
 
 * ``held``: it was drawn while the table was halted.
@@ -166,6 +166,7 @@ Role = Literal["held", "early", "opening", "pending", "ahead", "outside_game"]
 * ``opening``: it was ruled to be the first card of the next round.
 * ``pending``: it was drawn for a slot as the table halted, and takes it when play resumes.
 * ``ahead``: it was drawn ahead for the open round and laid aside (5.11.1).
+* ``aside``: it was set aside and is no card of the round, unless people revise that.
 * ``outside_game``: the shoe gave it while the table was halted and counts it to no game. If the
   round is finished by hand, it may be one of its cards.
 """
@@ -486,6 +487,8 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     """Set while the line is ignored."""
     since_us: int = 0
     """When the connection was opened."""
+    hears: bool = True
+    """False while nothing sent to the shoe has an effect, although it is received."""
 
 
 # What is open: irregularities, pauses, windows.
@@ -692,6 +695,11 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     def outside_game(self) -> tuple[UnplacedCard, ...]:
         """Cards that the shoe gave while the table was halted and counts to no game."""
         return self._of_role("outside_game")
+
+    @property
+    def aside(self) -> tuple[UnplacedCard, ...]:
+        """Cards that were set aside since the round before the last one, in the order drawn."""
+        return self._of_role("aside")
 
     def _of_role(self, role: Role) -> tuple[UnplacedCard, ...]:
         if not self.unplaced:

@@ -221,6 +221,8 @@ TEXTS: Mapping[str, str] = {
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
     "shoe_line_suspended": "干扰过多：线路暂停至 {until} UTC，之后重新打开；{then:clauses}",
+    "shoe_does_not_hear": "牌靴能发送，但收不到：{then:clauses}",
+    "shoe_check_wire": "检查插头和线缆中通往牌靴的线",
     "shoe_check_line": "检查线缆、牌靴电源，以及 [table.shoe] 中的 profile、port 和 baud",
     "shoe_try_port": "然后停止守护进程并运行 shoectl doctor",
     "shoe_no_hello": "{seconds} 秒内没有牌靴报出身份：{then:clauses}",
@@ -805,6 +807,22 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "player_fabulous_4": "闲神奇四",
         "banker_fabulous_4": "庄神奇四",
     },
+    "head": {
+        "table": "牌桌",
+        "state": "状态",
+        "round": "局",
+        "last_result": "上次结果",
+        "rounds_per_hour": "局/小时",
+        "halts_per_hour": "中止/小时",
+        "last_event": "最近事件",
+        "ROUND": "局",
+        "OPENED": "开局",
+        "PLAYER": "闲家",
+        "BANKER": "庄家",
+        "HOUSE": "场方",
+        "OUTCOME": "结果",
+    },
+    "round_state": {"open": "进行中", "void": "作废", "settled": "已结算"},
     "winner": {"player": "闲家赢", "banker": "庄家赢", "tie": "和", "void": "作废"},
     "end": {
         "cards_stand": "以台面上的牌为准",
@@ -853,6 +871,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "link": {
         "lost": "中断：收不到牌靴的信号",
         "unidentified": "身份不明：端口已打开，尚无牌靴报出身份",
+        "does_not_hear": "已连接：牌靴能发送，但收不到",
         "refused": "已拒绝：所接的不是本桌的牌靴",
         "suspended": "暂停：线路干扰过多",
     },
@@ -941,6 +960,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "state": {
         "no_shoe": "无牌靴",
+        "unknown": "未知",
         "idle": "空闲",
         "betting": "投注中",
         "closed": "已停止投注",

@@ -334,7 +334,7 @@ TEXTS: Mapping[str, str] = {
     "next_resume_waits": "{next}; resume is not possible yet: {why}; if it stays so, declare other",
     "next_settle": "pay and collect, then settle",
     "next_storage_fault": (
-        "deal no more, leave every card, call the operator of the box; once it stores again, "
+        "deal no more, leave every card, call the box's operator; once it stores again, "
         "look at the cards, then resume (pit supervisor)"
     ),
     "next_the_shoe": "wait for the shoe",
@@ -353,6 +353,8 @@ TEXTS: Mapping[str, str] = {
         "too much garbage: the line is suspended until {until} UTC, then opened again; "
         "{then:clauses}"
     ),
+    "shoe_does_not_hear": "the shoe sends but does not hear: {then:clauses}",
+    "shoe_check_wire": "check its plugs and its cable, the wire to the shoe",
     "shoe_check_line": (
         "check the cable, the shoe's power, and profile, port and baud in [table.shoe]"
     ),
@@ -843,9 +845,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "gaming_shift_manager": "gaming shift manager",
         "assistant_casino_manager": "assistant casino manager",
     },
+    "head": {"rounds_per_hour": "rounds/h", "halts_per_hour": "halts/h"},
     "link": {
         "lost": "lost: the shoe cannot be heard",
         "unidentified": "unidentified: the port is open, and no shoe has said yet who it is",
+        "does_not_hear": "up: the shoe sends, and does not hear",
         "refused": "refused: who speaks is not this table's shoe",
         "suspended": "suspended: the line brings too much garbage",
     },

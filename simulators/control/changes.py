@@ -20,6 +20,7 @@ from simulators.rig import Rig
 from simulators.shoe.model import CannotSay, CardOut, Refused
 from simulators.shoe.reference import ReferenceDevice
 from simulators.table.dealer import Supply
+from simulators.table.steps import CUT
 
 LONGEST_WAIT_S = 600.0
 
@@ -91,6 +92,7 @@ class ShoeBench:
             "plugged": rig.plugged,
             "powered": device.powered,
             "frozen": rig.frozen,
+            "cut": sorted(rig.cut_wires),
             "host": device.line_open,
             "connections": rig.connections,
             "drawn": shoe.drawn,
@@ -169,6 +171,19 @@ def _replug(bench: ShoeBench, _: Mapping[str, Any]) -> None:
     if bench.rig.plugged:
         raise Refused("the shoe is plugged in already")
     bench.rig.replug()
+
+
+def _cut(bench: ShoeBench, given: Mapping[str, Any]) -> None:
+    direction: str = given["direction"]
+    if direction in bench.rig.cut_wires:
+        raise Refused("that wire is cut already")
+    bench.rig.cut(direction)
+
+
+def _mend(bench: ShoeBench, _: Mapping[str, Any]) -> None:
+    if not bench.rig.cut_wires:
+        raise Refused("no wire is cut")
+    bench.rig.mend()
 
 
 def _freeze(bench: ShoeBench, _: Mapping[str, Any]) -> None:
@@ -366,6 +381,13 @@ CHANGES: Mapping[str, Change] = {
         needs_one=True,
     ),
     "clean_line": Change(about="Clear the line of its faults.", make=_clean_line),
+    "cut": Change(
+        about="Cut one wire of the cable: bytes to the shoe, or from it, are lost.",
+        make=_cut,
+        arguments=CUT,
+        example="direction=to_shoe",
+    ),
+    "mend": Change(about="Make both wires whole again.", make=_mend),
     "freeze": Change(
         about="Let the shoe hang: it hears nothing, says nothing and lets nobody draw. A USB "
         "device answers nothing that its host asks.",

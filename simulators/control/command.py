@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firmware_proto.suggestion import nearest_name
 from simulators.errors import WrongUsage
 
 if TYPE_CHECKING:
@@ -100,10 +101,8 @@ class _Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, self.list_commands(ctx), n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
+            near = nearest_name(name, self.list_commands(ctx))
+            meant = f" Did you mean {near!r}?" if near else ""
             ctx.fail(f"No such change {name[:64]!r}.{meant}")
         return super().resolve_command(ctx, args)
 

@@ -43,6 +43,7 @@ too."""
 NOT_DONE: Mapping[str, str] = {
     "fault": "an error inside shoe-ctl",
     "line_suspended": "a line that brought more garbage than is kept",
+    "hearing_lost": "a shoe that did not hear",
     "storage_restored": "a storage fault",
     "delivery_parked": "an event that a sink rejected",
     "delivery_taken": "an event that a sink took later",
@@ -165,7 +166,7 @@ class _Reader:
                 self._take_link_up()
             case "restarted":
                 self._take_restart(happened)
-            case "tick" | "line_resumed" | "not_told":
+            case "tick" | "line_resumed" | "hearing_restored" | "not_told":
                 pass
             case kind:
                 self._leave_out(NOT_DONE.get(kind, f"an input {kind}"))

@@ -61,6 +61,12 @@ class Bench(Protocol):
     def replug(self) -> None:
         """It is plugged in again."""
 
+    def cut(self, direction: str) -> None:
+        """One wire of its cable breaks: ``to_shoe`` or ``to_host``."""
+
+    def mend(self) -> None:
+        """Both wires are whole again."""
+
     def hold(self) -> None:
         """Hold in the line what the shoe says from now on."""
 

@@ -52,6 +52,8 @@ EVENT_TYPES = (
     "shoe.counted",
     "shoe.draw_allowed",
     "shoe.fault",
+    "shoe.hearing_lost",
+    "shoe.hearing_restored",
     "shoe.holder_changed",
     "shoe.line_resumed",
     "shoe.line_suspended",

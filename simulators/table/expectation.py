@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from firmware_proto.suggestion import nearest_name
 from simulators.table.event_types import EVENT_TYPES
 
 ANY = "*"
@@ -81,10 +82,8 @@ def expected_event(line: str) -> Pattern:
     """
     found = pattern(line)
     if found.type not in EVENT_TYPES:
-        from difflib import get_close_matches  # only where something is wrong
-
-        near = get_close_matches(found.type, EVENT_TYPES, n=1)
-        meant = f"is it {near[0]}?" if near else "see: shoectl schema"
+        near = nearest_name(found.type, EVENT_TYPES)
+        meant = f"is it {near}?" if near else "see: shoectl schema"
         raise ValueError(f"unknown event {found.type} ({meant})")
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from firmware_proto.suggestion import nearest_name
 from simulators.errors import SimulatorError
 
 
@@ -49,11 +50,9 @@ class Fields:
             if found or not self._left:
                 there = ", ".join(found) or "none"
                 raise Wrong(f"{self._place}: {expected}; there is {there}")
-            from difflib import get_close_matches  # only where something is wrong
-
             key = next(iter(self._left))
-            near = get_close_matches(key, keys, n=1)
-            meant = f" (is it {near[0]}?)" if near else ""
+            near = nearest_name(key, keys)
+            meant = f" (is it {near}?)" if near else ""
             raise Wrong(f"{self._place}: unknown key {key}{meant}, {expected}")
         return found[0]
 

@@ -183,6 +183,14 @@ class LiveBench:
         """It is plugged in again."""
         self._rig.replug()
 
+    def cut(self, direction: str) -> None:
+        """One wire of the cable breaks."""
+        self._rig.cut(direction)
+
+    def mend(self) -> None:
+        """Both wires are whole again."""
+        self._rig.mend()
+
     def hold(self) -> None:
         """Neither end hears the other."""
         self._rig.hold()

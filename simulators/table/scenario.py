@@ -9,11 +9,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from firmware_proto.profiles import PROFILES
+from firmware_proto.suggestion import nearest_name
 from simulators.errors import WrongUsage
 from simulators.table.expectation import Pattern, Told, difference, expected_event
 from simulators.table.fields import Fields, Wrong
@@ -104,9 +104,9 @@ def find(name: str) -> Scenario:
         return load(Path(name))
     if name not in shipped():
         known = shipped()
-        meant = get_close_matches(name, known, n=1)
-        if meant:
-            raise WrongUsage(f"no scenario {name!r}: is it {meant[0]}?")
+        meant = nearest_name(name, known)
+        if meant is not None:
+            raise WrongUsage(f"no scenario {name!r}: is it {meant}?")
         have = f"{', '.join(known[:_NAMED])} and {len(known) - _NAMED} more"
         raise WrongUsage(f"no scenario {name!r} (have: {have}; shoectl demo --scenarios lists all)")
     return load(SHIPPED / f"{name}.toml")

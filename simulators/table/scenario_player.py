@@ -269,6 +269,10 @@ class ScenarioPlayer:
                 before = bench.connections
                 bench.replug()
                 await self._connected(before + 1)
+            case "cut":
+                bench.cut(step.arguments["direction"])
+            case "mend":
+                bench.mend()
             case _:
                 await self._happen(step)
 

@@ -11,14 +11,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from simulators.arguments import read_arguments
+from simulators.arguments import Arguments, Word, read_arguments
+from simulators.faults import DIRECTIONS, TO_SHOE
 from simulators.incidents import INCIDENTS
 from simulators.shoe.reference import FEWEST_TOGETHER, MOST_TOGETHER
 from simulators.table.expectation import Pattern, expected_event
 from simulators.table.fields import Fields, Wrong
 from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
 
-SHOE_DOES = ("unplug", "replug", *INCIDENTS)
+CUT: Arguments = {
+    "direction": Word(about="the wire that breaks", default=TO_SHOE, words=DIRECTIONS),
+}
+CABLE: Mapping[str, Arguments] = {"unplug": {}, "replug": {}, "cut": CUT, "mend": {}}
+"""Happenings to the shoe's cable, each with its arguments."""
+
+SHOE_DOES = (*CABLE, *INCIDENTS)
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
@@ -200,8 +207,8 @@ def _wait(fields: Fields, verb: str) -> Step:
 
 def _shoe(fields: Fields, verb: str) -> Step:
     what = fields.choice(verb, SHOE_DOES)
-    incident = INCIDENTS.get(what)
-    return ShoeDoes(what, {} if incident is None else read_arguments(incident.arguments, fields))
+    takes = CABLE[what] if what in CABLE else INCIDENTS[what].arguments
+    return ShoeDoes(what, read_arguments(takes, fields))
 
 
 def _host(fields: Fields, verb: str) -> Step:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from firmware_proto.events import Error
 from shoe_ctl.table.inputs import ShoeSaid
 from shoe_ctl.table.irregularities import halts as halt_causes
+from shoe_ctl.table.irregularities import pending_card
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.procedure import DECIDES, Choice, End, Procedure, Step
 from shoe_ctl.table.procedures.shared import (
@@ -27,12 +28,14 @@ from shoe_ctl.table.procedures.shared import (
     end_void,
 )
 from shoe_ctl.table.round import card_check, early_cards, reconstruct, reveal
-from shoe_ctl.table.shoe import card_set, link, outbox
+from shoe_ctl.table.round.entitlement import may_draw
+from shoe_ctl.table.shoe import card_set, link, outbox, unplaced
 from shoe_ctl.table.situations import TO_THE_OUTCOME
 from shoe_ctl.table.state import (
     INITIAL_DEAL,
     OpenIrregularity,
     UnplacedCard,
+    next_slot,
     pending_cards,
     subject_of_draw,
 )
@@ -88,6 +91,32 @@ def is_next_card_in_pause(turn: Turn) -> bool:
         return False
     is_next = turn.drawn.number in (None, turn.shoe.drawn + 1)
     return is_next and card_check.may_be_of_decks(turn)
+
+
+def is_first_card_in_pause(turn: Turn) -> bool:
+    """Return True if, in addition, it can only be Player's first card: one is awaited.
+
+    It takes its slot when play resumes.
+    """
+    halt, now = turn.now.halt, turn.now
+    if halt is None or not is_next_card_in_pause(turn) or len(halt.stack) > 1:
+        return False
+    drawn, slot = turn.drawn, INITIAL_DEAL[0]
+    if not turn.takes_card_in(halt.resume_state) or next_slot(now) != slot:
+        return False
+    if now.held or now.pending is not None or now.pending_set is not None:
+        return False
+    if drawn.hand is not None and (drawn.hand, drawn.index) != slot:
+        return False
+    allowed = may_draw(now.control, now.wagers) and not card_check.belongs_to_missed_round(turn)
+    return allowed and not card_check.is_stale_arm(turn)
+
+
+def hold_first_card(turn: Turn) -> None:
+    """Hold Player's first card until play resumes. An unarmed draw is recorded, as elsewhere."""
+    if turn.drawn.armed is False:
+        record_unarmed_draw(turn)
+    pending_card.hold_for_slot(turn, INITIAL_DEAL[0])
 
 
 def is_undecided_card_in_pause(turn: Turn) -> bool:
@@ -304,7 +333,7 @@ def _set_aside(turn: Turn) -> None:
     """Set the card aside. A shoe that counted it to a hand is no longer aligned with the table."""
     card = _require_decided_card(turn)
     _send_fate(turn, "discard")
-    early_cards.remove_overdrawn(turn, card)
+    unplaced.set_aside(turn, (card,))
     if card.named_slot is not None and card.named_slot[0] in ("player", "banker"):
         link.lose_alignment(turn)
 

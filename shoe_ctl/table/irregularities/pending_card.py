@@ -76,6 +76,11 @@ def hold_pending_card(turn: Turn) -> None:
     """Count the card and hold it face down until the table goes on."""
     arm = arming.last_withdrawn(turn.now)
     assert arm is not None
+    hold_for_slot(turn, (arm.hand, arm.index))
+
+
+def hold_for_slot(turn: Turn, slot: tuple[str, int]) -> None:
+    """Count the drawn card and hold it face down; it takes this slot when play resumes."""
     card_ledger.count_unplaced(turn)
     dealing.detect_held_face_up(turn)
     drawn, number = turn.drawn, turn.shoe.drawn
@@ -84,7 +89,7 @@ def hold_pending_card(turn: Turn) -> None:
         drawn.card,
         number,
         role="pending",
-        named_slot=(arm.hand, arm.index),
+        named_slot=slot,
         seen=drawn.face_up,
     )
 

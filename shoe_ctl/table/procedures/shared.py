@@ -140,7 +140,7 @@ def align(turn: Turn) -> None:
 
 def set_cards_aside(turn: Turn) -> None:
     """Set the held cards aside. The ledger still counts them; they are in no hand."""
-    unplaced.drop_cards(turn, current_held_cards(turn))
+    unplaced.set_aside(turn, current_held_cards(turn))
 
 
 def require_new_cards(key: str) -> Action:

@@ -331,7 +331,7 @@ def _resume(turn: Turn, halt: Halt) -> None:
         return
     turn.resumes_in = halt.resume_state
     turn.change(halt=None)
-    unplaced.drop_roles(turn, "held", "outside_game")
+    unplaced.set_aside(turn, (*turn.now.held, *turn.now.outside_game))
     turn.emit("table.resumed", {}, instance=halt.instance)
 
 

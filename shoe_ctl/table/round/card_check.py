@@ -61,8 +61,13 @@ def _out_of_turn_cause(turn: Turn) -> Cause | None:
 
 
 def is_stale_arm(turn: Turn) -> bool:
-    """True if a round that has ended left the shoe armed for this draw."""
-    return arming.is_stale(turn.now, turn.drawn.number)
+    """True if this draw may be of a round that has ended.
+
+    That round left the shoe armed for it, or the shoe refused it to this one as already drawn. A
+    card belongs to the round in which it left the shoe, however late it is reported.
+    """
+    number = turn.drawn.number
+    return arming.is_stale(turn.now, number) or arming.was_drawn_before(turn.now, number)
 
 
 # Whether it is a card of the shoe's decks.
@@ -75,7 +80,7 @@ def foreign_cause(turn: Turn, card: Card | None) -> Cause | None:
     """
     if card is None or turn.now.shoe is None:
         return None
-    if card not in turn.game.deck:
+    if card not in turn.game.deck.faces:
         return _FOREIGN
     return _EXTRA if card_ledger.is_one_too_many(turn, card) else None
 

@@ -168,6 +168,7 @@ def end_round(turn: Turn) -> None:
     wagers = turn.now.wagers
     last = SettledRound(round=turn.round, wagers=wagers, shoe_id=turn.shoe.id, method=turn.method)
     turn.change(last_settled=last)
+    unplaced.drop_aside(turn, turn.round.drawn_before)
     if wagers.standing or turn.now.control.holder is not None:
         settlement = turn.settle(turn.round)
         loses_shoe = shoe_holder.loses_control(turn, settlement)

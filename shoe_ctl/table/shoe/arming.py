@@ -140,8 +140,10 @@ def emit_arm_taken(turn: Turn) -> None:
 
 OTHER = "other"
 
+ALREADY_DRAWN = "already_drawn"
+
 REASONS = frozenset(
-    {"locked_by_key", "empty", "memory_full", "busy", "already_drawn", "not_the_next_draw"}
+    {"locked_by_key", "empty", "memory_full", "busy", ALREADY_DRAWN, "not_the_next_draw"}
 )
 """The reasons of a shoe that the table knows; any other one is ``OTHER``."""
 
@@ -226,6 +228,17 @@ def is_stale(now: TableState, number: int | None) -> bool:
     if stale is None or stale.number != number:
         return False
     return now.round is None or now.round.id != stale.round_id
+
+
+def was_drawn_before(now: TableState, number: int | None) -> bool:
+    """True if the shoe refused to be armed for this draw because its card had left it before.
+
+    For the first card of a round the arm is ordered as the round begins: its card was drawn before.
+    """
+    arming, dealt = now.arming, now.round is not None and now.round.cards
+    if arming is None or dealt or number is None:
+        return False
+    return arming.number == number and arming.refused == ALREADY_DRAWN
 
 
 def _may_give_the_next(turn: Turn, arming: Arming) -> bool:

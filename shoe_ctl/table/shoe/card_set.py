@@ -192,6 +192,7 @@ def _admit(turn: Turn, announced: LoadedSet) -> None:
     Cards that were drawn from it before count as unseen.
     """
     set_aside_opening_cards(turn)
+    unplaced.drop_roles(turn, "aside")
     number = turn.now.shoes + 1
     shoe = Shoe(
         id=f"{turn.settings.table}-s{number}",
@@ -212,6 +213,7 @@ def _admit(turn: Turn, announced: LoadedSet) -> None:
 
 def restart_count(turn: Turn) -> None:
     """Restart the count of the set: the shoe sends all its draws again, from the first."""
+    unplaced.drop_roles(turn, "aside")
     turn.set_shoe(
         drawn=0, unknown=0, returned=0, reported_drawn=0, cutting_card_out=False, stale_arm=None
     )
@@ -220,6 +222,7 @@ def restart_count(turn: Turn) -> None:
 def refuse_set(turn: Turn) -> None:
     """Refuse a set that does not fit this table: another must be loaded."""
     set_aside_opening_cards(turn)
+    unplaced.drop_roles(turn, "aside")
     turn.change(shoe=None, pending_set=None)
     seen = message("seen_set_refused", decks=turn.settings.decks, deck=turn.game.deck.name)
     turn.emit_ended_irregularity("other", seen, "set_refused", None)
@@ -228,6 +231,7 @@ def refuse_set(turn: Turn) -> None:
 def remove_shoe(turn: Turn) -> None:
     """Record that the cards were taken out: the table has no set."""
     set_aside_opening_cards(turn)
+    unplaced.drop_roles(turn, "aside")
     turn.change(shoe=None, pending_set=None)
 
 

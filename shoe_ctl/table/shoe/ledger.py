@@ -172,6 +172,20 @@ def uncount_last(turn: Turn, card: Card | None, *, shown: bool) -> None:
     turn.set_shoe(drawn=shoe.drawn - 1, entered_draws=entered)
 
 
+def count_uncounted(turn: Turn, card: Card) -> None:
+    """Count a card that is out by what people say, and for which the shoe counted no draw."""
+    shoe = turn.shoe
+    counts = _one_more(shoe.counts, card)
+    turn.set_shoe(uncounted=shoe.uncounted + 1, counts=counts)
+    _detect_too_many(turn, card)
+
+
+def give_back_uncounted(turn: Turn, card: Card) -> None:
+    """Give such a card back: by what people say now it was never out."""
+    shoe = turn.shoe
+    turn.set_shoe(uncounted=shoe.uncounted - 1, counts=_one_less(shoe.counts, card))
+
+
 def return_card(turn: Turn, card: Card | None) -> None:
     """Remove a card from the ledger that is in the shoe again. Drawn anew, it is a new draw.
 
@@ -195,6 +209,11 @@ def show_card(turn: Turn, card: Card) -> None:
     """Count the card among those that the room has seen."""
     if turn.now.shoe is not None:
         turn.set_shoe(shown=_one_more(turn.shoe.shown, card))
+
+
+def hide_card(turn: Turn, card: Card) -> None:
+    """Take a card that left its slot out of those that the room sees in the hands."""
+    turn.set_shoe(shown=_one_less(turn.shoe.shown, card))
 
 
 def show_other_card(turn: Turn, wrong: Card, right: Card) -> None:
@@ -282,6 +301,15 @@ def note_status(turn: Turn) -> None:
         turn.change(pending_set=msgspec.structs.replace(turn.now.pending_set, drawn=event.drawn))
     elif turn.now.shoe is not None and turn.now.shoe.reported_drawn != event.drawn:
         turn.note_of_shoe(reported_drawn=event.drawn)
+
+
+def has_reported_all(now: TableState) -> bool:
+    """True if the shoe has said what it counts, and that is every draw that the table counts."""
+    return (
+        are_counts_known(now)
+        and now.shoe is not None
+        and (now.shoe.reported_drawn == now.shoe.drawn)
+    )
 
 
 def has_lost_cards(turn: Turn) -> bool:

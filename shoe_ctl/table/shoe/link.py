@@ -1,7 +1,8 @@
 """The link to the shoe: connected, lost or suspended; who is at the other end; aligned or not.
 
 In: LinkUp, LinkLost, Restarted, line inputs, who the shoe says it is, the time. Out: shoe.connected
-.refused .lost .line_suspended .line_resumed .not_aligned, frame.discarded, the Link.
+.refused .lost .line_suspended .line_resumed .hearing_lost .hearing_restored .not_aligned,
+frame.discarded, the Link.
 Must not know: ports, back-off, what a halt does.
 """
 
@@ -119,6 +120,9 @@ NO_HELLO: Final = "no_hello"
 GARBAGE: Final = "garbage"
 
 
+DOES_NOT_HEAR: Final = "does_not_hear"
+
+
 def link_state(now: TableState) -> str:
     """Return the state of the link, in one word.
 
@@ -134,6 +138,7 @@ def link_state(now: TableState) -> str:
 
 
 _CHECK_LINE = message("shoe_check_line")
+_CHECK_WIRE = message("shoe_check_wire")
 _TRY_PORT = message("shoe_try_port")
 
 
@@ -146,11 +151,13 @@ def link_trouble(now: TableState, t_us: int) -> tuple[str, Message] | None:
     if link.suspended is not None:
         until = utc(link.suspended.until_us)[11:19]
         return GARBAGE, message("shoe_line_suspended", until=until, then=[_CHECK_LINE])
-    if is_identified(now):
-        return None
-    if link.refusal is not None:
+    if link.refusal is not None and not is_identified(now):
         reason = link.refusal.reason
         return reason, REFUSALS[reason]
+    if not link.hears:
+        return DOES_NOT_HEAR, message("shoe_does_not_hear", then=[_CHECK_WIRE])
+    if is_identified(now):
+        return None
     if link.up and t_us >= link.since_us + HELLO_US:
         open_s = (t_us - link.since_us) // 1_000_000
         return NO_HELLO, message("shoe_no_hello", seconds=open_s, then=[_CHECK_LINE, _TRY_PORT])
@@ -216,6 +223,7 @@ def connect(turn: Turn) -> None:
         claim=None,
         suspended=None,
         since_us=turn.now.t_us,
+        hears=True,
     )
     if not up.replay:
         _emit_connected(turn, device_id=None)
@@ -241,7 +249,7 @@ def note_restart(turn: Turn) -> None:
 def _drop_link(turn: Turn, reason: str, why: Message | None = None) -> None:
     """Record that the shoe is out of reach. It stays armed as it was."""
     was_connected = turn.now.link.connected
-    turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None)
+    turn.set_link(up=False, aligned=turn.now.link.replay, connected=False, claim=None, hears=True)
     arming.on_link_lost(turn)
     if was_connected:
         data = {"reason": reason}
@@ -274,6 +282,22 @@ def resume_line(turn: Turn) -> None:
     resumption = turn.input_of(LineResumed)
     turn.set_link(suspended=None)
     turn.emit("shoe.line_resumed", {}, restricted={"unkept": resumption.unkept})
+
+
+def lose_hearing(turn: Turn) -> None:
+    """Record that nothing sent to the shoe has an effect."""
+    _set_hearing(turn, hears=False, event="shoe.hearing_lost")
+
+
+def restore_hearing(turn: Turn) -> None:
+    """Record that the shoe receives again what is sent to it."""
+    _set_hearing(turn, hears=True, event="shoe.hearing_restored")
+
+
+def _set_hearing(turn: Turn, *, hears: bool, event: str) -> None:
+    if turn.now.link.up and turn.now.link.hears != hears:
+        turn.set_link(hears=hears)
+        turn.emit(event, {})
 
 
 def emit_discarded(turn: Turn) -> None:

@@ -78,6 +78,20 @@ def drop_cards(turn: Turn, cards: tuple[UnplacedCard, ...]) -> None:
         turn.change(unplaced=tuple(left))
 
 
+def set_aside(turn: Turn, cards: tuple[UnplacedCard, ...]) -> None:
+    """Set these cards aside: they are in no hand, and a revision may still name them."""
+    if not cards:
+        return
+    of_shoe = tuple(card for card in cards if card.counted and card.number is not None)
+    drop_cards(turn, cards)
+    move_cards(turn, of_shoe, "aside")
+
+
+def drop_aside(turn: Turn, before: int) -> None:
+    """Remove the cards that were set aside and drawn as the draw ``before``, or earlier."""
+    drop_cards(turn, tuple(card for card in turn.now.aside if draw_of(card) <= before))
+
+
 def drop_roles(turn: Turn, *roles: Role) -> None:
     """Remove all cards of these roles from the unplaced ones."""
     drop_cards(turn, tuple(card for card in turn.now.unplaced if card.role in roles))

@@ -370,7 +370,7 @@ async def test_during_a_storage_fault_the_status_is_shown_and_exits_3(
         return
     said = flat(ran.out)
     assert f"fault {FAULT} since 2025-11-24T16:00:00.000000Z: the table stood so" in said
-    assert "next deal no more, leave every card, call the operator of the box" in said
+    assert "next deal no more, leave every card, call the box's operator" in said
     assert "shoectl table" not in said
     assert said.endswith("takes no command now")
 

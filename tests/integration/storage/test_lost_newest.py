@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import shutil
+import socket
+import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -202,6 +205,38 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
     for audience in ("public", "restricted"):
         keys(lines_of(tmp_path / f"{audience}.jsonl"))
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+async def test_the_socket_is_there_without_a_gap_over_a_ruling(tmp_path: Path) -> None:
+    config, told = config_for(tmp_path), ToldEvents()
+    with ShoeAtTable(tmp_path, "reference", seed=5, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        lose_log(tmp_path)
+        refused: list[int] = []
+        over = threading.Event()
+
+        def knock() -> None:
+            while not over.is_set():
+                with socket.socket(socket.AF_UNIX) as caller:
+                    caller.setblocking(False)
+                    code = caller.connect_ex(str(tmp_path / SOCKET))
+                    if code not in {0, errno.EAGAIN}:  # so many may wait at once
+                        refused.append(code)
+                over.wait(0.001)
+
+        async with held(config, told) as (daemon, _), calling(tmp_path / SOCKET) as caller:
+            knocking = asyncio.create_task(asyncio.to_thread(knock))
+            try:
+                assert (await caller.asks(**ruling()))["accepted"]
+                async with asyncio.timeout(PATIENCE_S):
+                    while not daemon.runners or not runner(daemon).transactions.is_held:  # noqa: ASYNC110 - nobody tells
+                        await asyncio.sleep(0.01)
+                async with calling(tmp_path / SOCKET) as later:
+                    assert "tables" in await later.asks(request="status")
+            finally:
+                over.set()
+                await knocking
+        assert refused == []
 
 
 async def test_a_ruling_that_is_lost_with_the_newest_part_is_noticed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from firmware_proto.cards import DECKS
 from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTime, Show, TestSelf
 from firmware_proto.events import Hello
 from firmware_proto.profiles import profile
+from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import Capabilities, HostSession, ReceivedEvent, Resume
 from shoe_ctl.api.requests import Command, read_request
@@ -24,11 +25,14 @@ from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
+from shoe_ctl.link.hearing import Hearing
 from shoe_ctl.records import Audience
 from shoe_ctl.table import state
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import (
+    HearingLost,
+    HearingRestored,
     Input,
     LinkLost,
     LinkUp,
@@ -328,11 +332,18 @@ class InProcessBench(TableAtPort):
         session = self._profile.host_session(resume=resume, settings=self._session_settings)
         can = session.capabilities
         self._connection += 1
+        self._hearing = Hearing()
         self._device = None
         self._happened(self._link_up(can, commands=can.commands, obeys=can.obeys, tells=can.tells))
         session.set_desired_state(self.controller.desired)
         self._port.plug(session)
         self._port.pump()
+
+    def cut(self, direction: str) -> None:
+        self._port.cut_wires.add(direction)
+
+    def mend(self) -> None:
+        self._port.cut_wires.clear()
 
     def hold(self) -> None:
         """A command is handled before the port is looked at."""
@@ -364,11 +375,25 @@ class InProcessBench(TableAtPort):
 
     def _advance(self, end: float) -> None:
         """To whatever comes first: something at the shoe, the table's wish to be woken, the end."""
-        times = [self._port.next_deadline, self._wake_s]
+        times = [self._port.next_deadline, self._wake_s, self._hearing.next_deadline]
         next_s = min((s for s in times if s is not None), default=end)
         self._port.advance(max(0.0, min(next_s, end) - self._port.t))
+        self._check_hearing()
         if self._is_to_be_woken:
             self._happened(Tick(t_us=self._now_us))
+            self._port.pump()
+
+    def _check_hearing(self) -> None:
+        """As a connection does: whether the shoe hears, from what it shows."""
+        host = self._port.host
+        if not isinstance(host, ReferenceHost):
+            return
+        was_lost = self._hearing.is_lost
+        if self._hearing.observe(host.heeded, host.unheeded, self.now, empty=True):
+            host.ask_hello()
+        if self._hearing.is_lost != was_lost:
+            kind = HearingRestored if was_lost else HearingLost
+            self._happened(kind(t_us=self._now_us, connection=self._connection))
             self._port.pump()
 
     def _heard(self, heard: ReceivedEvent) -> None:

@@ -64,6 +64,8 @@ from shoe_ctl.table.inputs import (
     DeliveryParked,
     DeliveryTaken,
     Fault,
+    HearingLost,
+    HearingRestored,
     Input,
     LineResumed,
     LineSuspended,
@@ -197,6 +199,8 @@ FACTS = (
     "link_lost",
     "line_suspended",
     "line_resumed",
+    "hearing_lost",
+    "hearing_restored",
     "restarted",
     "tick",
     "not_told",
@@ -207,7 +211,8 @@ FACTS = (
     "commands_refused",
 )
 KINDS = (
-    LinkUp, LinkLost, LineSuspended, LineResumed, Restarted, Tick, NotTold, Fault, StorageRestored,
+    LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
+    NotTold, Fault, StorageRestored,
     DeliveryParked, DeliveryTaken, CommandsRefused,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
@@ -283,6 +288,8 @@ def facts(t_us: int) -> Iterator[Input]:
     yield LinkLost(t_us=t_us, connection=2, reason="unplugged")
     yield LineSuspended(t_us=t_us, connection=2, wait_s=5)
     yield LineResumed(t_us=t_us, unkept=60_000)
+    yield HearingLost(t_us=t_us, connection=2)
+    yield HearingRestored(t_us=t_us, connection=2)
     yield restarted(t_us, host_boot="b1")
     yield restarted(t_us, host_boot="b9")
     yield restarted(t_us, host_boot="b1", reopened=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from firmware_proto.session import HostSession, ReceivedEvent
-from simulators.faults import CleanLine, Line
+from simulators.faults import TO_HOST, TO_SHOE, CleanLine, Line
 from simulators.shoe.device import Device
 from simulators.table.client import Answer
 from simulators.table.dealer import Dealer
@@ -45,6 +45,7 @@ class MemoryPort:
         self._to_host = CleanLine() if to_host is None else to_host
         self._to_shoe = CleanLine() if to_shoe is None else to_shoe
         both = (self._to_host, self._to_shoe)
+        self.cut_wires: set[str] = set()
         self._faulty = [line for line in both if not isinstance(line, CleanLine)]
 
     def plug(self, host: HostSession) -> None:
@@ -112,7 +113,7 @@ class MemoryPort:
             for event in host.receive(chunk, t):
                 self._heard(event)
         sent = host.outgoing()
-        if sent:
+        if sent and TO_SHOE not in self.cut_wires:
             self._to_shoe.put(sent, t)
         return bool(sent)
 
@@ -123,7 +124,7 @@ class MemoryPort:
             device.receive(chunk, t)
         device.tick(t)
         sent = device.outgoing()
-        if sent:
+        if sent and TO_HOST not in self.cut_wires:
             self._to_host.put(sent, t)
         return moved or bool(sent)
 

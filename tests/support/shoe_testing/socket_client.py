@@ -10,13 +10,14 @@ import itertools
 import json
 import socketserver
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import (
     Command,
     EventsRequest,
@@ -25,6 +26,7 @@ from shoe_ctl.api.requests import (
     StatusRequest,
     read_request,
 )
+from shoe_ctl.api.unix_socket import Handler, bound_socket, serving
 from shoe_ctl.cli import table_pages
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.status import status
@@ -32,6 +34,22 @@ from shoe_ctl.texts.catalogue import with_texts
 from shoe_testing.tables import TableHarness
 
 PATIENCE_S = 30.0
+
+
+@asynccontextmanager
+async def serving_at(
+    path: Path,
+    users: Mapping[int, Known],
+    handler: Handler,
+    *,
+    gid: int | None = None,
+    **options: Any,
+) -> AsyncIterator[None]:
+    """Serve at this path, as a daemon does for as long as it runs."""
+    with bound_socket(path, gid=gid) as listener:
+        async with serving(listener, users, handler, **options):
+            yield
+
 
 _numbers = itertools.count(1)
 """Of commands: no two callers give one id to two of them."""

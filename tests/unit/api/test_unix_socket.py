@@ -19,12 +19,12 @@ import pytest
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import Command, Request, StatusRequest
-from shoe_ctl.api.unix_socket import MOST_BYTES, MOST_CONNECTIONS, serving
+from shoe_ctl.api.unix_socket import MOST_BYTES, MOST_CONNECTIONS
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import with_texts
 from shoe_ctl.texts.message import message
-from shoe_testing.socket_client import PATIENCE_S, calling, envelope
+from shoe_testing.socket_client import PATIENCE_S, calling, envelope, serving_at
 
 ME = Known(user="me", position="pit_manager", sees=Audience.PUBLIC)
 USERS = {os.getuid(): ME}
@@ -59,7 +59,7 @@ STATUS = b'{"request": "status"}\n'
 
 async def test_a_line_in_is_a_line_out(path: Path) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         assert (await caller.gives("settle"))["user"] == "me"
         assert (await caller.says(STATUS))["accepted"] is True
     assert isinstance(desk.asked[0], Command) and isinstance(desk.asked[1], StatusRequest)
@@ -68,7 +68,7 @@ async def test_a_line_in_is_a_line_out(path: Path) -> None:
 async def test_lines_sent_together_are_answered_in_order(path: Path) -> None:
     desk = Desk()
     lines = b"".join(json.dumps(envelope(f"c{i}", "settle")).encode() + b"\n" for i in range(50))
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         await caller.says(lines)
         for _ in range(49):
             await caller.answer()
@@ -78,7 +78,7 @@ async def test_lines_sent_together_are_answered_in_order(path: Path) -> None:
 
 async def test_a_line_that_comes_byte_by_byte_is_one_line(path: Path) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         for byte in STATUS:
             caller.writer.write(bytes([byte]))
             await caller.writer.drain()
@@ -90,7 +90,7 @@ async def test_a_line_that_comes_byte_by_byte_is_one_line(path: Path) -> None:
 @pytest.mark.parametrize("bad", [b"\n", b"x\n", b"[]\n", b'{"request": "stop"}\n', b"\x00\xff\n"])
 async def test_a_bad_line_gets_one_answer_and_the_next_is_read(path: Path, bad: bytes) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         refused = await caller.says(bad)
         assert refused["accepted"] is False and refused["error"]["text"] and refused["needs"] == {}
         assert (await caller.says(STATUS))["accepted"] is True
@@ -98,7 +98,7 @@ async def test_a_bad_line_gets_one_answer_and_the_next_is_read(path: Path, bad: 
 
 
 async def test_a_bad_command_is_refused_under_its_id(path: Path) -> None:
-    async with serving(path, USERS, Desk()), calling(path) as caller:
+    async with serving_at(path, USERS, Desk()), calling(path) as caller:
         refused = await caller.gives("settle", pin="1234", command_id="mine")
         assert refused["command_id"] == "mine"
 
@@ -106,7 +106,7 @@ async def test_a_bad_command_is_refused_under_its_id(path: Path) -> None:
 async def test_a_command_that_is_not_handled_is_refused_under_its_id(path: Path) -> None:
     desk = Desk()
     desk.raises = RequestRefused(message("daemon_starting"))
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         refused = await caller.gives("settle", command_id="mine")
         assert (refused["command_id"], refused["error"]["code"]) == ("mine", "daemon_starting")
         assert "command_id" not in await caller.says(STATUS)
@@ -114,7 +114,7 @@ async def test_a_command_that_is_not_handled_is_refused_under_its_id(path: Path)
 
 async def test_a_line_as_long_as_may_be_is_read_and_a_longer_one_ends_the_talk(path: Path) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk):
+    async with serving_at(path, USERS, desk):
         async with calling(path) as caller:
             assert (await caller.says(b" " * (MOST_BYTES - len(STATUS)) + STATUS))["accepted"]
         async with calling(path) as caller:
@@ -127,7 +127,7 @@ async def test_a_line_as_long_as_may_be_is_read_and_a_longer_one_ends_the_talk(p
 
 async def test_half_a_line_and_then_the_end_does_nothing(path: Path) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         caller.writer.write(STATUS[:-1])
         caller.writer.write_eof()
         assert (await caller.answer())["error"]["text"].startswith("the last line has no end")
@@ -136,7 +136,7 @@ async def test_half_a_line_and_then_the_end_does_nothing(path: Path) -> None:
 
 
 async def test_a_caller_that_leaves_without_a_word_is_no_trouble(path: Path) -> None:
-    async with serving(path, USERS, Desk()):
+    async with serving_at(path, USERS, Desk()):
         async with calling(path):
             pass
         async with calling(path) as caller:
@@ -146,7 +146,7 @@ async def test_a_caller_that_leaves_without_a_word_is_no_trouble(path: Path) -> 
 async def test_a_caller_that_leaves_before_its_answer_is_no_trouble(path: Path) -> None:
     desk = Desk()
     desk.goes_on.clear()
-    async with serving(path, USERS, desk):
+    async with serving_at(path, USERS, desk):
         async with calling(path) as gone:
             gone.writer.write(STATUS * 3)
             await until(lambda: bool(desk.asked))
@@ -157,7 +157,7 @@ async def test_a_caller_that_leaves_before_its_answer_is_no_trouble(path: Path) 
 
 async def test_an_error_of_ours_is_told_and_the_talk_goes_on(path: Path) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         desk.raises = InputRefused("no such table")
         assert await caller.says(STATUS) == {
             "accepted": False,
@@ -170,7 +170,7 @@ async def test_an_error_of_ours_is_told_and_the_talk_goes_on(path: Path) -> None
 
 async def test_a_fault_is_logged_and_not_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     desk = Desk()
-    async with serving(path, USERS, desk), calling(path) as caller:
+    async with serving_at(path, USERS, desk), calling(path) as caller:
         desk.raises = KeyError("a secret")
         refused = await caller.says(STATUS)
         assert refused["accepted"] is False and "secret" not in refused["error"]["text"]
@@ -181,7 +181,7 @@ async def test_a_user_that_is_not_configured_is_refused_in_one_line(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk = Desk()
-    async with serving(path, {os.getuid() + 1: ME}, desk):
+    async with serving_at(path, {os.getuid() + 1: ME}, desk):
         for _ in range(3):
             async with calling(path) as caller:
                 refused = await caller.answer()
@@ -233,7 +233,7 @@ as_root = pytest.mark.skipif(os.getuid() != 0, reason="takes root to be someone 
 async def test_the_kernel_says_who_calls(open_folder: Path) -> None:
     path = open_folder / "s.sock"
     known = Known(user="nobody", position="dealer", sees=Audience.PUBLIC)
-    async with serving(path, {NOBODY: known}, Desk(), gid=NOBODY):
+    async with serving_at(path, {NOBODY: known}, Desk(), gid=NOBODY):
         out, _ = await call_as(NOBODY, path)
         assert json.loads(out)["user"] == "nobody"
         async with calling(path) as root:
@@ -243,12 +243,12 @@ async def test_the_kernel_says_who_calls(open_folder: Path) -> None:
 @as_root
 async def test_who_is_not_in_the_sockets_group_is_not_let_in(open_folder: Path) -> None:
     path = open_folder / "s.sock"
-    async with serving(path, USERS, Desk()):
+    async with serving_at(path, USERS, Desk()):
         assert await call_as(NOBODY, path) == ("", "not let in")
 
 
 async def test_a_user_has_so_many_connections_and_no_more(path: Path) -> None:
-    async with serving(path, USERS, Desk()), AsyncExitStack() as stack:
+    async with serving_at(path, USERS, Desk()), AsyncExitStack() as stack:
         callers = [await stack.enter_async_context(calling(path)) for _ in range(MOST_CONNECTIONS)]
         for caller in callers:
             assert (await caller.says(STATUS))["accepted"] is True
@@ -270,7 +270,7 @@ async def test_a_user_has_so_many_connections_and_no_more(path: Path) -> None:
 
 
 async def test_a_thousand_connections_leave_none_behind(path: Path) -> None:
-    async with serving(path, USERS, Desk()):
+    async with serving_at(path, USERS, Desk()):
         before = open_files()
         for _ in range(50):
             async with AsyncExitStack() as stack:
@@ -286,7 +286,7 @@ async def test_who_does_not_read_is_cut_off_and_nobody_else_waits(
 ) -> None:
     desk = Desk()
     desk.padding = "x" * 1_000_000
-    async with serving(path, USERS, desk, patience_s=0.2):
+    async with serving_at(path, USERS, desk, patience_s=0.2):
         slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             slow.connect(str(path))
@@ -331,7 +331,7 @@ async def test_stopping_answers_what_is_being_handled_and_hangs_up_on_the_rest(
     desk = Desk()
     desk.goes_on.clear()
     async with AsyncExitStack() as callers:
-        async with serving(path, USERS, desk):
+        async with serving_at(path, USERS, desk):
             idle = await callers.enter_async_context(calling(path))
             busy = await callers.enter_async_context(calling(path))
             busy.writer.write(STATUS * 2)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
 import stat
+import subprocess
+import sys
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import Request
 from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.records import Audience
-from shoe_testing.socket_client import calling
+from shoe_testing.socket_client import calling, serving_at
 
 STATUS = b'{"request": "status"}\n'
 NOBODY = 65534
@@ -36,7 +39,7 @@ async def accept(caller: Known, asked: Request) -> dict[str, Any]:
 
 def served(path: Path, *, gid: int | None = None) -> AbstractAsyncContextManager[None]:
     me = Known(user="me", position="pit_manager", sees=Audience.PUBLIC)
-    return unix_socket.serving(path, {os.getuid(): me}, accept, gid=gid)
+    return serving_at(path, {os.getuid(): me}, accept, gid=gid)
 
 
 async def test_the_file_is_there_while_it_is_served_for_owner_and_group_only(path: Path) -> None:
@@ -144,11 +147,66 @@ async def test_nobody_gets_in_before_the_file_is_as_it_should_be(
         os.umask(before)
 
 
-def test_a_check_of_the_socket_takes_no_connection_and_leaves_nothing(path: Path) -> None:
-    with unix_socket.bound_socket(path, listening=False), socket.socket(socket.AF_UNIX) as caller:
+def test_a_bound_socket_takes_no_connection_before_it_is_served_and_leaves_nothing(
+    path: Path,
+) -> None:
+    with unix_socket.bound_socket(path), socket.socket(socket.AF_UNIX) as caller:
         assert caller.connect_ex(str(path)) == errno.ECONNREFUSED
-    unix_socket.check_socket(path)
+    assert list(path.parent.iterdir()) == []
+
+
+async def test_a_caller_who_comes_between_two_servers_is_answered_by_the_next(path: Path) -> None:
+    me = {os.getuid(): Known(user="me", position="pit_manager", sees=Audience.PUBLIC)}
+    with unix_socket.bound_socket(path) as listener:
+        made = path.lstat().st_ino
+        async with unix_socket.serving(listener, me, accept), calling(path) as caller:
+            assert (await caller.says(STATUS))["accepted"] is True
+        async with calling(path) as caller:  # nobody serves now
+            asked = asyncio.ensure_future(caller.says(STATUS))
+            async with unix_socket.serving(listener, me, accept):
+                assert (await asked)["accepted"] is True
+        assert path.lstat().st_ino == made
     assert not path.exists()
-    path.write_text("a file")
-    with pytest.raises(EnvironmentFault, match="a file of another kind"):
-        unix_socket.check_socket(path)
+
+
+async def test_two_daemons_that_find_a_dead_ones_socket_do_not_both_replace_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unix_socket, "LOCK_WAIT_S", 0.0)
+    a_dead_daemons(path)
+    with unix_socket.bound_socket(path):  # it does not listen yet, as a dead one
+        second = unix_socket.bound_socket(path)
+        with pytest.raises(EnvironmentFault, match="is served by another process"):
+            second.__enter__()
+        assert path.exists()
+
+
+@as_root
+async def test_no_other_user_can_keep_a_daemon_from_starting(path: Path) -> None:
+    """Who may read the folder can lock it; who may not open the lock file cannot lock that."""
+    hold = (
+        "import fcntl, os, sys; folder = os.open(sys.argv[1], os.O_RDONLY); os.setuid(65534)\n"
+        "fcntl.flock(folder, fcntl.LOCK_EX)\n"
+        "try: fcntl.flock(os.open(sys.argv[2], os.O_RDONLY), fcntl.LOCK_EX)\n"
+        "except PermissionError: print(flush=True); sys.stdin.read()"
+    )
+    lock = path.with_name(path.name + "-lock")
+    lock.touch(0o600)
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", hold, str(path.parent), str(lock),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert other.stdout is not None
+    await other.stdout.readline()
+    async with served(path), calling(path) as caller:
+        assert (await caller.says(STATUS))["accepted"] is True
+    await other.communicate(b"")
+
+
+def test_a_lock_file_that_others_may_open_is_refused(path: Path) -> None:
+    lock = path.with_name(path.name + "-lock")
+    lock.touch()
+    lock.chmod(0o644)
+    refused = unix_socket.bound_socket(path)
+    with pytest.raises(EnvironmentFault, match=r"s\.sock-lock is no lock file of this user"):
+        refused.__enter__()

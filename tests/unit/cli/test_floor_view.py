@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.cli.floor_view import Floor, Lines, Row, plain_line, time_us
+from shoe_ctl.texts.screen import Words
 
 START = "2026-11-22T18:00:{:02}.000000Z"
 NOW_US = time_us(START.format(59))
@@ -145,7 +146,28 @@ def test_a_pipe_gets_a_line_for_each_change(capsys: pytest.CaptureFixture[str]) 
     assert first["table"] == "bac-07" and first["state"] == "closed" and first["halted"] is None
 
 
+def test_lines_are_in_the_language_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    floor = Floor()
+    table = Table(floor)
+    lines = Lines(lambda: NOW_US, Words("zh"), as_json=False)
+    table.tells("round.opened", round_id="s1-r1")
+    lines.show(floor)
+    table.tells("round.outcome", winner="banker")
+    lines.show(floor)
+    table.tells("table.halted", reason="link_lost")
+    lines.show(floor)
+    lines.lost("nats://x:4222")
+    said = capsys.readouterr()
+    shown = [" ".join(line.split()[2:]) for line in said.out.splitlines()]
+    assert shown == [
+        "投注中 s1-r1 - 每小时 0 局",
+        "已有结果 s1-r1 庄家赢 每小时 1 局",
+        "已中止 s1-r1 庄家赢 自 18:00:03 起：连接中断",
+    ]
+    assert said.err == "事件流中断：nats://x:4222\n"
+
+
 def test_no_control_character_of_an_event_reaches_the_terminal() -> None:
     table = Table(Floor())
     table.tells("table.halted", reason="\x1b[2J")
-    assert "\x1b" not in plain_line(table.row())
+    assert "\x1b" not in plain_line(table.row(), Words())

@@ -130,6 +130,9 @@ async def test_a_void_round_and_its_irregularity_are_listed(tmp_path: Path) -> N
     await play_through_daemon(scenario("power_failure_void"), tmp_path)
     found = rounds(tmp_path / "journal.db").stdout
     assert "void, power failure" in found
+    in_chinese = rounds(tmp_path / "journal.db", "--language", "zh").stdout
+    assert in_chinese.split()[:6] == ["局", "开局", "闲家", "庄家", "场方", "结果"]
+    assert "作废，断电" in in_chinese
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from shoe_ctl.api.requests import Caller
-from shoe_ctl.api.unix_socket import serving
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.delivery import NamedSink, RunningSink, delivering
 from shoe_ctl.daemon.environment import SYSTEM
@@ -29,7 +28,7 @@ from shoe_ctl.sinks.pump import SinkEnded
 from shoe_ctl.texts.catalogue import text
 from shoe_testing.journals import T_US, Never, stored, stored_round
 from shoe_testing.socket_client import Caller as SocketCaller
-from shoe_testing.socket_client import calling
+from shoe_testing.socket_client import calling, serving_at
 
 ME = Caller(user="me", position="dealer", sees=Audience.PUBLIC)
 
@@ -92,7 +91,7 @@ async def two_ways_in(folder: Path, sinks: Sequence[NamedSink]) -> AsyncIterator
         )
         handler = RequestHandler({}, deliveries.sinks, People(())).answer
         at = folder / "s.sock"
-        await stack.enter_async_context(serving(at, {os.getuid(): ME}, handler))
+        await stack.enter_async_context(serving_at(at, {os.getuid(): ME}, handler))
         desk = BrokerDesk({"me": ME})
         await stack.enter_async_context(desk.open(handler))
         caller = await stack.enter_async_context(calling(at))

@@ -131,3 +131,22 @@ def test_without_room_for_the_index_the_journal_is_not_opened(
         Store.open(path)
     monkeypatch.undo()
     assert verified(path).ok
+
+
+def test_a_journal_with_a_second_name_is_refused_under_both_and_left_as_it_is(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.db"
+    with opened(path) as store:
+        store.commit([stored_round(1)])
+    other = tmp_path / "elsewhere" / "copy.db"
+    other.parent.mkdir()
+    other.hardlink_to(path)
+    before = path.read_bytes()
+    for name in (path, other):
+        with pytest.raises(JournalError, match=r"has 2 names \(hard links\)"):
+            Store.open(name)
+    assert path.read_bytes() == before
+    other.unlink()
+    with opened(path) as store:
+        store.commit([stored_round(2)])

@@ -23,6 +23,8 @@ from shoe_ctl.sinks import jsonl, pump
 from shoe_ctl.sinks.jsonl import JsonlFile
 from shoe_testing.sinks import Ledger, sink_events
 
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="takes root to be someone else")
+
 
 @pytest.fixture
 def writer() -> Iterator[ThreadPoolExecutor]:
@@ -461,6 +463,37 @@ def test_a_file_that_another_process_writes_to_is_refused_with_its_number(
         with pytest.raises(EnvironmentFault, match=said):
             JsonlFile(path, Audience.PUBLIC, writer)
     asyncio.run(JsonlFile(path, Audience.PUBLIC, writer).close())
+
+
+@pytest.mark.parametrize(
+    ("user", "lock"),
+    [
+        (0, "LOCK_SH"),
+        pytest.param(65534, "LOCK_SH", marks=as_root),
+        pytest.param(65534, "LOCK_EX", marks=as_root),
+    ],
+)
+def test_a_lock_of_who_only_reads_the_file_does_not_stop_a_start(
+    path: Path, writer: ThreadPoolExecutor, user: int, lock: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.touch()
+    path.chmod(0o644)
+    hold = (
+        "import fcntl, os, sys; f = open(sys.argv[1]);"
+        "user = int(sys.argv[2]); user and os.setuid(user);"
+        "fcntl.flock(f, getattr(fcntl, sys.argv[3])); print(flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        (sys.executable, "-c", hold, str(path), str(user), lock),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        other.stdout.readline()
+        sink = JsonlFile(path, Audience.PUBLIC, writer)
+        asyncio.run(sink.deliver(sink_events(1)))
+        asyncio.run(sink.close())
+    assert lines(path) == sink_events(1)
+    assert f"lock of a reader passed over: file={path} process={other.pid}" in caplog.text
 
 
 async def test_reopening_makes_the_file_at_once_and_leaves_one_that_is_there(

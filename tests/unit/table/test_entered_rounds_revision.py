@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from firmware_proto.events import Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_testing.table_corpus import WAYS
@@ -164,3 +165,101 @@ def test_each_game_cites_its_own_rule(name: str) -> None:
     assert revises(table, f"7{a} A{a}", f"7{b} T{b}").accepted
     rule = None if name == "dragon_bonus_royal" else "6.3"
     assert table.told("round.revised")[-1]["rule"] == rule
+
+
+def told_what_it_counts(table: TableHarness) -> None:
+    """The shoe's status: every draw is reported."""
+    table.says(Status(drawn=table.now.shoe.drawn, unacknowledged=0))
+
+
+def goes_on_without_a_halt(table: TableHarness, drawn: int) -> None:
+    """The next round: the shoe counts as the table does, and gives the next card."""
+    if table.now.state == "resolved":
+        table.does("settle")
+    told_what_it_counts(table)
+    table.does("place_your_bets")
+    table.does("no_more_bets")
+    assert (table.now.halt, table.now.armed) == (None, (drawn + 1, "player", 1))
+    assert balanced(table.now)
+
+
+def drawn_after_the_outcome(ruling: str = "set_aside") -> TableHarness:
+    """7 to 7, as it was read: Banker's third card came after the outcome, and is ruled on."""
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.open_round()
+    table.deal("7D 7C TS TH")
+    table.turn_over()
+    table.does("announce_totals")
+    table.does("announce_outcome")
+    table.draw("9C", armed=False)
+    table.rules(ruling)
+    return table
+
+
+@pytest.mark.parametrize("settled", [False, True])
+@pytest.mark.parametrize("code", ["9C", "8C"])
+def test_a_card_set_aside_that_is_entered_is_counted_once(settled: bool, code: str) -> None:
+    """Whether the shoe read the card that people see makes no difference."""
+    table = drawn_after_the_outcome()
+    if settled:
+        table.does("settle")
+    told_what_it_counts(table)
+    assert revises(table, "7D TS", f"5C TH {code}").accepted
+    assert (table.now.shoe.drawn, table.now.shoe.uncounted) == (5, 0)
+    assert table.now.shoe.counts == {"7D": 1, "TS": 1, "5C": 1, "TH": 1, code: 1}
+    assert table.now.shoe.overruled == {"7C": 1} | ({} if code == "9C" else {"9C": 1})
+    assert (table.now.shoe.shown, table.now.aside) == (table.now.shoe.counts, ())
+    goes_on_without_a_halt(table, 5)
+
+
+def test_a_card_that_was_to_open_the_next_round_and_is_entered_opens_none() -> None:
+    table = drawn_after_the_outcome("first_card")
+    assert revises(table, "7D TS", "5C TH 9C").accepted
+    assert (table.now.opening, table.now.shoe.drawn) == ((), 5)
+    goes_on_without_a_halt(table, 5)
+
+
+def test_a_third_card_moved_to_the_other_hand_is_counted_once() -> None:
+    """Player was read as 6 and has 5: Banker's third card is Player's."""
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.play("6D 5H TS TC 2C")
+    told_what_it_counts(table)
+    assert revises(table, "5D TS 2C", "5H TC").accepted
+    shoe = table.now.shoe
+    assert (shoe.drawn, shoe.counts["2C"], shoe.uncounted) == (5, 1, 0)
+    assert shoe.shown == {"5D": 1, "5H": 1, "TS": 1, "TC": 1, "2C": 1}
+    goes_on_without_a_halt(table, 5)
+
+
+def test_a_slot_that_disappears_leaves_its_card_aside_and_it_can_come_back() -> None:
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.play("7D 5H TS TC 2C")
+    told_what_it_counts(table)
+    assert revises(table, "7D TS", "6H TC").accepted
+    assert [(c.card.code, c.number, c.seen) for c in table.now.aside] == [("2C", 5, True)]
+    assert table.now.shoe.drawn == 5
+    assert revises(table, "7D TS", "5H TC 2C").accepted
+    assert (table.now.aside, table.now.shoe.drawn) == ((), 5)
+    assert table.now.shoe.counts == {"7D": 1, "5H": 1, "TS": 1, "TC": 1, "2C": 1}
+    goes_on_without_a_halt(table, 5)
+
+
+def test_a_card_that_the_shoe_never_counted_halts_nothing_and_is_given_back() -> None:
+    table = played()
+    told_what_it_counts(table)
+    assert revises(table, "2D TS 4C", "7C TH").accepted
+    shoe = table.now.shoe
+    assert (shoe.drawn, shoe.uncounted, shoe.counts["4C"]) == (4, 1, 1)
+    assert balanced(table.now)
+    assert revises(table, "7D TS", "7C TH").accepted
+    assert (table.now.shoe.uncounted, "4C" in table.now.shoe.counts) == (0, False)
+    assert revises(table, "2D TS 4C", "7C TH").accepted
+    goes_on_without_a_halt(table, 4)
+
+
+def test_cards_set_aside_are_forgotten_with_the_next_round() -> None:
+    table = drawn_after_the_outcome()
+    table.does("settle")
+    assert len(table.now.aside) == 1
+    table.play("7S 7H TS TH")
+    assert table.now.aside == ()

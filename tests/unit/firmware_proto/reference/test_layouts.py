@@ -13,9 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firmware_proto.commands import Acknowledge, Armed
 from firmware_proto.events import CardDrawn, Hello, ShoeEvent, Status
 from firmware_proto.kit.reference_layouts import compile_layout
-from firmware_proto.reference.codec import Message, body_of, event_body, read
+from firmware_proto.reference.codec import (
+    Message,
+    body_of,
+    encode_host_message,
+    event_body,
+    read,
+)
 from firmware_proto.reference.compiled_layouts import COMPILED
 from firmware_proto.reference.fields import CARD_CODES, PARTS, Name, Text
 from firmware_proto.reference.framing import FrameError, frame_body
@@ -122,6 +129,36 @@ def test_each_fast_path_agrees_with_construct_both_ways(drawn: tuple[Kind, bytes
     assert type(got[1]) is FAST[kind]
     assert (repr(got[1]), hash(got[1])) == (repr(event), hash(event))
     assert event_body(event, seq, boot_id, t_us) == body
+
+
+ANSWERS = {Kind.ACKNOWLEDGE: Acknowledge, Kind.ARM: Armed}
+"""What a host sends for each card, on a path of its own."""
+
+
+@given(
+    st.sampled_from(list(ANSWERS)).flatmap(
+        lambda kind: st.tuples(st.just(kind), wire_values(COMPILED[kind]))
+    )
+)
+def test_what_a_host_answers_a_card_is_packed_as_construct_packs_it(
+    drawn: tuple[Kind, bytes],
+) -> None:
+    kind, payload = drawn
+    values = by_construct(kind, payload)
+    if values is not None:
+        packed = encode_host_message(ANSWERS[kind](**values))
+        assert packed == frame_body(bytes((VERSION, kind)) + payload)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [Acknowledge(-1), Acknowledge(1 << 32), Armed(0, "player", 1), Armed(1 << 16, "player", 1),
+     Armed(1, "nobody", 1), Armed(1, "player", 256)],
+    ids=repr,
+)  # fmt: skip
+def test_an_answer_that_does_not_fit_is_refused_by_name(said: Acknowledge | Armed) -> None:
+    with pytest.raises(ValueError, match=r"(acknowledge|arm): \w+ cannot be "):
+        encode_host_message(said)
 
 
 @pytest.mark.parametrize("spoilt", [{"seq": 0}, {"seq": -1}, {"t_us": 1 << 64}, {"boot_id": None}])

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from firmware_proto.cards import card
 from firmware_proto.commands import Armed, Locked
-from firmware_proto.events import CuttingCard
+from firmware_proto.events import CardDrawn, CuttingCard, Reply
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.texts.catalogue import text as english
@@ -327,3 +328,84 @@ def test_a_player_with_neither_wager_nor_leave_draws_what_is_ruled_on() -> None:
     assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
     table.rules("due")
     assert (table.now.state, [d.card.code for d in table.now.round.cards]) == ("dealing", ["4C"])
+
+
+# Player's first card, pulled during a pause: it can only be that card.
+
+
+@pytest.mark.parametrize("armed", [True, False])
+@pytest.mark.parametrize("name", ["tiger", "dragon_bonus_royal", "immortal_dragon_tiger"])
+def test_a_card_pulled_in_a_pause_before_players_first_card_takes_its_slot(
+    name: str, armed: bool
+) -> None:
+    table = TableHarness(name=name, **WAYS[0]).open_shoe()
+    table.open_round()
+    table.does("pause")
+    table.says(CardDrawn(card=card("9C"), number=1, armed=armed))
+    assert table.key == "review"
+    table.does("resume")
+    assert (table.now.state, table.now.halt) == ("dealing", None)
+    assert [(d.hand, d.index, d.card.code) for d in table.now.round.cards] == [("player", 1, "9C")]
+    assert table.now.armed == (2, "banker", 1)
+    unarmed = [d["how"] for d in table.told("irregularity.resolved")]
+    assert unarmed == ([] if armed else ["kept"])
+
+
+def test_a_card_pulled_in_a_pause_while_bets_are_open_is_ruled_on() -> None:
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.does("place_your_bets")
+    table.does("pause")
+    table.says(CardDrawn(card=card("9C"), number=1, armed=False))
+    assert table.key == "overdraw"
+
+
+def test_a_second_card_pulled_in_that_pause_is_no_first_card() -> None:
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.open_round()
+    table.does("pause")
+    table.says(CardDrawn(card=card("9C"), number=1, armed=False))
+    table.says(CardDrawn(card=card("2D"), number=2, armed=False))
+    assert table.key == "overdraw"
+
+
+# A card belongs to the round in which it left the shoe.
+
+
+@pytest.mark.parametrize("name", ["tiger", "fa_fa_fabulous_4", "dragon_bonus_royal"])
+def test_a_card_that_the_shoe_drew_before_the_round_is_ruled_on_however_late_it_is_told(
+    name: str,
+) -> None:
+    """It was pulled by force after the outcome, and its report was held back."""
+    codes = "7g 7f Tg Tf" if name.startswith("fa") else "7D 7C TS TH"
+    table = TableHarness(name=name, **WAYS[0]).open_shoe()
+    table.play(codes)
+    table.does("place_your_bets")
+    table.does("no_more_bets")
+    table.says(Reply(accepted=False, reason="already_drawn", number=5))
+    late = card("9g" if name.startswith("fa") else "9C")
+    table.says(CardDrawn(card=late, number=5, armed=False))
+    assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
+    assert table.told("irregularity.raised")[-1]["seen"]["code"] == "seen_drawn_late"
+    table.rules("set_aside")
+    assert (table.now.state, table.now.armed) == ("closed", (6, "player", 1))
+
+
+def test_such_a_card_may_be_ruled_to_be_the_first_card_all_the_same() -> None:
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.play("7D 7C TS TH")
+    table.open_round()
+    table.says(Reply(accepted=False, reason="already_drawn", number=5))
+    table.says(CardDrawn(card=card("9C"), number=5, armed=False))
+    table.rules("due")
+    assert [(d.hand, d.number) for d in table.now.round.cards] == [("player", 5)]
+
+
+def test_a_third_card_that_left_before_its_arm_is_still_that_hands_card() -> None:
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.open_round()
+    table.deal("2D 3C TS TH")
+    table.turn_over()
+    table.does("announce_totals")
+    table.says(Reply(accepted=False, reason="already_drawn", number=5))
+    table.says(CardDrawn(card=card("4C"), number=5, armed=False))
+    assert [(d.hand, d.index) for d in table.now.round.cards][-1] == ("player", 3)
