@@ -230,7 +230,7 @@ TEXTS: Mapping[str, str] = {
         "拒绝此牌靴，本桌没有它的密钥：在 key_file 中给出密钥，或者这是另一个牌靴？"
     ),
     "shoe_refused_not_proved": "拒绝此牌靴，它报出身份却未能证明：是本桌的牌靴吗？",
-    "shoe_refused_unauthenticated": "拒绝此牌靴，它没有密钥：给它密钥，或删去 key_file",
+    "shoe_refused_unauthenticated": "拒绝此牌靴，它无法证明身份：是冒充的或接错的牌靴；请接上有密钥的牌靴",
     "shoe_refused_wrong_key": "拒绝此牌靴，其证明与本桌密钥不符：是本桌的牌靴吗？",
     "shoe_refuses_draw": "牌靴拒绝第 {draw} 次抽牌：{why:arm_refusal}",
     # People at the table.
@@ -266,6 +266,8 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "结果已更正：{outcome}",
     "done_player_has_shoe": "牌靴在{player}处",
     "done_round_opened": "{round_id} 局已开始",
+    "done_retracted": "已撤回：{key:key}",
+    "done_wager_retracted": "{seat} 号座位：{wager:wager} 恢复为 {amount}",
     "done_round_reopened": "原结果不成立：本局继续",
     "done_round_settled": "本局已结算",
     "done_round_void": "本局作废，全部投注退回",
@@ -360,6 +362,14 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "缺少理由：请说明看到了什么",
     "refused_decided_without_reason": "缺少理由：裁决须连同理由记录",
     "refused_entry_without_reason": "缺少理由：录入须连同理由记录",
+    "refused_retraction_without_reason": "缺少理由：撤回须连同理由记录",
+    "refused_nothing_to_retract": "现在没有可撤回的申报",
+    "refused_no_such_declaration": "没有这项申报；上一局以来的申报：{declarations}",
+    "refused_declaration_ended": "{key:key}已结束，不能撤回",
+    "refused_declaration_acted_on": "{key:key}已有后续处理：请作出裁决",
+    "refused_retract_first": "其后另有申报：请先撤回 {declarations}",
+    "refused_decide_before": "其后出现{key:key}：请先裁决",
+    "refused_wager_changed_since": "{seat} 号座位：{wager:wager} 的投注其后已改变",
     "refused_correction_without_reason": "缺少理由：更正须连同理由记录",
     "refused_revision_without_reason": "缺少理由：更正须连同理由记录",
     "refused_discretion_without_reason": "此事属酌情决定：须连同理由记录",
@@ -738,6 +748,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "choice": _CHOICES,
     "act": {**_CHOICES, **_COMMANDS},
     "argument": {
+        "declaration": "申报编号",
         "after": "在哪个事件之后",
         "against_reading": "推翻牌靴读出的牌",
         "amount": "金额",
@@ -1039,6 +1050,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other": "其他",
     },
     "how": {
+        "retracted": "已撤回",
         "betting_again": "重新投注",
         "cards_open_round": "已抽的牌用作本局首几张",
         "cards_set_aside": "已抽的牌放在一旁",
