@@ -366,6 +366,18 @@ def _revised(data: Data) -> Words:
     return text, [*more, f"replaces event {replaced}", f"won: {wins}"]
 
 
+def _retracted(data: Data) -> Words:
+    key, number = _key(data), data.pop("declaration", None)
+    at = f", {_player(data)} on {readable_name(data.pop('wager'))}" if "wager" in data else ""
+    return f"declaration {number} is taken back: {key}{at}", []
+
+
+def _retraction_alarm(data: Data) -> Words:
+    changes = [values_text(one) for one in data.pop("changes", [])]
+    text, _ = _retracted(data)
+    return f"ALARM: after the outcome {text}", changes
+
+
 def _reopened(data: Data) -> Words:
     former, rule = data.pop("reopens", None), _rule(data)
     return f"THE ROUND GOES ON after its outcome{rule}", [f"event {former} does not stand"]
@@ -518,6 +530,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
     "round.card_revealed": _sentence("{slot} is turned: {card}"),
     "round.card_entered": _sentence("{slot} is entered: {card}"),
     "round.card_corrected": _sentence("{slot} is corrected: {card}"),
+    "irregularity.retracted": _retracted,
+    "irregularity.alarm": _retraction_alarm,
     "round.card_moved": _moved,
     "round.reopened": _reopened,
     "round.total_announced": _sentence("total announced: {hand} {total}"),

@@ -217,6 +217,8 @@ def _accepted(data: Data) -> Message:
             )  # fmt: skip
         case "withdrawn" | "removed":
             return message("done_wager_goes_back", seat=seat, wager=wager, change=change)
+        case "retracted":
+            return message("done_wager_retracted", seat=seat, wager=wager, amount=data["amount"])
         case "found_late":
             return message("done_wager_found_late", seat=seat, wager=wager, change=change)
         case "taken_back":
@@ -289,6 +291,7 @@ _EACH: Mapping[str, Callable[[Data], Message]] = {
         "done_irregularity_raised", key=data["key"], seen=data["seen"]
     ),
     "irregularity.resolved": _resolved,
+    "irregularity.retracted": lambda data: message("done_retracted", key=data["key"]),
     "table.halted": lambda data: message("done_table_halted", reason=data["reason"]),
     "table.resumed": lambda _: message("done_table_resumed"),
     "shoe.opened": lambda _: message("done_shoe_recorded"),

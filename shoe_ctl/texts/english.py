@@ -410,6 +410,8 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "the outcome is revised: {outcome}",
     "done_player_has_shoe": "{player} has the shoe",
     "done_round_opened": "round {round_id} is open",
+    "done_retracted": "{key} is taken back",
+    "done_wager_retracted": "seat {seat}: {amount} plays on {wager}, as before",
     "done_round_reopened": "the outcome does not stand: the round goes on",
     "done_round_settled": "the round is settled",
     "done_round_void": "the round is void, all wagers go back",
@@ -518,6 +520,16 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "a reason is missing: say what was seen",
     "refused_decided_without_reason": "a reason is missing: what is decided is recorded with it",
     "refused_entry_without_reason": "a reason is missing: what is entered is recorded with it",
+    "refused_retraction_without_reason": "a reason is missing: it is recorded with the retraction",
+    "refused_nothing_to_retract": "nothing was declared that can be taken back now",
+    "refused_no_such_declaration": (
+        "no such declaration; these were declared since the last round: {declarations}"
+    ),
+    "refused_declaration_ended": "{key} has ended: it cannot be taken back",
+    "refused_declaration_acted_on": "{key} was acted on since: decide it",
+    "refused_retract_first": "others were declared since: retract {declarations} first",
+    "refused_decide_before": "{key} was raised since: decide it first",
+    "refused_wager_changed_since": "seat {seat}: the wager on {wager} has changed since",
     "refused_correction_without_reason": ("a reason is missing: a correction is recorded with it"),
     "refused_revision_without_reason": "a reason is missing: what is revised is recorded with it",
     "refused_discretion_without_reason": (
