@@ -243,6 +243,7 @@ TEXTS: Mapping[str, str] = {
     "done_card_corrected": "{hand:hand}的牌已更正",
     "done_card_moved": "该牌归{hand:hand}",
     "done_card_not_due": "{hand:hand}的第三张牌不该补",
+    "done_cards_exchanged": "{one:place}与{other:place}已互换位置（第 {count} 次互换）",
     "done_cards_passed": "{hand:hand}的牌已交给{player}",
     "done_cards_refused": "{player}不接{hand:hand}的牌",
     "done_cards_replaced": "牌已更换",
@@ -481,6 +482,9 @@ TEXTS: Mapping[str, str] = {
     "refused_no_two_cards": "没有两张已知而未露出牌面的牌",
     "refused_no_card_there": "该处没有牌：{place:place}",
     "refused_card_stays": "全场已看到{place:place}：原处不动",
+    "refused_exchanged_before": (
+        "{one:place}与{other:place}已经互换过：若要再次互换，加上 again=true"
+    ),
     "refused_card_not_known": "还不知道{place:place}是什么牌：翻开后再报",
     "refused_no_card_inspected": "没有正在检查的牌",
     "refused_card_inspected": "有牌正在检查",
@@ -748,6 +752,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "argument": {
         "declaration": "申报编号",
         "after": "在哪个事件之后",
+        "again": "再次互换",
         "against_reading": "推翻牌靴读出的牌",
         "amount": "金额",
         "audience": "哪个流",
@@ -996,11 +1001,13 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "label": {
         "answered": "已应答",
         "banker": "庄家",
+        "call": "请到场",
         "choice": "选择",
         "counted": "计数",
         "decrease": "可减注",
         "doubt": "存疑",
         "events": "事件",
+        "exchanged": "已互换",
         "fault": "故障",
         "halted": "已中止",
         "increase": "可加注",
@@ -1019,6 +1026,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "shoe": "牌靴",
         "takes": "可用命令",
         "told": "已下令",
+        "void": "作废",
         "wagers": "投注",
         "window": "撤注时段",
     },

@@ -41,6 +41,8 @@ PHRASES: Mapping[str, str] = {
     "differential": "闲 {player}，庄 {banker}：超出差额 {limit} 达 {excess}",
     "room": "{seat} 号座位 {wager:wager+}最多 {most}",
     "removable": "{seat} 号座位 {wager:wager+} {amount}",
+    "call": "{position:position}：{what}",
+    "void_apart": "仅在本局无法继续时：全部投注退回",
     "last_round": "{round_id}：{said}",
     "it_was": "原为：{said}",
     "no_answer_yet": "{commands}：尚未应答",
