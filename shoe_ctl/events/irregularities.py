@@ -189,6 +189,8 @@ class Step(Facts, frozen=True, kw_only=True):
     """The step."""
     how: Code | UnsetType = UNSET
     """The answer to a question."""
+    exchanged: list[list[Slot]] | UnsetType = UNSET
+    """The pairs of cards that were exchanged while it is open, in order."""
     moved: list[Slot] | UnsetType = UNSET
     """The slots that cards were moved to or from; `drawn early`: the card that waits as that."""
 

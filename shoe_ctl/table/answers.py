@@ -121,8 +121,19 @@ def _happened(events: list[TableEvent]) -> Iterator[Message]:
             yield _TOGETHER[kind](alike)
         elif kind == "table.halted" and "irregularity.raised" in kinds:
             continue  # irregularity.raised says why
+        elif kind == "irregularity.step":
+            yield from _exchanged(alike)
         elif kind in _EACH:
             yield from (kept.get(id(data)) or _EACH[kind](data) for data in alike)
+
+
+def _exchanged(steps: Sequence[Data]) -> Iterator[Message]:
+    """Yield which cards have changed places, and how many exchanges that makes."""
+    for step in steps:
+        if step.get("step") == "exchanged":
+            one, other = step["moved"]
+            count = max(len(each.get("exchanged", ())) for each in steps)
+            yield message("done_cards_exchanged", one=one, other=other, count=count)
 
 
 def _kept_early(events: Sequence[TableEvent]) -> dict[int, Message]:

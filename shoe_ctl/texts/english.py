@@ -127,7 +127,7 @@ TEXTS: Mapping[str, str] = {
         "leave the shoe as it is; if the order cannot be found again, the round is void"
     ),
     "prompt_entry_differs": (
-        "what was entered is not what the shoe read: call the person who decides; play_on lets you "
+        "what was entered is not what the shoe read: call the person who decides, who lets you "
         "enter it again"
     ),
     "prompt_other": "leave everything as it is, and call the person who decides",
@@ -387,6 +387,9 @@ TEXTS: Mapping[str, str] = {
     "done_card_corrected": "{hand:hand}'s card is corrected",
     "done_card_moved": "the card goes to {hand:hand}",
     "done_card_not_due": "{hand:hand}'s third card was not due",
+    "done_cards_exchanged": (
+        "{one:place} and {other:place} have changed places (exchange {count})"
+    ),
     "done_cards_passed": "{hand:hand}'s cards are with {player}",
     "done_cards_refused": "{player} does not take {hand:hand}'s cards",
     "done_cards_replaced": "the cards are replaced",
@@ -668,6 +671,10 @@ TEXTS: Mapping[str, str] = {
     "refused_no_two_cards": "no two cards that are known lie there unseen",
     "refused_no_card_there": "no card lies there: {place:place}",
     "refused_card_stays": "everyone has seen {place:place}: it stays where it is",
+    "refused_exchanged_before": (
+        "{one:place} and {other:place} were exchanged already: to exchange them again, say "
+        "again=true"
+    ),
     "refused_card_not_known": "it is not known what {place:place} is: name it when it lies open",
     "refused_no_card_inspected": "no card that was read is under inspection",
     "refused_card_inspected": "a card is under inspection",
