@@ -103,3 +103,6 @@ PHRASES: Mapping[str, str] = {
     "revised_round": "revised",
     "by_hand": "by hand",
 }
+
+SENTENCES: Mapping[str, str] = {}
+"""Sentences of reports are English already."""
