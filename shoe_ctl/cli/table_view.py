@@ -71,9 +71,17 @@ def show_on_terminal(
                 click.echo(line)
         else:
             style = _STYLES.get(label, "")
-            table.add_row(make_cell(_label(label, words), style or "cyan"), make_cell(text, style))
+            named = _label(label, words)
+            for number, part in enumerate(_parts(text, console.width - _LABEL - 3)):
+                shown = make_cell("" if number else named, style or "cyan")
+                table.add_row(shown, make_cell(part, style))
     if table.row_count or table.show_header:
         console.print(table)
+
+
+def _parts(text: str, width: int) -> list[str]:
+    """Return a text in lines, where the terminal's table would break Chinese within words."""
+    return [text] if text.isascii() else wrap(printable(text), width)
 
 
 _STYLES = {"doubt": "bold red", "fault": "bold red", "halted": "bold red", "parked": "yellow",

@@ -62,7 +62,7 @@ PHRASES: Mapping[str, str] = {
     "paid_under": "{stake} {result:result}（{rule}）：{money}",
     "paid_at_odds_under": "{stake} {result:result}，{odds} 赔 1（{rule}）：{money}",
     "no_money": "无",
-    "commission": "{wager:wager} 的佣金 {amount}",
+    "commission": "{wager:wager}的佣金 {amount}",
     "applied": "{key}：{end}",
     # shoectl table: answers.
     "done": "已执行：{said}",
