@@ -41,6 +41,8 @@ PHRASES: Mapping[str, str] = {
     "differential": "player {player}, banker {banker}: {excess} over the differential of {limit}",
     "room": "seat {seat} {wager:wager+} by {most} at most",
     "removable": "seat {seat} {wager:wager+} {amount}",
+    "call": "the {position:position}: {what}",
+    "void_apart": "only where the round cannot go on: all wagers go back",
     "last_round": "{round_id}: {said}",
     "it_was": "it was: {said}",
     "no_answer_yet": "{commands}: no answer yet",
@@ -101,3 +103,6 @@ PHRASES: Mapping[str, str] = {
     "revised_round": "revised",
     "by_hand": "by hand",
 }
+
+SENTENCES: Mapping[str, str] = {}
+"""Sentences of reports are English already."""
