@@ -332,6 +332,12 @@ def _hears_again() -> Play:
     return Play(table, happens(lambda t_us: HearingRestored(t_us=t_us, connection=1)))
 
 
+def _other_cards_in_a_halt() -> TableHarness:
+    table = halted("betting")
+    table.load("set-2")
+    return table
+
+
 def exposes(*hands: str) -> Act:
     """The dealer exposes these hands."""
 
@@ -1240,6 +1246,9 @@ VARIANTS: Mapping[str, Callable[[], Play]] = {
     ),
     "the host loses its power with a wager decided": lambda: Play(
         standing("drawing"), lambda table: table.restart("b2")
+    ),
+    "the shoe has its own cards again in a halt": lambda: Play(
+        _other_cards_in_a_halt(), TableHarness.hello
     ),
     "the third card is seen at once": lambda: Play(_drawing_at_once(), next_card("4C")),
     "the first card begins a round after a void one": lambda: Play(

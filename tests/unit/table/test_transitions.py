@@ -1063,6 +1063,7 @@ VARIANTS: dict[str, Row] = {
     "the host loses its power with a wager decided": halts(
         "power_failure", "host_power_lost", "table.started", "shoe.lost", step="continue"
     ),
+    "the shoe has its own cards again in a halt": stays(),
     "the third card is seen at once": stays(
         "round.card_dealt hand=player index=3",
         "secret round.card_drawn hand=player index=3 card=4C",
@@ -1155,6 +1156,7 @@ KNOWN: dict[tuple[str, ...], dict[str, object]] = {
     ("hello.cards_missed",): {"shoe.reported_drawn": 6},
     ("hello.fewer_cards",): {"shoe.reported_drawn": 2},
     ("a card comes on the arm of before a halt for the wagers",): {"halt.current.step": "ruling"},
+    ("the shoe has its own cards again in a halt",): {"pending_set": None},
     ("the shoe is exchanged in a halt after the bets",): ANOTHER_SET,
     ("shoe_loaded.known",): {"shoe.drawn": 0, "shoe.unknown": 0},
     ("shoe_loaded.shoe_sorted",): WAITS,
