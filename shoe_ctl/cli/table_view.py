@@ -141,6 +141,7 @@ def _rows(
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}), words)
     yield from _wagers(held.get("wagers") or [], words)
+    yield from _declared(held.get("declared") or [], words)
     yield from _last_round(held, words)
     yield from _open(held, words)
     for parked in held["parked"]:
@@ -358,6 +359,28 @@ def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
             yield from _under_label(label, texts)
         else:
             yield label, words.join(_stake(one, words) for one in here)
+
+
+def _declared(declared: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
+    """What was declared and can be retracted; what each seat would get without it."""
+    for one in declared:
+        said = words("declared", number=one["declaration"], key=one["key"])
+        if "wager" in one:
+            chips = words(
+                "declared_chips", seat=one["seat"], wager=one["wager"], chips=one["chips"]
+            )
+            said = words.join([said, chips], "facts")
+        yield "declared", said
+        for change in one.get("changes", []):
+            yield (
+                "",
+                words(
+                    "without_it",
+                    seat=change["seat"],
+                    wager=change["wager"],
+                    change=change["change"],
+                ),
+            )
 
 
 def _last_round(held: dict[str, Any], words: Words) -> Iterator[Labelled]:

@@ -172,6 +172,12 @@ def settings_text(settings: Mapping[str, Any], words: Words = ENGLISH) -> str:
     )
 
 
+def game_title(game: str, title: str, words: Words = ENGLISH) -> str:
+    """Return a game's name: that of its file where the language has no other."""
+    named = words.name("game", game)
+    return title if named == game.replace("_", " ") else named
+
+
 def person_text(by: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Return a person and the position held."""
     position = readable_name(str(by.get("position") or "nobody"), words)
@@ -181,7 +187,7 @@ def person_text(by: Mapping[str, Any], words: Words = ENGLISH) -> str:
 
 def _shoe(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, list[str]]:
     event = dict(given["event"])
-    kind = readable_name(str(event.pop("type", "?")), words)
+    kind = words.name("shoe_event", str(event.pop("type", "?")))
     more = [values_text(event, words)] if event else []
     if given.get("seq") is None:
         return words.sentence("the shoe: {kind}", kind=kind), more
