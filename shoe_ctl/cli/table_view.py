@@ -362,7 +362,7 @@ def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
 
 
 def _declared(declared: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
-    """Yield each declaration that can be retracted, and what each seat would get without it."""
+    """Yield what was declared and can be retracted, and what each seat would get without it."""
     for one in declared:
         said = words("declared", number=one["declaration"], key=one["key"])
         if "wager" in one:
