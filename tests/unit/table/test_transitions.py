@@ -551,6 +551,7 @@ ALONE: dict[str, Row] = {
         "irregularity.step key=overdraw step=ruling",
         "table.halted reason=overdraw",
     ),
+    # Exposed, they never open a round.
     "overdrawn.after_outcome": goes(
         "suspended",
         "round.card_corrected",
@@ -562,9 +563,9 @@ ALONE: dict[str, Row] = {
         raised("overdraw", "drawn_not_due", "waiting"),
         raised("overdraw", "drawn_not_due", "waiting"),
         "round.revised",
-        "irregularity.step key=overdraw step=ruling",
+        "irregularity.step key=overdraw step=seen",
         "table.halted reason=overdraw",
-        "irregularity.step key=overdraw step=ruling",
+        "irregularity.step key=overdraw step=seen",
     ),
     "outcome.disputed": halts("result_disagrees", "result_differs"),
     "differential_due": halts(
