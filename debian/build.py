@@ -34,6 +34,8 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 SITE_PACKAGES = HOME / "lib" / PYTHON / "site-packages"
 COMMANDS = ("shoectl", "shoe-sim")
 SCRIPTS = ("preinst", "postinst", "prerm", "postrm")
+QUESTIONS = "templates"
+"""What debconf asks, beside the scripts."""
 
 INSTALLED = {
     "systemd/shoectl@.service": "usr/lib/systemd/system/shoectl@.service",
@@ -259,8 +261,8 @@ def stage_control(stage: Path, version: str, architecture: str) -> None:
         if name.parts[0] != "etc" and not (stage / name).is_symlink()
     ]
     (control / "md5sums").write_text("".join(sums), "utf-8")
-    for script in SCRIPTS:
-        copy(HERE / script, control / script)
+    for name in (*SCRIPTS, QUESTIONS):
+        copy(HERE / name, control / name)
 
 
 def settle(stage: Path, built: datetime) -> None:

@@ -72,3 +72,11 @@ class PortError(EnvironmentFault):
 
 class JournalError(EnvironmentFault):
     """The journal cannot be opened, written or trusted."""
+
+
+class CorruptJournal(JournalError):
+    """The journal does not hold what was written. ``what`` is the line without its advice."""
+
+    def __init__(self, what: str, advice: str) -> None:
+        super().__init__(f"{what}. {advice}")
+        self.what = what

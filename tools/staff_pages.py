@@ -1,8 +1,9 @@
 """Make the staff pages ready to print: ``python tools/staff_pages.py [--pdf] [FOLDER]``.
 
-In: the Markdown pages in docs/staff. Out: ``en.html`` and ``zh.html``, each situation on
-one A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs no other file
-and no script: a flow chart is nested boxes, whose text the browser wraps in any language.
+In: the Markdown pages and drawings in docs/staff. Out: ``en.html`` and ``zh.html``, each
+situation on one A4 sheet; with ``--pdf`` the PDF files too, printed by Chromium. The HTML needs
+no other file and no script: a flow chart is nested boxes, whose text the browser wraps in any
+language.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 """Folder → language tag."""
 
 FIRST = ("index", "round")
+CARDS = (
+    *("first-evening", "card-a", "card-b", "card-c"),
+    *("pit-supervisor", "surveillance", "typed-wrong"),
+)
+"""Pages to keep at hand, for one reader or one method: each is one sheet too."""
+
 LAST = ("commands", "glossary")
-"""Pages that are no situation: they stand before and behind the situations."""
+"""Pages of several sheets: they stand before and behind those of one sheet."""
 
 TYPED = {"en": "before each command type", "zh": "每个命令前输入"}
 """What the foot of a sheet says of ``shoectl table``, which its commands leave out."""
@@ -40,6 +47,9 @@ FILLS = 255_000
 
 MOST = round(FILLS / SMALLEST_PT**2)
 """No situation weighs more: beyond it a page cannot be one sheet."""
+
+DRAWING = 230
+"""Weight of a drawing, half as wide as a sheet."""
 
 PLAIN_PT = 8.6
 """The size of type of the other pages, which may take several sheets."""
@@ -76,6 +86,8 @@ blockquote p { margin: 0; }
 a { color: inherit; text-decoration: none; border-bottom: .2mm dotted #888; }
 #index ul { columns: 2; }
 footer { margin-top: 2.5mm; font-size: 7.5pt; color: #666; }
+svg { width: 89mm; display: inline-block; margin: 0 2mm 1mm 0; }
+p:has(> svg) { display: inline; }
 .chart { margin: 0 0 1.5mm; }
 .node { display: flex; align-items: center; }
 .box { border: .3mm solid #333; border-radius: 1.2mm; padding: .7mm 1.6mm; background: #fff;
@@ -170,31 +182,54 @@ def _render_link(self: Any, tokens: Sequence[Any], at: int, options: Any, env: A
     return str(self.renderToken(tokens, at, options, env))
 
 
+def _render_image(
+    self: Any,  # noqa: ARG001 - called so
+    tokens: Sequence[Any],
+    at: int,
+    options: Any,  # noqa: ARG001 - called so
+    env: Any,
+) -> str:
+    """Write a drawing into the page itself: the file needs no other."""
+    drawing = Path(env["folder"]) / str(tokens[at].attrGet("src"))
+    drawn = drawing.read_text("utf-8")
+    return drawn.replace(' xmlns="http://www.w3.org/2000/svg"', "")
+
+
 def parser() -> MarkdownIt:
     """Return the reader of the pages."""
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("fence", _render_fence)
     markdown.add_render_rule("link_open", _render_link)
+    markdown.add_render_rule("image", _render_image)
     return markdown
 
 
 def pages(language: str) -> list[Path]:
     """Return the pages of a language in the order in which they are printed."""
     found = {path.stem: path for path in sorted((STAFF / language).glob("*.md"))}
-    order = [*FIRST, *(name for name in found if name not in (*FIRST, *LAST)), *LAST]
+    before = (*FIRST, *CARDS)
+    order = [*before, *(name for name in found if name not in (*before, *LAST)), *LAST]
     return [found[name] for name in order if name in found]
 
 
 def situations(language: str) -> list[Path]:
     """Return the pages of situations: each is one sheet."""
-    return [path for path in pages(language) if path.stem not in (*FIRST, *LAST)]
+    others = (*FIRST, *CARDS, *LAST)
+    return [path for path in pages(language) if path.stem not in others]
+
+
+def cards(language: str) -> list[Path]:
+    """Return the pages to keep at hand: each is one sheet."""
+    return [path for path in pages(language) if path.stem in CARDS]
 
 
 def weight(source: str) -> int:
     """Return about how much room a page takes: its letters, wide ones twice, and its lines."""
     lines = source.splitlines()
     wide = sum(1.4 for letter in source if letter > "\u2e7f")
-    return round(len(source) + wide) + 30 * sum(1 for line in lines if line.startswith(("|", "#")))
+    drawings = sum(1 for line in lines if line.startswith("!["))
+    rows = sum(1 for line in lines if line.startswith(("|", "#")))
+    return round(len(source) + wide) + 30 * rows + DRAWING * drawings
 
 
 def type_size(source: str) -> float:
@@ -211,8 +246,9 @@ def document(language: str, chosen: Sequence[Path]) -> str:
     for path in chosen:
         source = path.read_text("utf-8")
         size = PLAIN_PT if path.stem in (*FIRST, *LAST) else type_size(source)
+        page = markdown.render(source, {"folder": path.parent})
         sheets += (
-            f'<section id="{path.stem}" style="font-size: {size}pt">\n{markdown.render(source)}'
+            f'<section id="{path.stem}" style="font-size: {size}pt">\n{page}'
             f"<footer>{foot} · {path.stem}</footer>\n</section>\n"
         )
     return (

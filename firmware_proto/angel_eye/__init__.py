@@ -1,7 +1,7 @@
 """The Angel Eye profile: community-derived, not verified on hardware (SPEC.md beside this module).
 
 * ``profile``: both ends of a connection, for whoever picks a profile by name.
-* ``host``, ``host_state``, ``device``: the host's end, what it still has to send; the shoe's end.
+* ``host``, ``command_queue``, ``device``: the host's end, its commands; the shoe's end.
 * ``codec``, ``scanner``, ``frames``: streams to frames, repeats; one frame and its event.
 * ``layouts``: every layout, declared in construct; ``compiled_layouts`` is generated from it.
 * ``fields``, ``settings``: values of fields; where integrators disagree.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from firmware_proto.angel_eye.codec import EVENT_BEGINS, Decoder, Item
+from firmware_proto.angel_eye.command_queue import PROGRESS, CommandQueue, LockKeeper
 from firmware_proto.angel_eye.fields import ENQ
 from firmware_proto.angel_eye.frames import (
     CARD_BYTES,
@@ -21,7 +22,6 @@ from firmware_proto.angel_eye.frames import (
     SHORTEST_EVENT,
     Checks,
 )
-from firmware_proto.angel_eye.host_state import PROGRESS, CommandQueue, LockKeeper
 from firmware_proto.angel_eye.scanner import HEAD_BYTES, RepeatFilter
 from firmware_proto.angel_eye.settings import HostSettings
 from firmware_proto.commands import (

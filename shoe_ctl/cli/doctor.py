@@ -88,7 +88,9 @@ def doctor(
     logging.getLogger("shoe_ctl").addHandler(logging.NullHandler())
     targets = _targets(config_file, name, ports)
     system = System()
-    report = replace(examine(targets, seconds, system, libusb), notes=_notes(config_file))
+    report = replace(
+        examine(targets, seconds, system, libusb), notes=[*_contested(system), *_notes(config_file)]
+    )
     report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
     report = replace(report, daemon=_daemon_trouble(config_file))
     if is_terminal() and not as_json:
@@ -250,6 +252,17 @@ def _targets(
     if name not in PROFILES:
         raise UsageError(f"--profile: unknown profile {name!r} (have: {', '.join(PROFILES)})")
     return [(None, _named(name, port)) for port in dict.fromkeys(ports)]
+
+
+def _contested(system: System) -> list[str]:
+    """Return a line for each link that two devices claim."""
+    from shoe_ctl.link.discovery import find_contested_links
+
+    return [
+        f"{link} is claimed by {' and '.join(ports)}: unplug the one that is no shoe of yours, or "
+        "name yours by its vendor id in 60-card-shoe-site.rules, which is preferred"
+        for link, ports in find_contested_links(system)
+    ]
 
 
 def _notes(config_file: str | None) -> list[str]:

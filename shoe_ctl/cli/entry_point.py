@@ -16,6 +16,10 @@ def main() -> None:
     if handler is signal.default_int_handler:  # not where a parent has Ctrl-C ignored
         # An exception would be lost in a callback of an import, with its traceback shown.
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    if sys.argv[1:2] == ["run"] and not has_terminal():
+        # logrotate's signal must not end a daemon that cannot act on it yet: systemd would call
+        # that a clean end. What the signal asks for is done anyhow: the files are opened soon.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         from shoe_ctl.cli.main import main as run
 
@@ -26,6 +30,15 @@ def main() -> None:
         if not _is_interruption(error):
             raise
         sys.exit(_INTERRUPTED)
+
+
+def has_terminal() -> bool:
+    """Return True if this process has a controlling terminal, whose end SIGHUP then reports."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
 
 
 def _is_interruption(error: BaseException | None) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from shoe_ctl.cli.entry_point import has_terminal
 from shoe_ctl.errors import JournalError, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
@@ -289,10 +290,10 @@ def _hangups(reopen: Callable[[], None]) -> Iterator[None]:
     If the daemon's terminal was closed, SIGHUP stops the daemon as SIGTERM does, except under
     nohup.
     """
-    may_stop = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
+    may_stop = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and has_terminal()
 
     def hung_up() -> None:
-        if may_stop and not _has_terminal():
+        if may_stop and not has_terminal():
             signal.raise_signal(signal.SIGTERM)
         else:
             reopen()
@@ -303,15 +304,8 @@ def _hangups(reopen: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
-
-
-def _has_terminal() -> bool:
-    """Return True if this process has a controlling terminal."""
-    try:
-        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC))
-    except OSError:
-        return False
-    return True
+        if not has_terminal():  # a daemon that ends is not ended another way
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 @contextmanager

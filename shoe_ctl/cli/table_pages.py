@@ -191,6 +191,12 @@ PAGES: Mapping[str, Page] = {
         '--reason "look at seat 3"',
     ),
     "resume": Page(OPEN, "End the review and continue where the table was."),
+    "retract": Page(
+        OPEN,
+        "Take back what was declared by mistake.",
+        'declaration=3 --reason "there were no late chips" --consented-by Ann',
+        "clause displays",
+    ),
     "correct_card": Page(
         OPEN,
         "Say that an open card is another one than the shoe read.",

@@ -71,9 +71,17 @@ def show_on_terminal(
                 click.echo(line)
         else:
             style = _STYLES.get(label, "")
-            table.add_row(make_cell(_label(label, words), style or "cyan"), make_cell(text, style))
+            named = _label(label, words)
+            for number, part in enumerate(_parts(text, console.width - _LABEL - 3)):
+                shown = make_cell("" if number else named, style or "cyan")
+                table.add_row(shown, make_cell(part, style))
     if table.row_count or table.show_header:
         console.print(table)
+
+
+def _parts(text: str, width: int) -> list[str]:
+    """Return a text in lines, where the terminal's table would break Chinese within words."""
+    return [text] if text.isascii() else wrap(printable(text), width)
 
 
 _STYLES = {"doubt": "bold red", "fault": "bold red", "halted": "bold red", "parked": "yellow",
@@ -141,6 +149,7 @@ def _rows(
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}), words)
     yield from _wagers(held.get("wagers") or [], words)
+    yield from _declared(held.get("declared") or [], words)
     yield from _last_round(held, words)
     yield from _open(held, words)
     for parked in held["parked"]:
@@ -199,6 +208,9 @@ def _halt_lines(halt: dict[str, Any], words: Words) -> Iterator[Labelled]:
     if "counts" in halt:
         counts = halt["counts"]
         yield "counted", words("counted", table=counts["table"], shoe=counts["shoe"])
+    for one, other in halt.get("exchanged", ()):
+        places = (words.name("place", place) for place in (one, other))
+        yield "exchanged", words.join(places, "and")
     if "differential" in halt:
         yield from _differential(halt["differential"], words)
     yield from _choice_lines(halt["choices"], words)
@@ -357,6 +369,28 @@ def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
             yield label, words.join(_stake(one, words) for one in here)
 
 
+def _declared(declared: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
+    """Yield what was declared and can be retracted, and what each seat would get without it."""
+    for one in declared:
+        said = words("declared", number=one["declaration"], key=one["key"])
+        if "wager" in one:
+            chips = words(
+                "declared_chips", seat=one["seat"], wager=one["wager"], chips=one["chips"]
+            )
+            said = words.join([said, chips], "facts")
+        yield "declared", said
+        for change in one.get("changes", []):
+            yield (
+                "",
+                words(
+                    "without_it",
+                    seat=change["seat"],
+                    wager=change["wager"],
+                    change=change["change"],
+                ),
+            )
+
+
 def _last_round(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """The round settled last: between rounds, and as long as it was revised."""
     last = held.get("last_round")
@@ -419,10 +453,44 @@ def _payment_lines(one: dict[str, Any], words: Words) -> Iterator[str]:
 def _next(
     held: dict[str, Any], connection: Sequence[str], position: str | None, words: Words
 ) -> Iterator[Labelled]:
-    """Yield what the table waits for, and below it, each on lines of its own, what may be typed."""
+    """Yield what the table waits for, and below it, each on lines of its own, what may be typed.
+
+    What the reader may not do stands there with who is called for it; a void stands apart.
+    """
     yield "next", words.text(held["next"]["message"])
-    for command in next_commands(held, connection, position):
-        yield COMMAND, command
+    offers, where = _next_offers(held), _where(held, connection)
+    ways = [one for one in offers if one[1].get("choice") != VOID]
+    for typed, offer in ways:
+        if _may_give(held, offer):
+            yield COMMAND, _command(typed, offer, position, where)
+    yield from _calls(held, [offer for _, offer in ways], words)
+    for typed, offer in (one for one in offers if one not in ways):
+        yield VOID, words("void_apart")
+        if _may_give(held, offer):
+            yield COMMAND, _command(typed, offer, position, where)
+    yield from _calls(held, [offer for _, offer in offers if offer.get("choice") == VOID], words)
+
+
+def _calls(held: dict[str, Any], offers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
+    """Yield who is called for what the reader may not do."""
+    others = [offer for offer in offers if not _may_give(held, offer)]
+    for needed in dict.fromkeys(offer["position"] for offer in others):
+        names = [_name(offer) for offer in others if offer["position"] == needed]
+        yield "call", words("call", position=needed, what=words.join(names))
+
+
+def _name(offer: dict[str, Any]) -> str:
+    return str(offer["choice"] if "choice" in offer else offer["command"])
+
+
+VOID = "void"
+"""The choice that stands apart: the round is over, and all wagers go back."""
+
+
+def _may_give(held: dict[str, Any], offer: dict[str, Any]) -> bool:
+    """Return True if the reader may give it, or if it is not known who reads."""
+    acts_as = held.get("acts_as")
+    return acts_as is None or offer["position"] in acts_as
 
 
 def next_commands(
@@ -430,20 +498,39 @@ def next_commands(
     connection: Sequence[str] = (),
     position: str | None = None,
 ) -> list[str]:
-    """Return what may be typed next, quoted for a shell; ``...`` is what only people know."""
+    """Return what the reader may type, quoted for a shell; ``...`` is what only people know."""
+    where = _where(held, connection)
+    return [
+        _command(typed, offer, position, where)
+        for typed, offer in _next_offers(held)
+        if _may_give(held, offer)
+    ]
+
+
+_Offer = tuple[list[str], dict[str, Any]]
+"""The words of a command, and what the status says that it needs."""
+
+
+def _next_offers(held: dict[str, Any]) -> list[_Offer]:
+    """Return the command that is next, and the choices that can be taken."""
     due = held["next"]
-    offers: list[tuple[list[str], dict[str, Any]]] = []
+    offers: list[_Offer] = []
     if due["command"] not in (None, "decide"):
         args = [_word(key, value) for key, value in due["args"].items()]
         now = (taken for taken in held["takes"] if taken["command"] == due["command"])
         offers += [([due["command"], *args], offer) for offer in now]
     can = (choice for choice in open_choices(held) if "not_now" not in choice)
-    offers += [(_decision(choice), choice) for choice in can]
-    where = [shlex.quote(word) for word in ("--table", str(held["table"]), *connection)]
-    return [
-        " ".join(["shoectl", "table", *words, *_extra_options(offer, position), *where])
-        for words, offer in offers
-    ]
+    return offers + [(_decision(choice), choice) for choice in can]
+
+
+def _where(held: dict[str, Any], connection: Sequence[str]) -> list[str]:
+    return [shlex.quote(word) for word in ("--table", str(held["table"]), *connection)]
+
+
+def _command(
+    typed: list[str], offer: dict[str, Any], position: str | None, where: list[str]
+) -> str:
+    return " ".join(["shoectl", "table", *typed, *_extra_options(offer, position), *where])
 
 
 def _decision(choice: dict[str, Any]) -> list[str]:

@@ -7,12 +7,15 @@ Must not know: how chains work. It reads only, also while a daemon writes.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from shoe_ctl.cli.common import Progress, WholeNumber
+from shoe_ctl.errors import CorruptJournal, JournalError
 
 if TYPE_CHECKING:
     from shoe_ctl.journal.verify import Verification
@@ -71,12 +74,21 @@ def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verif
 
     with Progress("verified") as progress:
         while True:
-            with Reader.open(journal) as reader:
+            with _without_advice(), Reader.open(journal) as reader:
                 found = walk(reader, trusted, signed_to=signed_to, progress=progress)
                 # a journal at rest is read without locks: if a daemon was started on it meanwhile,
                 # what looks wrong may only have been read at two different moments
                 if found.ok or not reader.has_new_writer:
                     return found
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Leave out of an error the advice to run this very command."""
+    try:
+        yield
+    except CorruptJournal as error:
+        raise JournalError(f"{error.what}. Restore it from a copy or an export.") from error
 
 
 def _show(journal: Path, found: Verification) -> None:

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Command, Request
 from shoe_ctl.clock import Clock
-from shoe_ctl.daemon.outage import loss_ruled
+from shoe_ctl.daemon.outage import fault_of, journal_failed, loss_ruled
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
-from shoe_ctl.journal.evidence import WHAT_TO_DO
+from shoe_ctl.journal.evidence import WHAT_TO_DO, PossibleLoss
 from shoe_ctl.journal.journal import DeliveryGate, Journal
 from shoe_ctl.journal.record_format import LossRuling, Ruling
 from shoe_ctl.table import consent
@@ -158,7 +158,12 @@ class AwaitedRuling:
         if not self._ruling.done():
             self.given = asked.table, command
             self._ruling.set_result(given)
-        await asyncio.shield(self._done)
+        try:
+            await asyncio.shield(self._done)
+        except PossibleLoss as otherwise:
+            raise RequestRefused(message("daemon_loss_not_ruled", detail=str(otherwise))) from None
+        except JournalError as error:
+            raise RequestRefused(fault_of(journal_failed(str(error)))) from None
         return {"command_id": asked.command_id, "accepted": True, "events": []}
 
     async def ruled(self) -> Ruling:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from shoe_ctl.events.event_type import (
+    Amount,
     Argument,
     Arguments,
     Code,
@@ -188,6 +189,8 @@ class Step(Facts, frozen=True, kw_only=True):
     """The step."""
     how: Code | UnsetType = UNSET
     """The answer to a question."""
+    exchanged: list[list[Slot]] | UnsetType = UNSET
+    """The pairs of cards that were exchanged while it is open, in order."""
     moved: list[Slot] | UnsetType = UNSET
     """The slots that cards were moved to or from; `drawn early`: the card that waits as that."""
 
@@ -328,6 +331,54 @@ class Outage(Data, frozen=True, kw_only=True):
     """The fault, or the ruling that a journal which lost something goes on."""
 
 
+class Retracted(EventData, frozen=True, kw_only=True):
+    """A declaration is taken back, as if it had not been made.
+
+    Where it halts the table, `irregularity.resolved` with `retracted` follows; where a wager was
+    declared, `wager.accepted` with `retracted`.
+    """
+
+    key: Code
+    """The irregularity."""
+    declaration: Index
+    """The `instance` of its events on the public stream."""
+    seat: int | UnsetType = UNSET
+    """The seat of the wager."""
+    wager: Code | UnsetType = UNSET
+    """The name of the wager."""
+
+
+class RetractedDetails(Data, frozen=True, kw_only=True):
+    """Whose wager it is."""
+
+    player: str | UnsetType = UNSET
+    """The Player."""
+
+
+class MoneyChange(Data, frozen=True, kw_only=True):
+    """The change of a wager's money."""
+
+    number: int
+    """The number of the wager in the round."""
+    seat: int
+    """The seat."""
+    wager: Code
+    """The name of the wager."""
+    player: str
+    """The Player."""
+    change: Amount
+    """The amount that the Player gets more, or less below 0, in minor units."""
+
+
+class RetractionAlarm(Retracted, frozen=True, kw_only=True):
+    """An alarm to surveillance: a declaration was retracted after the outcome."""
+
+    player: str | UnsetType = UNSET
+    """The Player."""
+    changes: list[MoneyChange]
+    """The changes of money, one for each wager that has any."""
+
+
 EVENTS = (
     EventType(name="table.halted", data=Halted),
     EventType(name="table.resumed", data=Resumed),
@@ -336,6 +387,8 @@ EVENTS = (
     EventType(
         name="irregularity.resolved", data=Resolved, adds=(ResolvedDetails,), audience="either"
     ),
+    EventType(name="irregularity.retracted", data=Retracted, adds=(RetractedDetails,)),
+    EventType(name="irregularity.alarm", data=RetractionAlarm, audience="restricted"),
     EventType(name="withdrawal.opened", data=WindowOpened, adds=(WindowPlayers,)),
     EventType(name="withdrawal.closed", data=WindowClosed, adds=(WindowPlayers,)),
     EventType(name="review.opened", data=ReviewOpened, adds=(Arguments,)),

@@ -44,9 +44,10 @@ class Accepted(OfWager, frozen=True, kw_only=True):
         "found",
         "found_late",
         "taken_back",
+        "retracted",
     ]
-    """The act. `removed`: by the Pit Manager, for the table differential. The last three are what
-    staff declare after *no more bets*."""
+    """The act. `removed`: by the Pit Manager, for the table differential. `found`, `found_late` and
+    `taken_back` are what staff declare after *no more bets*; `retracted` takes that back."""
     change: int
     """The amount that came or, if negative, went."""
     amount: int

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from shoe_ctl.errors import JournalError
+from shoe_ctl.errors import CorruptJournal, JournalError
 from shoe_ctl.file_locks import find_lock_holders, is_locked
 
 PAGE = 4096
@@ -28,7 +28,7 @@ LEAST_ROOM = 1 << 20
 
 def corrupt_journal(path: Path, what: str) -> JournalError:
     """Return the error for a journal that does not hold what was written."""
-    return JournalError(f"journal {path} is corrupt: {what}. Run: shoectl verify {path}")
+    return CorruptJournal(f"journal {path} is corrupt: {what}", f"Run: shoectl verify {path}")
 
 
 # Paths and identities

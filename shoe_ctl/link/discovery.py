@@ -135,6 +135,22 @@ def find_usb_candidates(system: System, backend: Any) -> list[UsbFound]:
     return found
 
 
+def find_contested_links(system: System) -> list[tuple[str, list[str]]]:
+    """Return each link of a shoe that udev has asked for by several ports, and those ports.
+
+    The link leads to one of them, which may change when another one is plugged in.
+    """
+    claims: dict[str, list[str]] = {}
+    for port in find_serial_ports(system):
+        with suppress(OSError):
+            number = Path(port.path).stat().st_rdev
+            known = system.udev / f"c{os.major(number)}:{os.minor(number)}"
+            for line in known.read_text("utf-8", "replace").splitlines():
+                if line.startswith("S:card-shoe/"):
+                    claims.setdefault(str(system.dev / line[2:]), []).append(port.path)
+    return [(link, ports) for link, ports in sorted(claims.items()) if len(ports) > 1]
+
+
 def left_alone_by_modem_manager(path: str, system: System) -> bool | None:
     """Return whether udev excludes the port from ModemManager; None if udev does not know it."""
     try:

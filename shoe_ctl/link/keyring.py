@@ -210,8 +210,9 @@ def troubleshooting_hint(failed: AuthenticationFailed) -> TroubleshootingHint:
         until = f"a key for {who} is added to key_file"
         return TroubleshootingHint("no_key", "no_key", step, until)
     if reason == CANNOT_AUTHENTICATE:
-        step = "give the shoe a key, or remove key_file from the configuration"
-        until = f"{who} has a key, or key_file is removed from the configuration"
+        # Whoever swaps the shoe may not be handed the way past the check.
+        step = "it proves nothing, an impostor or the wrong shoe: connect the shoe that has the key"
+        until = f"{who} has a key, or another shoe is connected"
         return TroubleshootingHint("unauthenticated", "unauthenticated", step, until)
     step = f"put a key that {who} has into key_file"
     until = f"key_file has a key that {who} has"

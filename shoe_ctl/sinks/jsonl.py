@@ -66,6 +66,8 @@ GATHER_S = 0.02
 log = logging.getLogger(__name__)
 
 _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
+"""Of a new file. The restricted stream names cards that nobody may know yet: only its owner reads
+them."""
 
 
 def open_jsonl(path: str, audience: Audience, writer: Executor) -> JsonlStream | JsonlFile:
@@ -319,6 +321,10 @@ class JsonlFile(Sink):
         """
         gone = [line for line in self._recent if line.end > size]
         copied = _copied(self._path, gone) if gone else None
+        if gone and copied is None:
+            # gzip may have put its file in the copy's place while the folder was read: look again.
+            time.sleep(_LOOK_S)
+            copied = _copied(self._path, gone)
         if copied is not None:
             return [line.data for line in gone if line.end > copied]
         doubtful = [line.data for line in gone if line.written_ns >= at_ns - _DOUBTED_NS]

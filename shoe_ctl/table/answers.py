@@ -121,8 +121,19 @@ def _happened(events: list[TableEvent]) -> Iterator[Message]:
             yield _TOGETHER[kind](alike)
         elif kind == "table.halted" and "irregularity.raised" in kinds:
             continue  # irregularity.raised says why
+        elif kind == "irregularity.step":
+            yield from _exchanged(alike)
         elif kind in _EACH:
             yield from (kept.get(id(data)) or _EACH[kind](data) for data in alike)
+
+
+def _exchanged(steps: Sequence[Data]) -> Iterator[Message]:
+    """Yield which cards have changed places, and how many exchanges that makes."""
+    for step in steps:
+        if step.get("step") == "exchanged":
+            one, other = step["moved"]
+            count = max(len(each.get("exchanged", ())) for each in steps)
+            yield message("done_cards_exchanged", one=one, other=other, count=count)
 
 
 def _kept_early(events: Sequence[TableEvent]) -> dict[int, Message]:
@@ -217,6 +228,8 @@ def _accepted(data: Data) -> Message:
             )  # fmt: skip
         case "withdrawn" | "removed":
             return message("done_wager_goes_back", seat=seat, wager=wager, change=change)
+        case "retracted":
+            return message("done_wager_retracted", seat=seat, wager=wager, amount=data["amount"])
         case "found_late":
             return message("done_wager_found_late", seat=seat, wager=wager, change=change)
         case "taken_back":
@@ -289,6 +302,7 @@ _EACH: Mapping[str, Callable[[Data], Message]] = {
         "done_irregularity_raised", key=data["key"], seen=data["seen"]
     ),
     "irregularity.resolved": _resolved,
+    "irregularity.retracted": lambda data: message("done_retracted", key=data["key"]),
     "table.halted": lambda data: message("done_table_halted", reason=data["reason"]),
     "table.resumed": lambda _: message("done_table_resumed"),
     "shoe.opened": lambda _: message("done_shoe_recorded"),

@@ -20,6 +20,7 @@ from shoe_ctl.table import (
     decisions,
     entered_rounds,
     positions,
+    retractions,
 )
 from shoe_ctl.table.arguments import (
     ChoiceArgs,
@@ -184,6 +185,10 @@ _TABLE = (
     Command("declare", "dealer", DeclarationArgs, _HALTABLE,
             decisions.check_declare, decisions.declare, reads_itself=True,
             reason=message("refused_declared_without_reason")),
+    Command("retract", "dealer", retractions.Retraction, _HALTABLE,
+            retractions.check_retraction, retractions.retract, consent=True,
+            reason=message("refused_retraction_without_reason"),
+            lowest_now=retractions.lowest_that_retracts),
     Command("decide", "dealer", ChoiceArgs, ("suspended", "idle"),
             decisions.check_decide, decisions.decide, reads_itself=True, apart=True,
             lowest_now=decisions.lowest_that_decides),

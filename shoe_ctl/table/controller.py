@@ -56,7 +56,7 @@ from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.table.wagers import payments
 from shoe_ctl.texts.message import Message, message
 
-REVISING = ("revise_round", "correct_card")
+REVISING = ("revise_round", "correct_card", "retract")
 """Commands that change money after the outcome: their answer says what each Player gets."""
 
 _TRIGGERS = {

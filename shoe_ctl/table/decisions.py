@@ -35,7 +35,7 @@ from shoe_ctl.table.round import cards_ahead, outcome, reconstruct, reveal
 from shoe_ctl.table.shoe import card_set, link
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.situations import CARDS_OUT
-from shoe_ctl.table.state import TableState
+from shoe_ctl.table.state import Declaration, TableState
 from shoe_ctl.table.turn import Cause, Objection, Turn, not_taken
 from shoe_ctl.table.wagers import betting
 from shoe_ctl.table.wagers.declared import RECORDED, check_recorded, record_declared
@@ -215,6 +215,19 @@ def raise_declared(turn: Turn) -> None:
     seen = message("seen_by_person", words=turn.command.reason)
     cause = Cause(key, seen, declared.seen, subject=subject, data=noted, step=step)
     stack.raise_irregularity(turn, cause)
+    _note_declaration(turn, key, declared.by)
+
+
+def _note_declaration(turn: Turn, key: str, by: str) -> None:
+    """Remember what was declared: it may be retracted."""
+    opened = turn.current
+    if opened.instance.public is None:
+        return
+    noted = Declaration(
+        number=opened.instance.public, key=key, by=by,
+        irregularity=opened.number, step=opened.step, data=opened.data,
+    )  # fmt: skip
+    turn.change(declarations=(*turn.now.declarations, noted))
 
 
 def decide(turn: Turn) -> None:

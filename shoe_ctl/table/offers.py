@@ -81,12 +81,13 @@ def list_choices(view: TableView) -> list[dict[str, Any]]:
 
 
 def _arguments(view: TableView, choice: Choice) -> dict[str, Any]:
-    wants, listed = choice.suggested(view), []
+    wants, can_be, listed = choice.suggested(view), choice.possible(view), []
     for one in arguments.list_arguments(choice.arguments):
         if one.name == "choice":
             continue
         asked: dict[str, Any] = {"name": one.name}
-        asked |= {"values": list(one.values)} if one.values else {}
+        values = can_be.get(one.name, one.values)
+        asked |= {"values": list(values)} if values else {}
         asked |= {"optional": True} if one.optional and one.name not in wants else {}
         known = wants.get(one.name)
         asked |= {} if known is None else {"value": known}

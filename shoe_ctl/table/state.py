@@ -15,7 +15,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
 from shoe_ctl.table.effects import Answer, Instance, Instances
-from shoe_ctl.table.wagers.types import Scope, Wagers
+from shoe_ctl.table.wagers.types import Scope, Wager, Wagers
 from shoe_ctl.texts.message import Message, message
 
 # Commands to the shoe.
@@ -568,6 +568,29 @@ class Halt(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(opened.key for opened in self.stack[:-1])
 
 
+class Declaration(msgspec.Struct, frozen=True, kw_only=True):
+    """A declaration of a person. It may be retracted until the round is settled."""
+
+    number: int
+    """The number of its events on the public stream."""
+    key: str
+    """The irregularity."""
+    by: str
+    """The lowest position that may declare it."""
+    irregularity: int | None = None
+    """The number of the irregularity that it raised; None where it halted nothing."""
+    step: str | None = None
+    """The step at which that began."""
+    data: dict[str, Any] = {}
+    """The data of its steps then."""
+    before: Wager | None = None
+    """The wager that it is about, as it was before; None where there was none."""
+    after: Wager | None = None
+    """That wager as it was after it; None where it is about no wager that lies there."""
+    settled_once: str | None = None
+    """The Player whose wagers under the minimum it recorded as settled once."""
+
+
 # The whole table.
 
 
@@ -650,6 +673,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The round that was settled last."""
     outbox: Outbox = Outbox()
     """Commands to the shoe that wait for an answer."""
+    declarations: tuple[Declaration, ...] = ()
+    """The declarations since the last round ended, oldest first."""
     undelivered: tuple[UndeliveredEvents, ...] = ()
     """Events that sinks refused, by sink."""
 

@@ -13,7 +13,7 @@ from typing import Any
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
-from shoe_ctl.table import offers, positions, situations, undelivered
+from shoe_ctl.table import offers, positions, retractions, situations, undelivered
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities import unread_cards
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
@@ -138,6 +138,7 @@ def status(
         "round": None if now.round is None else _round(now.round),
         "wagers": payments.describe_wagers(at, restricted=False),
         "last_round": payments.describe_last_round(at, restricted=False),
+        "declared": retractions.describe_declarations(at),
         "next": _beside(trouble, _next(at, choices)),
         "takes": [offer.public() for offer in offers.list_offers(at)],
         "halt": _halt(at, choices),

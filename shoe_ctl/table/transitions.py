@@ -445,7 +445,6 @@ SHOE: Mapping[str, Mapping[str, Cell]] = {
             rule=UNRULED,
             why="A round is open, and no rule gives this card a place."),
         "halted, halted_closed, halted_cards": does(card_ledger.count_outside_game,
-            detect_empty_shoe,
             why="People decide already, and may use the card to finish the round by hand."),
     },
     "redesignated": {

@@ -127,7 +127,7 @@ TEXTS: Mapping[str, str] = {
         "leave the shoe as it is; if the order cannot be found again, the round is void"
     ),
     "prompt_entry_differs": (
-        "what was entered is not what the shoe read: call the person who decides; play_on lets you "
+        "what was entered is not what the shoe read: call the person who decides, who lets you "
         "enter it again"
     ),
     "prompt_other": "leave everything as it is, and call the person who decides",
@@ -368,7 +368,8 @@ TEXTS: Mapping[str, str] = {
         "the shoe is refused, it said who it is and did not prove it: is it this table's shoe?"
     ),
     "shoe_refused_unauthenticated": (
-        "the shoe is refused, it has no key: give it one, or remove key_file"
+        "the shoe is refused, it proves nothing: an impostor or the wrong shoe; connect the shoe "
+        "that has the key"
     ),
     "shoe_refused_wrong_key": (
         "the shoe is refused, its proof does not fit this table's key: is it this table's shoe?"
@@ -386,6 +387,9 @@ TEXTS: Mapping[str, str] = {
     "done_card_corrected": "{hand:hand}'s card is corrected",
     "done_card_moved": "the card goes to {hand:hand}",
     "done_card_not_due": "{hand:hand}'s third card was not due",
+    "done_cards_exchanged": (
+        "{one:place} and {other:place} have changed places (exchange {count})"
+    ),
     "done_cards_passed": "{hand:hand}'s cards are with {player}",
     "done_cards_refused": "{player} does not take {hand:hand}'s cards",
     "done_cards_replaced": "the cards are replaced",
@@ -409,6 +413,8 @@ TEXTS: Mapping[str, str] = {
     "done_outcome_revised": "the outcome is revised: {outcome}",
     "done_player_has_shoe": "{player} has the shoe",
     "done_round_opened": "round {round_id} is open",
+    "done_retracted": "{key} is taken back",
+    "done_wager_retracted": "seat {seat}: {amount} plays on {wager}, as before",
     "done_round_reopened": "the outcome does not stand: the round goes on",
     "done_round_settled": "the round is settled",
     "done_round_void": "the round is void, all wagers go back",
@@ -517,6 +523,16 @@ TEXTS: Mapping[str, str] = {
     "refused_declared_without_reason": "a reason is missing: say what was seen",
     "refused_decided_without_reason": "a reason is missing: what is decided is recorded with it",
     "refused_entry_without_reason": "a reason is missing: what is entered is recorded with it",
+    "refused_retraction_without_reason": "a reason is missing: it is recorded with the retraction",
+    "refused_nothing_to_retract": "nothing was declared that can be taken back now",
+    "refused_no_such_declaration": (
+        "no such declaration; these were declared since the last round: {declarations}"
+    ),
+    "refused_declaration_ended": "{key} has ended: it cannot be taken back",
+    "refused_declaration_acted_on": "{key} was acted on since: decide it",
+    "refused_retract_first": "others were declared since: retract {declarations} first",
+    "refused_decide_before": "{key} was raised since: decide it first",
+    "refused_wager_changed_since": "seat {seat}: the wager on {wager} has changed since",
     "refused_correction_without_reason": ("a reason is missing: a correction is recorded with it"),
     "refused_revision_without_reason": "a reason is missing: what is revised is recorded with it",
     "refused_discretion_without_reason": (
@@ -655,6 +671,10 @@ TEXTS: Mapping[str, str] = {
     "refused_no_two_cards": "no two cards that are known lie there unseen",
     "refused_no_card_there": "no card lies there: {place:place}",
     "refused_card_stays": "everyone has seen {place:place}: it stays where it is",
+    "refused_exchanged_before": (
+        "{one:place} and {other:place} were exchanged already: to exchange them again, say "
+        "again=true"
+    ),
     "refused_card_not_known": "it is not known what {place:place} is: name it when it lies open",
     "refused_no_card_inspected": "no card that was read is under inspection",
     "refused_card_inspected": "a card is under inspection",

@@ -303,6 +303,27 @@ def test_an_upgrade_leaves_a_daemon_stopped_that_was_stopped(
     assert booted.start("systemctl", "is-active", UNIT).stdout == "inactive\n"
 
 
+def erase_journals(on: Machine) -> None:
+    """Answer what a purge asks, as an administrator does who prepares an installation."""
+    answer = "echo shoe-ctl shoe-ctl/erase_journals boolean true | debconf-set-selections"
+    on.run("sh", "-c", answer)
+
+
+def test_a_purge_that_nobody_answers_leaves_the_journals_with_their_owner(
+    host: Machine, package: Path
+) -> None:
+    host.install(package)
+    configure(host)
+    host.run("install", "-d", "-o", "shoectl", "-g", "shoectl", "/var/lib/shoectl/main")
+    host.path(JOURNAL).write_bytes(b"evidence")
+    host.run("dpkg", "--purge", "shoe-ctl")
+    assert host.path(JOURNAL).read_bytes() == b"evidence"
+    assert host.run("id", "-un", "shoectl") == "shoectl\n"
+    assert not host.path("/etc/shoectl").exists()
+    host.install(package)
+    assert host.path(JOURNAL).read_bytes() == b"evidence"
+
+
 def test_a_purge_stops_the_daemon_and_systemd_knows_nothing_of_it(
     booted: Machine, package: Path
 ) -> None:
@@ -310,6 +331,7 @@ def test_a_purge_stops_the_daemon_and_systemd_knows_nothing_of_it(
     configure(booted)
     booted.run("systemctl", "enable", "--now", UNIT)
     assert booted.run("pgrep", "-u", "shoectl")
+    erase_journals(booted)
     booted.run("dpkg", "--purge", "shoe-ctl")
     assert booted.start("pgrep", "-f", "shoectl").returncode == 1
     assert booted.start("getent", "passwd", "shoectl").returncode == 2
@@ -357,6 +379,7 @@ def test_removing_it_keeps_the_journal_and_purging_it_leaves_no_trace(
     assert not host.path("/opt/shoe-ctl").exists()
     assert not host.path("/usr/bin/shoectl").is_symlink()
 
+    erase_journals(host)
     host.run("dpkg", "--purge", "shoe-ctl")
     after = host.contents()
     assert {name for name in after if name not in before} == set()

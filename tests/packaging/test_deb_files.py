@@ -19,6 +19,7 @@ from shoe_testing.paths import ROOT
 
 FOLDER = ROOT / "debian"
 UNIT = (ROOT / "systemd/shoectl@.service").read_text("utf-8")
+POSTRM = (FOLDER / "postrm").read_text("utf-8")
 PAGES = {
     name: (ROOT / f"docs/guides/{name}.md").read_text("utf-8") for name in ("install", "upgrade")
 }
@@ -61,7 +62,84 @@ def test_the_scripts_of_the_package_agree_with_the_unit_and_the_users(builder: M
     (groups,) = re.findall(r"for group in (.+); do", purge)
     assert made == set(groups.split())
     (state,) = re.findall(r"(?m)^StateDirectory=(\w+)/%i$", UNIT)
-    assert f"rm -rf /etc/shoectl /var/lib/{state} /run/{state}\n" in purge
+    assert f"rm -rf /etc/shoectl /run/{state}\n" in purge
+    assert f"JOURNALS=/var/lib/{state}\n" in purge
+
+
+CONFMODULE = """
+db_input() { echo "asked $2 at $1" >>"$TOLD"; }
+db_go() { :; }
+db_get() { RET=$ANSWER; }
+db_purge() { :; }
+db_stop() { :; }
+"""
+
+
+def purged(root: Path, *, answer: str | None, journal: bool = True) -> list[str]:
+    """What the script of the package does at a purge, on a system that is a folder.
+
+    ``answer`` is debconf's; None where there is no debconf. Returns what was asked and removed.
+    """
+    for folder in (
+        "etc/shoectl",
+        "var/lib/shoectl/main",
+        "run/shoectl",
+        "usr/share/debconf",
+        "bin",
+    ):
+        (root / folder).mkdir(parents=True)
+    (root / "etc/shoectl/main.toml").touch()
+    if journal:
+        (root / "var/lib/shoectl/main/journal.db").write_text("evidence")
+    else:
+        (root / "var/lib/shoectl/main").rmdir()
+    if answer is not None:
+        (root / "usr/share/debconf/confmodule").write_text(CONFMODULE)
+    told = root / "told"
+    told.touch()
+    for name in ("getent", "userdel", "groupdel"):
+        command = root / "bin" / name
+        command.write_text(f'#!/bin/sh\n[ {name} = getent ] || echo "{name} $1" >>"$TOLD"\n')
+        command.chmod(0o755)
+    script = re.sub(r"(?<![\w$.*])/(etc|var|run|opt|usr)\b", rf"{root}/\1", POSTRM)
+    done = subprocess.run(
+        ["sh", "-s", "purge"], input=script, text=True, capture_output=True, check=False,
+        env={"PATH": f"{root / 'bin'}:/usr/bin:/bin", "TOLD": str(told), "ANSWER": answer or ""},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return told.read_text().splitlines()
+
+
+ASKED = "asked shoe-ctl/erase_journals at high"
+USERS = ["userdel shoectl", "groupdel shoectl", "groupdel card-shoe"]
+
+
+def test_a_purge_asks_and_erases_journals_where_somebody_says_so(tmp_path: Path) -> None:
+    assert purged(tmp_path, answer="true") == [ASKED, *USERS]
+    assert not (tmp_path / "var/lib/shoectl").exists()
+    assert not (tmp_path / "etc/shoectl").exists()
+
+
+@pytest.mark.parametrize("answer", ["false", "", None], ids=["no", "unanswered", "no debconf"])
+def test_a_purge_leaves_journals_and_their_owner_unless_somebody_says_so(
+    tmp_path: Path, answer: str | None
+) -> None:
+    assert purged(tmp_path, answer=answer) == ([] if answer is None else [ASKED])
+    assert (tmp_path / "var/lib/shoectl/main/journal.db").read_text() == "evidence"
+    assert not (tmp_path / "etc/shoectl").exists()
+
+
+def test_a_purge_without_a_journal_asks_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    assert purged(tmp_path, answer="false", journal=False) == USERS
+    assert not (tmp_path / "var/lib/shoectl").exists()
+
+
+def test_what_a_purge_asks_is_answered_with_no_unless_somebody_answers() -> None:
+    text = (FOLDER / "templates").read_text("utf-8")
+    keys = dict(re.findall(r"(?m)^(\w+): (.+)$", text))
+    assert keys["Template"] == "shoe-ctl/erase_journals"
+    assert (keys["Type"], keys["Default"]) == ("boolean", "false")
+    assert all(len(line) <= 80 for line in text.splitlines())
 
 
 def test_the_unit_names_a_page_that_is_installed(builder: ModuleType) -> None:

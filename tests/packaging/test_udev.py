@@ -132,3 +132,12 @@ def test_the_port_gets_its_link_group_and_no_modem_manager() -> None:
     assert ("MODE", "", "=", "0660") in port
     assert ("ENV", "ID_MM_DEVICE_IGNORE", "=", "1") in the_rule_with("ENV", "1")
     assert ("ATTR", "latency_timer", "=", "1") in the_rule_with("DRIVER", "ftdi_sio")
+
+
+def test_a_device_that_only_says_that_it_is_a_shoe_does_not_take_a_named_ones_link() -> None:
+    said = the_rule_with("ENV", "$attr{serial}")
+    assert ("ENV", "CARD_SHOE_KNOWN_BY", "=", "product") in said
+    preferred = the_rule_with("OPTIONS", "link_priority=10")
+    assert ("ENV", "CARD_SHOE_KNOWN_BY", "!=", "product") in preferred
+    assert ("SUBSYSTEM", "", "==", "tty") in preferred
+    assert all("CARD_SHOE_KNOWN_BY" not in str(rule) for rule in rules(uncommented(SITE)))

@@ -18,7 +18,7 @@ import msgspec
 from firmware_proto.cards import Card
 from firmware_proto.events import CardsDrawn
 from shoe_ctl.table.arguments import DeclarationArgs
-from shoe_ctl.table.irregularities.draw_order import exchange_cards
+from shoe_ctl.table.irregularities.draw_order import exchange_cards, exchanged_places
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.procedures.card_choices import (
     ENTER,
@@ -371,6 +371,7 @@ DOUBLE_DRAW = Procedure(
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
+            facts=exchanged_places,
         ),
         Step(
             "ordering",

@@ -11,7 +11,7 @@ Must not know: which card it was, what the round will want.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,6 +36,7 @@ from shoe_ctl.table.procedures.shared import (
     end_set_aside,
     end_void,
     is_halted_with_cards_out,
+    update_data,
 )
 from shoe_ctl.table.procedures.stack import resolve_returned_card
 from shoe_ctl.table.round import reconstruct
@@ -214,11 +215,16 @@ _EARLY_PLACE = "drawn early"
 """The place of the first card that was drawn early."""
 
 
+EXCHANGED = "exchanged"
+"""Key of stored data: the places of the cards that were exchanged here, pair by pair."""
+
+
 class TwoPlaces(ChoiceArgs, frozen=True, kw_only=True):
-    """The places of both cards: hand and index."""
+    """The places of both cards: hand and index. ``again``: they were exchanged before."""
 
     one: Place
     other: Place
+    again: bool = False
 
 
 def _cards_by_place(view: TableView) -> dict[str, CardOnTable]:
@@ -238,6 +244,26 @@ def _has_two_unseen_cards(view: TableView) -> bool:
     )
 
 
+def exchanged_places(view: TableView) -> dict[str, Any]:
+    """Return which cards were exchanged here. All at the table can see that."""
+    done = view.current.data.get(EXCHANGED)
+    return {} if done is None else {EXCHANGED: done}
+
+
+def _exchangeable_places(view: TableView) -> dict[str, Any]:
+    """Return the places that can be named: a card lies there, and nobody has seen it.
+
+    Not those of cards that people name once they lie open: which they are is not known.
+    """
+    unnamed = {opened.subject for opened in view.now.open_irregularities if "hand" in opened.data}
+    places = [
+        place
+        for place, one in _cards_by_place(view).items()
+        if not one.seen and one.subject not in unnamed
+    ]
+    return {"one": places, "other": places}
+
+
 def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
     """Return why these two cards cannot be exchanged."""
     if args is None:
@@ -253,6 +279,9 @@ def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
             return message("refused_card_stays", place=place)
         if cards[place].card is None:
             return message("refused_card_not_known", place=place)
+    done = turn.current.data.get(EXCHANGED, [])
+    if not args.again and any({*pair} == {args.one, args.other} for pair in done):
+        return message("refused_exchanged_before", one=args.one, other=args.other)
     return None
 
 
@@ -274,7 +303,9 @@ def _exchange(turn: Turn) -> None:
             )
         )
         unplaced.change_card(turn, first, card=other.card, number=other.number)
-    emit_cards_moved(turn, "exchanged", [args.one, args.other])
+    emit_cards_moved(turn, EXCHANGED, [args.one, args.other])
+    done = turn.current.data.get(EXCHANGED, [])
+    update_data(turn, **{EXCHANGED: [*done, [args.one, args.other]]})
 
 
 def _with_card_of(here: DealtCard, there: CardOnTable | None) -> DealtCard:
@@ -297,6 +328,7 @@ def exchange_cards(then: str) -> Choice:
     return Choice(
         "exchange", "pit_supervisor", then, (_exchange,), _check_exchange, in_round=True,
         needs_consent=True, arguments=TwoPlaces, offered_if=_has_two_unseen_cards,
+        possible=_exchangeable_places,
     )  # fmt: skip
 
 
@@ -351,6 +383,7 @@ WRONG_ORDER = Procedure(
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),
+            facts=exchanged_places,
         ),
     ),
     (

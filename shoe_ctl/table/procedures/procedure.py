@@ -126,6 +126,10 @@ class Choice(NamedTuple):
     discretion: RuleFinder | None = None
     """The rule that leaves the choice to somebody's discretion. Some games want a reason then."""
 
+    possible: ViewFacts = no_facts
+    """Arguments whose possible values depend on the table, each with those values as the room can
+    know them. They must not depend on cards that are not revealed."""
+
     suggested: ViewFacts = no_facts
     """Optional arguments that must be given as the table stands, each with the value that the room
     can see it has, or with None where a person has to name it."""

@@ -357,6 +357,15 @@ def end_pause(turn: Turn) -> None:
     _resume(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
 
 
+def retract(turn: Turn) -> None:
+    """End the irregularity on top: it was declared by mistake. Its window closes unused."""
+    halt = turn.halt
+    withdrawal.emit_window_closed(turn, halt.current, "stands")
+    ended = {"how": "retracted", "rule": None}
+    turn.emit_irregularity("irregularity.resolved", halt.current, ended)
+    _resume(turn, msgspec.structs.replace(halt, stack=halt.stack[:-1]))
+
+
 # Parts of the above
 
 

@@ -190,7 +190,7 @@ def close_round(turn: Turn) -> None:
         played = turn.shoe.rounds_since_cutting_card + 1
         turn.set_shoe(rounds_since_cutting_card=played)
     arming.on_round_end(turn)
-    turn.change(round=None)
+    turn.change(round=None, declarations=())
     unplaced.drop_roles(turn, "ahead")
     if turn.now.pending_set is not None:
         turn.fire("set_shown")

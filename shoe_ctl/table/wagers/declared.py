@@ -16,6 +16,7 @@ import msgspec
 from shoe_ctl.table import arguments
 from shoe_ctl.table.arguments import Name, NoArgs
 from shoe_ctl.table.effects import Instance
+from shoe_ctl.table.state import Declaration
 from shoe_ctl.table.turn import Objection, Turn
 from shoe_ctl.table.wagers import ledger as wager_ledger
 from shoe_ctl.table.wagers.betting import (
@@ -178,6 +179,7 @@ def record_declared(turn: Turn) -> None:
     is_open = before is not None and before.declared == args.key
     declared_as = before.declared_as if before is not None and is_open else None
     instance = declared_as or turn.open_instance()
+    wagers = turn.now.wagers
     emit_raised(turn, args.key, instance, kind.seen, of, **secret)
     if args.given:
         answer = _ask_ledger(turn, args)
@@ -187,6 +189,7 @@ def record_declared(turn: Turn) -> None:
     who = {name: value for name, value in secret.items() if name == "player"}
     end = "earlier_settled" if args.earlier else kind.end(turn)
     after = _find_wager(turn, args)
+    _note_declaration(turn, args, instance, wagers)
     stays_open = after is not None and after.declared is not None
     if end is not None:
         rule = turn.game.rule(args.key, end)
@@ -198,9 +201,29 @@ def record_declared(turn: Turn) -> None:
         _emit_only_late(turn, args, args.key, instance, who)
 
 
+def _note_declaration(turn: Turn, args: DeclaredWager, instance: Instance, before: Wagers) -> None:
+    """Remember what was declared, and how the wagers were ``before``: it may be retracted."""
+    assert instance.public is not None, "the room is told of it"
+    added = set(turn.now.wagers.settled_once) - set(before.settled_once)
+    changes = args.given and not args.earlier
+    noted = Declaration(
+        number=instance.public,
+        key=args.key,
+        by="dealer",
+        before=_named_wager(before, args) if changes else None,
+        after=_named_wager(turn.now.wagers, args) if changes else None,
+        settled_once=next(iter(added), None),
+    )
+    turn.change(declarations=(*turn.now.declarations, noted))
+
+
+def _named_wager(wagers: Wagers, args: DeclaredWager) -> Wager | None:
+    return wagers.find(str(args.player), args.seat or 0, args.wager or "")
+
+
 def _find_wager(turn: Turn, args: DeclaredWager) -> Wager | None:
     """Return the wager that the declaration is about, if it lies there."""
-    return turn.now.wagers.find(str(args.player), args.seat or 0, args.wager or "")
+    return _named_wager(turn.now.wagers, args)
 
 
 def _note_instance(turn: Turn, args: DeclaredWager, instance: Instance) -> None:

@@ -398,6 +398,19 @@ def declare_taken_back(wagers: Wagers, asked: WagerRequest, rules: WagerRules) -
     return write_entry(wagers, held, asked, "taken_back", rule)
 
 
+def without_declaration(wagers: Wagers, before: Wager | None, after: Wager) -> Wagers:
+    """Return the wagers without what was declared of this one: it is as it was before."""
+    gone = msgspec.structs.replace(after, amount=0, found=0, not_honoured=0)
+    return with_wager(wagers, gone if before is None else before)
+
+
+def retract(wagers: Wagers, before: Wager | None, after: Wager, by: WagerActor) -> Accepted:
+    """Take back what was declared of this wager, with an entry in the history."""
+    asked = WagerRequest(player=after.player, seat=after.seat, wager=after.wager, by=by)
+    gone = msgspec.structs.replace(after, amount=0, found=0, not_honoured=0)
+    return write_entry(wagers, gone if before is None else before, asked, "retracted", None)
+
+
 def _check_declaration(
     wagers: Wagers, asked: WagerRequest, rules: WagerRules, rule: str | None
 ) -> Refused | None:

@@ -14,9 +14,11 @@ from shoe_ctl.table.effects import Instance
 from shoe_ctl.texts.message import Message
 
 WagerAct = Literal[
-    "placed", "increased", "decreased", "withdrawn", "removed", "found", "found_late", "taken_back"
-]
-"""An act on a wager. ``removed``: by the Pit Manager, for the table differential."""
+    "placed", "increased", "decreased", "withdrawn", "removed", "found", "found_late",
+    "taken_back", "retracted",
+]  # fmt: skip
+"""An act on a wager. ``removed``: by the Pit Manager, for the table differential;
+``retracted``: what was declared of it was taken back."""
 
 DECLARED_ACTS: frozenset[WagerAct] = frozenset({"found", "found_late", "taken_back"})
 """Acts that staff declare of a wager after *no more bets*."""

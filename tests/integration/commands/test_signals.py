@@ -16,6 +16,7 @@ import pytest
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
 from shoe_testing import programs
+from shoe_testing.config import write_config
 from shoe_testing.daemon import nothing_is_wrong_with
 from shoe_testing.examples import sampled
 from shoe_testing.programs import (
@@ -103,6 +104,24 @@ def test_ctrl_c_while_a_command_is_imported_ends_it_quietly(
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, b"", b"")
+
+
+HUNG_UP_AT_AN_IMPORT = INTERRUPTED_AT_AN_IMPORT.replace("SIGINT", "SIGHUP")
+
+
+@pytest.mark.parametrize("module", ["click", "shoe_ctl.cli.run", "shoe_ctl.daemon.daemon"])
+def test_logrotates_signal_does_not_end_a_daemon_that_is_only_starting(
+    module: str, tmp_path: Path
+) -> None:
+    """It goes on to the first thing that is wrong: its port."""
+    config = write_config(tmp_path, str(tmp_path / "no-shoe"), way_in=False)
+    done = subprocess.run(
+        (sys.executable, "-c", HUNG_UP_AT_AN_IMPORT, module, "in a callback", SHOECTL, "run",
+         "--config", str(config)),
+        capture_output=True, timeout=PATIENCE_S, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert b"no-shoe" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Pa
         )
         ran = await at.runs("change_shoe", "--position", "dealer")
         assert ran.code == 1 and ran.err.count("\n") == 1
-        assert "it needs position: pit_supervisor" in ran.err
+        assert "it needs position: pit supervisor" in ran.err
         ran = await at.runs("settle", "--json")
         assert ran.code == 1 and ran.err == ""
         assert json.loads(ran.out)["needs"] == {"state": "resolved"}
@@ -158,7 +158,9 @@ async def test_a_command_that_halts_the_table_says_so_and_what_is_typed_next(
         assert ran.out.startswith("done: other: ") and "; play goes on; next: " in flat(ran.out)
         assert "halted" not in ran.out
         ran = await at.runs("declare", "key=other", "--reason", "a fire alarm", "--id", "x")
-        assert ran.out.endswith("it waited for other, which has been decided\n")
+        assert ran.out.endswith(
+            "other is decided already. To see what is next: shoectl table status\n"
+        )
 
 
 async def test_an_id_given_twice_does_it_once(tmp_path: Path) -> None:

@@ -207,6 +207,26 @@ async def test_nothing_is_published_under_a_used_id(tmp_path: Path, lose: Any) -
     nothing_is_wrong_with(tmp_path / "journal.db")
 
 
+async def test_a_ruling_on_a_full_disk_is_answered_as_a_storage_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, told = config_for(tmp_path), ToldEvents()
+    full = JournalError("journal cannot grow: the disk is full. Free some space.")
+
+    def refuse(_: Path) -> None:
+        raise full
+
+    with ShoeAtTable(tmp_path, "reference", seed=5, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        lose_log(tmp_path)
+        with contextlib.suppress(JournalError):  # with which the daemon ends
+            async with held(config, told), calling(tmp_path / SOCKET) as caller:
+                monkeypatch.setattr("shoe_ctl.journal.files.refuse_if_full", refuse)
+                answer = await caller.asks(**ruling())
+        assert answer["error"]["code"] == "daemon_storage_fault", answer
+        assert "the disk is full" in answer["error"]["text"]
+
+
 async def test_the_socket_is_there_without_a_gap_over_a_ruling(tmp_path: Path) -> None:
     config, told = config_for(tmp_path), ToldEvents()
     with ShoeAtTable(tmp_path, "reference", seed=5, decks=8) as shoe:

@@ -32,6 +32,7 @@ from tools import staff_pages as sheets
 
 LANGUAGES = tuple(sheets.LANGUAGES)
 SITUATIONS = [path.stem for path in sheets.situations("en")]
+CARDS = [path.stem for path in sheets.cards("en")]
 KEYS = {*ENDS, *PROCEDURES, *RECORDED}
 
 
@@ -114,7 +115,7 @@ def test_both_languages_have_the_same_pages() -> None:
     assert len(SITUATIONS) > 30
 
 
-@for_each([*SITUATIONS, "index", "round", "commands"])
+@for_each([*SITUATIONS, *CARDS, "index", "round", "commands"])
 def test_a_page_has_the_same_form_in_both_languages(page: str) -> None:
     english, chinese = (source(name, page) for name in LANGUAGES)
     assert re.findall(r"^#+", english, re.MULTILINE) == re.findall(r"^#+", chinese, re.MULTILINE)
@@ -291,7 +292,7 @@ def is_taken(given: Mapping[str, str], kind: type[msgspec.Struct]) -> bool:
     return given.keys() <= {*kind.__struct_fields__}
 
 
-@for_each([*SITUATIONS, "round", "commands"])
+@for_each([*SITUATIONS, *CARDS, "round", "commands"])
 def test_every_command_of_a_page_is_one_that_the_table_takes(page: str) -> None:
     for words in commands("en", page):
         given = dict(word.split("=", 1) for word in words[1:] if re.match(r"[a-z_]+=", word))
@@ -300,7 +301,7 @@ def test_every_command_of_a_page_is_one_that_the_table_takes(page: str) -> None:
             assert not found or any(is_taken(given, kind) for kind in found), words
 
 
-@for_each(SITUATIONS)
+@for_each([*SITUATIONS, *CARDS])
 def test_a_command_that_needs_a_reason_or_a_second_person_has_it(page: str) -> None:
     choices = [
         choice
@@ -371,12 +372,51 @@ def test_every_word_of_the_glossary_is_used() -> None:
     assert len(terms) > 40 and [term for term in terms if term not in texts] == []
 
 
+# For one reader.
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_there_is_a_card_for_each_method_and_a_page_for_each_reader(name: str) -> None:
+    assert {*CARDS} == {
+        *("card-a", "card-b", "card-c", "first-evening"),
+        *("pit-supervisor", "surveillance", "typed-wrong"),
+    }
+    linked = re.findall(r"\]\(([\w-]+)\.md\)", source(name, "index"))
+    assert {*CARDS} <= {*linked}
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_the_card_of_a_method_leads_through_its_round(name: str) -> None:
+    every = ["place_your_bets", "no_more_bets", "announce_totals", "announce_outcome", "settle"]
+    handed = ["pass_cards", "expose"]
+    of_method = {"a": handed, "b": ["expose"], "c": ["offer_shoe", *handed, "relinquish_shoe"]}
+    for method, more in of_method.items():
+        typed = [code.split()[0] for code in codes(source(name, f"card-{method}"))]
+        assert {*every, *more} <= {*typed}, method
+        assert [one for one in dict.fromkeys(typed) if one in every] == every
+    assert "pass_cards" not in source(name, "card-b")
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_drawing_is_shown_and_says_what_it_shows(name: str) -> None:
+    drawings = {path.name: path.read_text("utf-8") for path in (sheets.STAFF / name).glob("*.svg")}
+    assert drawings.keys() == {"early-card.svg", "card-set-aside.svg", "exchanged-cards.svg"}
+    shown = [
+        each
+        for path in sheets.pages(name)
+        for each in re.findall(r"!\[([^]]+)\]\(([^)]+)\)", path.read_text("utf-8"))
+    ]
+    assert {file for _, file in shown} == drawings.keys()
+    assert all(f"<title>{text}</title>" in drawings[file] for text, file in shown)
+
+
 # On paper.
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_no_situation_is_longer_than_a_sheet_can_be(name: str) -> None:
-    heavy = {path.stem: sheets.weight(path.read_text("utf-8")) for path in sheets.situations(name)}
+    pages = [*sheets.situations(name), *sheets.cards(name)]
+    heavy = {path.stem: sheets.weight(path.read_text("utf-8")) for path in pages}
     assert {page: most for page, most in heavy.items() if most > sheets.MOST} == {}
 
 
@@ -422,7 +462,7 @@ def test_each_situation_prints_on_one_sheet(name: str, tmp_path: Path) -> None:
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)
-    situations = sheets.situations(name)
+    situations = [*sheets.situations(name), *sheets.cards(name)]
     page, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
     page.write_text(sheets.document(name, situations), "utf-8")
     sheets.print_pdf(browser, page, pdf)

@@ -60,6 +60,49 @@ def test_every_folder_with_tests_has_its_line(part: str) -> None:
     assert missing == []
 
 
+def own_tests(package: str, module: Path) -> list[Path]:
+    """The unit tests named after a module, given by its path inside its package."""
+    folder = UNIT / ("" if package == "shoe_ctl" else package) / module.parent
+    return [*folder.glob(f"test_{module.stem}.py"), *folder.glob(f"test_{module.stem}_*.py")]
+
+
+def listed_tests() -> dict[str, list[str]]:
+    """The modules whose test has another name, and those tests."""
+    _, _, section = PAGE.partition("\n## Modules whose test has another name\n")
+    found: dict[str, list[str]] = {}
+    package = ""
+    for line in section.partition("\n## ")[0].splitlines():
+        if line.startswith("### "):
+            package = line.strip("# `")
+        elif line.startswith("| `"):
+            _, modules, tests, _ = line.split("|")
+            for module in re.findall(r"`([\w/]+\.py)`", modules):
+                found[f"{package}/{module}"] = re.findall(r"`([\w/]+\.py)`", tests)
+    return found
+
+
+def test_the_test_of_every_module_is_found_by_its_name_or_in_the_table() -> None:
+    listed = listed_tests()
+    nameless = [
+        f"{package}/{module}"
+        for package in ("shoe_ctl", *PACKAGES)
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not path.name.startswith("__") and path.parent.name != "examples"
+        for module in [path.relative_to(ROOT / package)]
+        if f"{package}/{module}" not in listed and not own_tests(package, module)
+    ]
+    assert nameless == [], "write its test, or name it in tests/README.md"
+
+
+def test_the_table_of_tests_with_other_names_names_what_is_there() -> None:
+    listed = listed_tests()
+    assert len(listed) > 100
+    assert [module for module in listed if not (ROOT / module).is_file()] == []
+    named = {test for tests in listed.values() for test in tests}
+    assert [test for test in sorted(named) if not (TESTS / test).is_file()] == []
+    assert [module for module, tests in listed.items() if not tests] == []
+
+
 def test_every_folder_that_it_names_is_there() -> None:
     named = set(re.findall(r"`(?:tests/)?((?:unit|integration|packaging|simulation|corpus|captures)/[\w/]*)`", PAGE))  # fmt: skip  # noqa: E501
     assert [each for each in sorted(named) if not (TESTS / each).is_dir()] == []

@@ -1,6 +1,6 @@
 """The contributor's pages that name modules: where to look, and the rooms of the table.
 
-In: docs/contributing/where.md, docs/architecture/overview.md, the import contract.
+In: docs/contributing/where.md, docs/architecture/overview.md, the import contract, the packages.
 Out: what they name wrongly.
 """
 
@@ -9,12 +9,17 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from pathlib import Path
 
 from shoe_testing.for_each import for_each
 from shoe_testing.paths import ROOT
 
 PAGES = ROOT / "docs"
 COVERED = ("table", "daemon", "history", "replay", "config")
+"""Rooms of shoe_ctl/."""
+
+PACKAGES = ("firmware_proto", "shoe_bench", "simulators")
+"""They are covered whole; their paths begin with their names."""
 
 ROW = re.compile(r"^\| (?P<question>[^|]*\?) \| (?P<answer>[^|]*) \|$", re.MULTILINE)
 ANSWER = re.compile(r"`(?P<module>[a-z_/]+\.py)`(?:: (?P<names>`[A-Za-z_]+`(?:, `[A-Za-z_]+`)*))?")
@@ -26,21 +31,27 @@ ARCHITECTURE = (PAGES / "architecture/overview.md").read_text("utf-8")
 NODE = re.compile(r'(\w+)\["([^"]+)"\]')
 
 
+def file_of(module: str) -> Path:
+    """The file that the page names so."""
+    return ROOT / module if module.partition("/")[0] in PACKAGES else ROOT / "shoe_ctl" / module
+
+
 def modules() -> set[str]:
-    """The modules of the covered rooms, by their paths inside shoe_ctl/."""
-    package = ROOT / "shoe_ctl"
+    """The modules of the covered rooms and packages, as the page names them."""
+    rooms = [(ROOT / "shoe_ctl", ROOT / "shoe_ctl" / room) for room in COVERED]
+    packages = [(ROOT, ROOT / package) for package in PACKAGES]
     return {
-        str(path.relative_to(package))
-        for room in COVERED
-        for path in (package / room).rglob("*.py")
+        str(path.relative_to(beginning))
+        for beginning, folder in (*rooms, *packages)
+        for path in folder.rglob("*.py")
         if path.name != "__init__.py"
     }
 
 
 def public_names(module: str) -> set[str]:
-    """The names that a module of shoe_ctl/ defines for others."""
+    """The names that a module defines for others."""
     found: set[str] = set()
-    for node in ast.parse((ROOT / "shoe_ctl" / module).read_text("utf-8")).body:
+    for node in ast.parse(file_of(module).read_text("utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -61,8 +72,7 @@ def test_a_question_is_answered_by_a_module_and_names_that_exist(row: tuple[str,
     question, answer = row
     found = ANSWER.fullmatch(answer)
     assert found, f"{question}: write `module.py`: `name`, `name`"
-    exists = (ROOT / "shoe_ctl" / found["module"]).is_file()
-    assert exists, f"{question}: there is no {found['module']}"
+    assert file_of(found["module"]).is_file(), f"{question}: there is no {found['module']}"
     names = set(re.findall(r"\w+", found["names"] or ""))
     assert names - public_names(found["module"]) == set()
 

@@ -42,6 +42,7 @@ NOTES = (
     "var/lib/dpkg/status",
     "var/lib/dpkg/lock",
     "var/lib/dpkg/triggers/",
+    "var/cache/debconf/",
     "var/cache/ldconfig/",
     "etc/passwd-",
     "etc/shadow-",

@@ -119,6 +119,11 @@ def declarations(at: OfferingTable) -> Iterator[dict[str, Any]]:
                 yield {"key": key, "position": procedure.declared.by, **args}
 
 
+def retractions(at: OfferingTable) -> Iterator[dict[str, Any]]:
+    """Each declaration that people may take back."""
+    yield from ({"declaration": one.number} for one in at.now.declarations)
+
+
 def corrections(at: OfferingTable, faces: int = 3) -> Iterator[dict[str, Any]]:
     """Each open card as really another one: low, middling, high by its place."""
     played, spare = at.now.round, spares(at)
@@ -268,7 +273,7 @@ ASKED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("expose", {"hand": "player"}), ("expose", {"hand": "banker", "index": 2}),
     *(("decide", {"choice": r}) for r in CHOICES),
     *((c, {"player": "ann", "seat": 1, "wager": "tie", "amount": 5}) for c in WAGER_COMMANDS),
-    ("restrict_wagers", {"number": 2}),
+    ("restrict_wagers", {"number": 2}), ("retract", {"declaration": 1}),
     ("correct_card", {"hand": "player", "index": 1, "card": "9S"}),
     ("record_shoe", {"shuffle": "machine", "cut": "ann", "burn": 1, "same_backs": True}),
     ("count_remainder", {"left": 3}), ("count_remainder", {"cards": "9S 4f"}),
@@ -461,6 +466,8 @@ def _shoe_comes(now: TableState) -> Iterator[ShoeEvent]:
 def _people_go_on(at: OfferingTable) -> Iterator[tuple[str, dict[str, object]]]:
     for args in corrections(at, faces=1):
         yield "correct_card", args
+    for args in retractions(at):
+        yield "retract", args
     if at.now.halt is not None:
         yield from (("resume", {}), ("align", {}))
         if (hands := by_hand(at)) is not None:

@@ -491,15 +491,18 @@ def dealt_by(codes: str) -> list[Input]:
 def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many rows each look into the journal gives."""
     rows: list[int] = []
-    fetch = Reader._fetch
 
-    def counting(self: Reader, *args: Any) -> list[Any]:
-        found = fetch(self, *args)
-        rows.append(len(found))
-        return found
+    def counting(look: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+        def counted(self: Reader, *args: Any) -> list[Any]:
+            found = list(look(self, *args))
+            rows.append(len(found))
+            return found
+
+        return counted
 
     with monkeypatch.context() as patch:
-        patch.setattr(Reader, "_fetch", counting)
+        for name in ("_fetch", "_batch"):
+            patch.setattr(Reader, name, counting(getattr(Reader, name)))
         yield rows
 
 

@@ -27,6 +27,7 @@ from shoe_testing.generators import (
     corrections,
     decisions,
     declarations,
+    retractions,
     spares,
     ways_on,
 )
@@ -179,7 +180,12 @@ def ways(at: OfferingTable, command: str) -> Iterator[Args]:
         yield from itertools.islice(complete_hands(at), 12)
     if command == "declare":
         yield from of_an_earlier_round(at)
-    offered = {"decide": decisions, "declare": declarations, "correct_card": corrections}
+    offered = {
+        "decide": decisions,
+        "declare": declarations,
+        "correct_card": corrections,
+        "retract": retractions,
+    }
     for named, found in ((named, each(at)) for named, each in offered.items()):
         if named == command:
             yield from ({n: v for n, v in args.items() if n != "position"} for args in found)

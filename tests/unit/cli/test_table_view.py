@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -20,10 +21,10 @@ from shoe_testing.table_situations import (
 from shoe_testing.tables import TableHarness, betting_table, place_bet
 
 
-def shown(table: TableHarness) -> list[str]:
+def shown(table: TableHarness, **more: Any) -> list[str]:
     """The status for people; what was wrapped is one line again."""
     told: list[str] = []
-    for line in lines(status(table.now, table.game, table.settings)):
+    for line in lines(status(table.now, table.game, table.settings) | more):
         assert len(line) <= WIDTH
         if line.startswith(" ") and not told[-1].startswith(("halted", " ")):
             told[-1] += " " + line.strip()
@@ -81,8 +82,7 @@ def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None
     table.open_round()
     declare(table, "other")
     assert next_of(table).endswith(
-        'shoectl table decide choice=play_on --reason "..." --table bac-07 '
-        'shoectl table decide choice=void --reason "..." --table bac-07'
+        'shoectl table decide choice=play_on --reason "..." --table bac-07'
     )
     table = TableHarness(area="Paiza Club", announcements="explicit").open_shoe()
     table.does("place_your_bets")
@@ -94,6 +94,53 @@ def test_what_is_typed_next_has_a_reason_only_where_a_choice_wants_one() -> None
         "shoectl table decide choice=offer_withdrawal --table bac-07 "
         "shoectl table decide choice=play_on --table bac-07"
     )
+
+
+def test_a_void_stands_apart_from_what_is_next() -> None:
+    table = TableHarness(announcements="explicit").open_shoe()
+    table.open_round()
+    table.deal("7D 9C")
+    table.disconnect()
+    assert next_of(table).startswith("next wait; connect the shoe again")
+    assert "void" not in next_of(table)
+    assert shown(table)[-2] == (
+        "void only where the round cannot go on: all wagers go back "
+        'shoectl table decide choice=void --reason "..." --table bac-07'
+    )
+
+
+def test_who_may_not_do_it_is_told_whom_to_call() -> None:
+    table = TableHarness(announcements="explicit").open_shoe()
+    table.open_round()
+    table.deal("7D 9C")
+    declare(table, "other")
+    dealer = shown(table, acts_as=["dealer"])
+    assert dealer[-5:-1] == [
+        "next leave everything as it is, and call the person who decides",
+        "call the gaming shift manager: play_on",
+        "void only where the round cannot go on: all wagers go back",
+        "call the gaming shift manager: void",
+    ]
+    manager = shown(table, acts_as=["dealer", "pit_supervisor", "gaming_shift_manager"])
+    assert not any(line.startswith("call") for line in manager)
+    table.rules("play_on")
+    assert not any(line.startswith("call") for line in shown(table, acts_as=["dealer"]))
+
+
+def test_cards_that_were_exchanged_are_shown_pair_by_pair() -> None:
+    table = TableHarness(announcements="explicit").open_shoe()
+    table.open_round()
+    table.deal("7D 9C 2S 3H")
+    declare(table, "wrong_order")
+    table.does(
+        "decide",
+        choice="exchange",
+        one="player 1",
+        other="banker 2",
+        reason="r",
+        consented_by="lee",
+    )
+    assert "exchanged Player's card 1 and Banker's card 2" in shown(table)
 
 
 def test_a_choice_says_that_it_wants_a_reason_or_another_person() -> None:
@@ -271,3 +318,17 @@ def test_a_long_path_is_broken_so_that_a_shell_joins_it() -> None:
     assert said.stdout.decode().splitlines() == [
         "table", "place_your_bets", "--table", "bac-07", "--socket", path,
     ]  # fmt: skip
+
+
+def test_what_was_declared_is_shown_with_its_number_and_what_each_seat_gets_without_it() -> None:
+    table = TableHarness(faces="face_up", face_up_after_ms=0).open_shoe()
+    table.does("place_your_bets")
+    place_bet(table, "banker", 100)
+    table.does("no_more_bets")
+    (held,) = table.now.wagers.standing
+    late = {"player": held.player, "seat": held.seat, "wager": "banker", "amount": 500}
+    table.does("declare", key="late_wager", reason="seen", **late)
+    (said,) = status(table.now, table.game, table.settings)["declared"]
+    number = said["declaration"]
+    seat = f"seat {held.seat}"
+    assert f"declared {number}: late_wager, {said['chips']} at {seat} on banker" in shown(table)

@@ -261,3 +261,14 @@ def test_how_far_it_has_come_is_told_as_it_goes(
     with Reader.open(path) as reader:
         assert verify(reader, progress=lambda n, last_n: come.append((n, last_n))).ok
     assert come == [(20, 74), (40, 74), (60, 74)]
+
+
+def test_verify_does_not_advise_to_run_itself(path: Path) -> None:
+    """Half of a journal cannot even be opened: the line says what else to do."""
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    result = invoke(command, path)
+    assert isinstance(result.exception, JournalError)
+    said = str(result.exception)
+    assert "is corrupt" in said and said.endswith("Restore it from a copy or an export.")
+    assert "shoectl verify" not in said

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from shoe_ctl.link import discovery
-from shoe_ctl.link.discovery import Access, Identity, System, find_serial_ports, find_usb_candidates
+from shoe_ctl.link.discovery import (
+    Access,
+    Identity,
+    System,
+    find_contested_links,
+    find_serial_ports,
+    find_usb_candidates,
+)
 from shoe_testing.faulty_ports import Nobody
 from shoe_testing.simulated_usb import UsbBus, UsbPort
 
@@ -176,3 +184,30 @@ async def test_a_usb_device_that_may_not_be_opened_is_known_from_the_kernel(
     assert found.identity.serial == "SH-0042"
     assert not found.access.may
     shoe.close()
+
+
+def test_a_link_that_two_ports_claim_is_reported_with_both(
+    system: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both asked udev for it; it leads to one of them. Nodes of a test have no device numbers."""
+    numbers = {}
+    for minor, name in enumerate(("ttyACM0", "ttyACM1", "ttyACM2")):
+        node = system.dev / name
+        node.touch()
+        numbers[str(node)] = minor
+        link = "SH-0042" if minor < 2 else "SH-0043"
+        (system.udev / f"c166:{minor}").write_text(f"S:serial/by-id/x{minor}\nS:card-shoe/{link}\n")
+    stat = Path.stat
+
+    def numbered(path: Path, **options: bool) -> object:
+        if str(path) in numbers:
+            return SimpleNamespace(st_rdev=os.makedev(166, numbers[str(path)]), st_mode=0o20660)
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", numbered)
+    assert find_contested_links(system) == [
+        (
+            str(system.dev / "card-shoe/SH-0042"),
+            [str(system.dev / "ttyACM0"), str(system.dev / "ttyACM1")],
+        )
+    ]

@@ -54,8 +54,8 @@ def said(
         (
             CANNOT_AUTHENTICATE,
             "unauthenticated",
-            "SH-2 has a key, or key_file is removed from the configuration",
-            "give the shoe a key, or remove key_file from the configuration",
+            "SH-2 has a key, or another shoe is connected",
+            "it proves nothing, an impostor or the wrong shoe: connect the shoe that has the key",
         ),
         (
             HOST_WITHOUT_KEY,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from firmware_proto.angel_eye.command_queue import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.frames import encode_command, encode_event, encode_reply
 from firmware_proto.angel_eye.host import ASK_AFTER_S, LOST_S, AngelEyeHost
-from firmware_proto.angel_eye.host_state import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.settings import host_settings
 from firmware_proto.commands import Locked, Query
 from firmware_proto.events import Reply, Standby

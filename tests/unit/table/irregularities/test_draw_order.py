@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from firmware_proto.cards import card
 from firmware_proto.commands import Armed
 from firmware_proto.events import Error
 from shoe_ctl.table.procedures import stack
+from shoe_ctl.table.status import status
 from shoe_testing.event_check import OwnData
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import overdraw_table
@@ -211,3 +214,53 @@ def test_a_whole_round_is_played_after_each_of_them() -> None:
     table.deal("4C 5D")
     table.finish()
     table.play(ROUNDS["both stand"])
+
+
+# What the room sees of an exchange.
+
+
+def halt_of(table: TableHarness) -> dict[str, Any]:
+    return dict(status(table.now, table.game, table.settings)["halt"])
+
+
+def places_of(table: TableHarness) -> list[list[str]]:
+    (choice,) = [one for one in halt_of(table)["choices"] if one["choice"] == "exchange"]
+    return [one["values"] for one in choice["arguments"] if one["name"] in ("one", "other")]
+
+
+def test_the_status_and_the_answer_say_what_was_exchanged() -> None:
+    table = dealt()
+    table.does("declare", key="wrong_order", reason="r")
+    assert "exchanged" not in halt_of(table)
+    first = table.asks("decide", **exchanges(table, "player 1", "banker 1"))
+    assert str(first.text).startswith(
+        "Player's card 1 and Banker's card 1 have changed places (exchange 1); next: "
+    )
+    second = table.asks("decide", **exchanges(table, "banker 2", "player 2"))
+    assert str(second.text).startswith(
+        "Banker's card 2 and Player's card 2 have changed places (exchange 2); next: "
+    )
+    assert halt_of(table)["exchanged"] == [["player 1", "banker 1"], ["banker 2", "player 2"]]
+
+
+def test_an_exchange_lists_the_places_of_cards_that_nobody_has_seen() -> None:
+    table = dealt()
+    table.does("expose", hand="player", index=1)
+    table.does("declare", key="wrong_order", reason="r")
+    places = ["banker 1", "player 2", "banker 2"]
+    assert places_of(table) == [places, places]
+
+
+def test_the_same_exchange_again_is_asked_for_in_so_many_words() -> None:
+    table = dealt()
+    table.does("declare", key="wrong_order", reason="r")
+    table.does("decide", **exchanges(table, "player 1", "banker 1"))
+    refused = table.asks("decide", **exchanges(table, "banker 1", "player 1"))
+    assert refused.error == (
+        "Banker's card 1 and Player's card 1 were exchanged already: to exchange them again, say "
+        "again=true"
+    )
+    table.does("decide", **exchanges(table, "banker 1", "player 1"), again=True)
+    table.does("decide", choice="reconstruct")
+    table.does("expose", hand="player")
+    assert [d["card"] for d in table.told("round.card_revealed")] == ["2D", "TS"]

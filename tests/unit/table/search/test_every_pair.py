@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Callable
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +18,7 @@ from shoe_ctl.table.situations import LEFT_FOR_A_HALT, NO_ROUND, SITUATIONS, STA
 from shoe_ctl.table.state import Halt, TableState, from_bytes, to_bytes
 from shoe_ctl.table.transitions import UNFORESEEN, Line
 from shoe_ctl.table.turn import Turn
+from shoe_testing import table_lines
 from shoe_testing.for_each import for_each
 from shoe_testing.generators import EVENTS_TRIED, FACTS, OfferingTable, inputs
 from shoe_testing.invariants import assert_transition
@@ -75,6 +79,40 @@ def test_a_halted_tables_situation_is_the_one_of_the_state_that_it_left(state: s
         return
     halted = situation("suspended", Halt(resume_state=state, stack=(), instance=Instance(1, 1)))
     assert halted in LEFT_FOR_A_HALT and state in LEFT_FOR_A_HALT[halted]
+
+
+def test_every_line_is_played() -> None:
+    messages = table_lines.MESSAGES.keys() | {message for message, _ in table_lines.OF_ITS_OWN}
+    assert messages == transitions.SHOE.keys()
+    assert table_lines.ALONE.keys() | table_lines.ANSWERS.keys() == transitions.ALWAYS.keys()
+    assert table_lines.ROUND.keys() == OF_THE_ROUND
+
+
+def lines_played() -> dict[tuple[str, str], Callable[[], table_lines.Play]]:
+    """What comes and the state or situation, or none → the play that is to take this line."""
+    found: dict[tuple[str, str], Callable[[], table_lines.Play]] = {}
+    for message, place in itertools.product(transitions.SHOE, SITUATIONS):
+        if message in table_lines.MESSAGES or (message, place) in table_lines.OF_ITS_OWN:
+            found[message, place] = functools.partial(table_lines.play_message, message, place)
+    for (state, trigger), play in table_lines.ROUND.items():
+        found[trigger, state] = play
+    return found | {(message, ""): play for message, play in table_lines.ALONE.items()}
+
+
+@for_each(sorted(lines_played()))
+def test_each_play_takes_its_line(line: tuple[str, str]) -> None:
+    play, taken = lines_played()[line](), set[tuple[str, str]]()
+
+    def note(turn: Turn, trigger: str) -> str:
+        case = cases.find_case(turn, trigger)
+        halted = turn.state == "suspended" and turn.now.halt is None
+        where = turn.state if halted else situation(turn.state, turn.now.halt)
+        taken.update({(case, where), (case, turn.state), (case, "")})
+        return case
+
+    with patch.object(controller, "find_case", note):
+        play.act(play.table)
+    assert line in taken or line == ("hello.another_set", "halted_closed")
 
 
 @for_each(STATES, OUTSIDE)
@@ -238,7 +276,7 @@ def test_a_command_refused_for_the_state_names_the_states_that_take_it(command: 
     takes = refused.needs["state"].split(", ")
     assert takes == list(COMMANDS[command].states)
     assert takes and "no_shoe" not in takes
-    assert refused.error == f"{command} cannot be taken now (the table is no_shoe)"
+    assert refused.error == f"{command} cannot be taken now (the table is no shoe)"
 
 
 def test_from_every_state_a_willing_staff_comes_to_a_new_round_and_its_outcome() -> None:

@@ -34,6 +34,7 @@ from shoe_testing.generators import (
     decisions,
     declarations,
     found_on_the_layout,
+    retractions,
     spares,
 )
 from shoe_testing.invariants import RoundWatch, assert_transition
@@ -41,7 +42,7 @@ from shoe_testing.places import LIMITS
 from shoe_testing.staff import at, follow
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
 from shoe_testing.table_situations import told_in_public
-from shoe_testing.tables import TableHarness, game
+from shoe_testing.tables import SHIFT, TableHarness, game
 
 SHOES = [shoe for shoe, _ in KINDS]
 HLGA = "Paiza Club"
@@ -124,6 +125,11 @@ class AnyTable(RuleBasedStateMachine):
         self, command: str, args: tuple[str, dict[str, Any]], by: dict[str, Any]
     ) -> None:
         self.table.asks(command, **by, **args[1])
+
+    @rule(data=st.data())
+    def a_declaration_is_taken_back(self, data: st.DataObject) -> None:
+        if declared := list(retractions(at(self.table))):
+            self._asks("retract", data.draw(st.sampled_from(declared)) | {"position": SHIFT})
 
     @rule(data=st.data())
     def an_open_card_is_another_one(self, data: st.DataObject) -> None:

@@ -21,7 +21,7 @@ from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started,
 from shoe_ctl.games import catalog
 from shoe_ctl.table.status import status
 from shoe_testing.examples import examples
-from shoe_testing.generators import MOST_CARDS, corrections, decisions, declarations
+from shoe_testing.generators import MOST_CARDS, corrections, decisions, declarations, retractions
 from shoe_testing.places import STAKES
 from shoe_testing.staff import at, comes_back
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
@@ -68,7 +68,8 @@ class Bench:
 
     def step(self) -> None:
         steps = (*[self.next] * 6, self.early, self.decides, self.decides, self.declares,
-                 self.wagers, self.happens, self.together, self.corrects)  # fmt: skip
+                 self.wagers, self.happens, self.together, self.corrects,
+                 self.retracts)  # fmt: skip
         self.data.draw(st.sampled_from(steps))()
 
     def next(self) -> None:
@@ -106,6 +107,10 @@ class Bench:
     def corrects(self) -> None:
         if opened := list(corrections(at(self.twins.one))):
             self.asks("correct_card", self.data.draw(st.sampled_from(opened), label="corrected"))
+
+    def retracts(self) -> None:
+        if declared := list(retractions(at(self.twins.one))):
+            self.asks("retract", self.data.draw(st.sampled_from(declared), label="retracted"))
 
     def wagers(self) -> None:
         self.asks("place_wager", self.data.draw(st.sampled_from(STAKES), label="wager"))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.angel_eye.codec import Listener
+from firmware_proto.angel_eye.command_queue import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.frames import CommandBcc, encode_command, encode_event, encode_reply
-from firmware_proto.angel_eye.host_state import ATTEMPTS, REPLY_TIMEOUT_S
 from firmware_proto.angel_eye.profile import host_session
 from firmware_proto.cards import card
 from firmware_proto.commands import Armed, Locked
