@@ -180,12 +180,14 @@ async def test_a_state_sent_without_end_is_counted_and_both_replays_find_it_agai
     state = host_frame(Status(drawn=0, unacknowledged=0), 2)
     told, flood = ToldEvents(), Flood("reference", lambda _: state * 100)
     journal = tmp_path / "journal.db"
-    async with device_server(flood) as port:
-        async with serving(write_config(tmp_path, port), told, sees=Audience.RESTRICTED) as daemon:
-            await told.times(1, "shoe.connected")
-            await until(lambda: sum(len(data) for data in wires(journal).values()) > 40_000)
-            stands = await runner(daemon).status(Audience.PUBLIC)
-            flood.over.set()
+    async with (
+        device_server(flood) as port,
+        serving(write_config(tmp_path, port), told, sees=Audience.RESTRICTED) as daemon,
+    ):
+        await told.times(1, "shoe.connected")
+        await until(lambda: sum(len(data) for data in wires(journal).values()) > 40_000, 60)
+        stands = await runner(daemon).status(Audience.PUBLIC)
+        flood.over.set()
     assert stands["link"] == "up"
     assert told.data("shoe.line_suspended") == []
     with Reader.open(journal) as reader:
