@@ -671,7 +671,7 @@ class _Reader:
         return False
 
     def _take_link_up(self) -> None:
-        if not self._opened:
+        if not self._opened or not self._connects():
             return
         if self._restart_at is not None:
             self._link_is_back_at(self._restart_at)
@@ -680,6 +680,15 @@ class _Reader:
             self._link_is_back_at(len(self._steps))
             self._steps.append({"shoe": "replug"})
         self._plugged = True
+
+    def _connects(self) -> bool:
+        """Return whether the shoe is connected on this link, before it is lost again."""
+        for happened in self._recording.happened[self._at :]:
+            if happened.kind == "link_lost":
+                return False
+            if any(told.type == "shoe.connected" for told in happened.public):
+                return True
+        return True
 
     def _take_restart(self, happened: Happened) -> None:
         boot = str(happened.what["host_boot"])

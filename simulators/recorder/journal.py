@@ -18,6 +18,7 @@ from typing import Any
 from firmware_proto.cards import DECKS
 from firmware_proto.profiles import PROFILES
 from simulators.errors import PortFault, WrongUsage
+from simulators.recorder.card_sets import left_behind, only_set
 from simulators.recorder.recording import Happened, Recording, in_turn, table_of_settings
 from simulators.shoectl import run_shoectl
 from simulators.table.expectation import Told
@@ -39,11 +40,15 @@ def read_journal(path: Path, *, table: str | None, shoe: str | None) -> Recordin
     """
     source = path.name if shoe is None else f"{path.name}, shoe {shoe}"
     with _unpacked(path, shoe) as file:
-        return read_unpacked(file, path, table=table, source=source)
+        return read_unpacked(file, path, table=table, source=source, shoe=shoe)
 
 
-def read_unpacked(file: Path, path: Path, *, table: str | None, source: str) -> Recording:
+def read_unpacked(
+    file: Path, path: Path, *, table: str | None, source: str, shoe: str | None = None
+) -> Recording:
     """Return the recording of a table from what ``shoectl export --unpacked`` made of ``path``.
+
+    With ``shoe``, of this set of cards alone: an export begins before it, and may end behind it.
 
     Raises:
         WrongUsage: it does not hold what is asked for.
@@ -52,7 +57,7 @@ def read_unpacked(file: Path, path: Path, *, table: str | None, source: str) -> 
     with closing(_open(file)) as records:
         try:
             chosen = _table(records, path, table)
-            return _read(records, chosen, f"{source}, table {chosen}")
+            return _read(records, chosen, f"{source}, table {chosen}", shoe)
         except sqlite3.Error as error:
             raise PortFault(f"{path}: cannot be read: {error}") from None
 
@@ -105,8 +110,16 @@ def _some(names: Sequence[str]) -> str:
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
-def _read(records: sqlite3.Connection, table: str, source: str) -> Recording:
-    meta, sessions, happened = _Parts(records, table).read(source)
+def _read(records: sqlite3.Connection, table: str, source: str, shoe: str | None) -> Recording:
+    parts = _Parts(records, table, shoe).read(source)
+    game = b64decode(parts.meta["game"])
+    settings, happened = dict(parts.meta["settings"]), parts.happened
+    begin: int | None = None
+    if shoe is not None:
+        deck = str(_game(game)["deck"])
+        begin, happened = only_set(happened, shoe, parts.begun, parts.state, deck)
+        if parts.state.get("method"):
+            settings["method"] = parts.state["method"]
     profile = next((h.what["profile"] for h in happened if h.kind == "link_up"), None)
     if profile not in PROFILES:
         raise WrongUsage(f"{source}: no shoe was connected in it")
@@ -114,25 +127,30 @@ def _read(records: sqlite3.Connection, table: str, source: str) -> Recording:
     deck = str(hello.get("deck", _DECK_OF_OTHERS))
     if deck not in DECKS:
         raise WrongUsage(f"{source}: a deck {deck!r} that no simulated shoe has")
-    game = b64decode(meta["game"])
-    settings = meta["settings"]
     started = (t.data for h in happened for t in h.public if t.type == "table.started")
-    name = str(next(started, {}).get("game") or _game_id(game))
+    name = str(next(started, {}).get("game") or _game(game)["id"])
     return Recording(
-        table=table_of_settings(settings, name, _shoe(profile, sessions)),
+        table=table_of_settings(settings, name, _shoe(profile, parts.session(begin))),
         profile=profile,
         deck=deck,
         decks=int(settings["decks"]),
         happened=tuple(in_turn(happened)),
         source=source,
         game_file=game,
+        begins_with=_first_round(happened, shoe) if begin is not None else None,
+        left_out=left_behind(parts.state) if begin is not None else (),
     )
 
 
-def _game_id(source: bytes) -> str:
+def _first_round(happened: Iterable[Happened], shoe: str | None) -> str | None:
+    opened = (told for each in happened for told in each.public if told.type == "round.opened")
+    return next((str(told.data["round_id"]) for told in opened), shoe)
+
+
+def _game(source: bytes) -> dict[str, Any]:
     import tomllib
 
-    return str(tomllib.loads(source.decode())["id"])
+    return tomllib.loads(source.decode())
 
 
 def _shoe(profile: str, session: dict[str, Any]) -> dict[str, Any]:
@@ -149,48 +167,77 @@ def _shoe(profile: str, session: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Parts:
-    """The records of one table, in order."""
+    """The records of one table, in order: what it was started with, and what happened.
 
-    def __init__(self, records: sqlite3.Connection, table: str) -> None:
+    With ``shoe``, ``state`` is the table's in the first snapshot that has this set, ``begun`` the
+    place of the first input behind it.
+    """
+
+    def __init__(self, records: sqlite3.Connection, table: str, shoe: str | None) -> None:
         self._records = records
         self._table = table
+        self._shoe = shoe
+        self._sessions: list[tuple[int, dict[str, Any]]] = []
+        self.meta: dict[str, Any] = {}
+        self.happened: list[Happened] = []
+        self.state: dict[str, Any] = {}
+        self.begun: int | None = None
 
-    def read(self, source: str) -> tuple[dict[str, Any], dict[str, Any], list[Happened]]:
-        """Return what the table was first started with, its shoe's settings, and what happened."""
-        meta: dict[str, Any] | None = None
-        session: dict[str, Any] | None = None
-        happened: list[Happened] = []
+    def session(self, begin: int | None) -> dict[str, Any]:
+        """Return the settings of the shoe's sessions: of the last before ``begin``, or the next."""
+        known = [settings for _, settings in self._sessions]
+        before = [s for at, s in self._sessions if begin is not None and at <= begin]
+        return (before[-1:] or known[:1] or [{}])[0]
+
+    def read(self, source: str) -> _Parts:
+        """Read them all.
+
+        Raises:
+            WrongUsage: they are too many, or do not say what the table was started with.
+        """
         what: dict[str, Any] | None = None
+        started: dict[str, Any] = {}
         told: dict[str, list[Told]] = {kind: [] for kind in _EVENTS}
 
         def close() -> None:
             if what is not None:
-                happened.append(Happened(what, *(tuple(told[kind]) for kind in _EVENTS)))
-            if len(happened) > MOST_INPUTS:
+                self.happened.append(Happened(what, *(tuple(told[kind]) for kind in _EVENTS)))
+            if len(self.happened) > MOST_INPUTS:
                 raise WrongUsage(
                     f"{source}: more than {MOST_INPUTS:,} inputs: name one shoe with --shoe"
                 )
 
         for kind, body in self._bodies():
+            following = len(self.happened) + (what is not None)
             if kind == "input":
                 close()
                 what, told = body, {name: [] for name in _EVENTS}
             elif kind in told:
                 told[kind].append(Told(body["type"], body.get("data", {}), body["id"]))
             elif kind == "meta":
-                meta = meta or body
-            elif kind == "connection":
-                session = session or body.get("settings") or {}
+                started = body
+                self.meta = self.meta or body
+            elif kind == "snapshot":
+                self._take_snapshot(body["state"], following, started)
+            else:
+                self._sessions.append((following, body.get("settings") or {}))
         close()
-        if meta is None:
+        if not self.meta:
             raise WrongUsage(f"{source}: it does not say what the table was started with")
-        return meta, session or {}, happened
+        return self
+
+    def _take_snapshot(
+        self, state: dict[str, Any], following: int, started: dict[str, Any]
+    ) -> None:
+        if self.begun is None and (state.get("shoe") or {}).get("id") == self._shoe:
+            self.begun, self.state, self.meta = following, state, started or self.meta
 
     def _bodies(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        kinds = "'meta', 'connection', 'input', 'event.public', 'event.restricted'"
+        if self._shoe is not None:
+            kinds += ", 'snapshot'"
         query = (
-            'SELECT n, kind, body FROM record WHERE "table" = ?'
-            " AND kind IN ('meta', 'connection', 'input', 'event.public', 'event.restricted')"
-            " ORDER BY n"
+            f'SELECT n, kind, body FROM record WHERE "table" = ? AND kind IN ({kinds}) ORDER BY n'
         )
         rows: Iterable[tuple[int, str, bytes]] = self._records.execute(query, (self._table,))
         for n, kind, body in rows:

@@ -44,7 +44,7 @@ def only_rounds(recording: Recording, first: str, last: str) -> Recording:
         return replace(recording, happened=recording.happened[:end])
     return replace(
         recording,
-        table=_table_then(recording, before),
+        table=table_then(recording, before),
         happened=(
             *_lead(recording, before),
             _of_round(recording.happened[begin], first),
@@ -121,7 +121,7 @@ def _cards_out(before: Sequence[Happened]) -> int:
     return out
 
 
-def _table_then(recording: Recording, before: Sequence[Happened]) -> dict[str, object]:
+def table_then(recording: Recording, before: Sequence[Happened]) -> dict[str, object]:
     """Return the table as it was set by then: staff may have changed the method."""
     table = dict(recording.table)
     for happened in before:
@@ -139,13 +139,13 @@ def _lost(before: Sequence[Happened]) -> list[str]:
             lost[_CUT] = happened.shoe_event["type"] == "cutting_card"
         for told in happened.public:
             if told.type in ("table.halted", "table.resumed"):
-                lost[_HALTED] = told.type == "table.halted"
+                lost[HALTED] = told.type == "table.halted"
             elif told.type == "irregularity.resolved":
                 lost[_KEPT] = told.data.get("how") in OPENS_NEXT
             elif told.type == "wagers.restricted":
                 lost[_RESTRICTED] = True
             elif told.type == "shoe.holder_changed":
-                lost[_HELD] = True
+                lost[HELD] = True
     return [what for what, still in lost.items() if still]
 
 
@@ -154,6 +154,6 @@ OPENS_NEXT = ("next_round", "first_card", "cards_open_round")
 
 _KEPT = "a card that was kept for the round"
 _CUT = "the cutting card, which came out before"
-_HALTED = "what had halted the table before"
+HALTED = "what had halted the table before"
 _RESTRICTED = "wagers that were restricted before"
-_HELD = "who held the shoe before"
+HELD = "who held the shoe before"

@@ -27,3 +27,16 @@ async def test_what_a_daemon_stored_plays_again_as_it_was(name: str, tmp_path: P
     again = await play_again(recording_of_journal(tmp_path / "journal.db"))
     assert again.wrong is None
     assert {what.partition(" (")[0] for what in again.made.left_out} <= LEFT_OUT
+
+
+@pytest.mark.parametrize("name", ["shoe_change", "bee_tek_new_shoe", "shoe_change_angel_eye"])
+async def test_each_set_of_one_connection_plays_again_alone(name: str, tmp_path: Path) -> None:
+    _, _, stuck = await play_through_daemon(find(name), tmp_path)
+    assert stuck is None
+    for shoe in ("t1-s1", "t1-s2"):
+        recording = recording_of_journal(tmp_path / "journal.db", shoe)
+        again = await play_again(recording)
+        assert again.wrong is None
+        assert again.made.left_out == ()
+        assert again.made.text.count("round.settled round_id=t1-s1-r1") >= 1
+        assert "-r2" not in again.made.text

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_ctl.journal.export import write_unpacked
-from shoe_ctl.journal.reader import Reader
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import to_bytes
 from shoe_testing.bench import play_in_process
-from simulators.recorder.journal import read_unpacked
+from simulators.recorder.journal import read_journal
 from simulators.recorder.recording import Happened, Recording, in_turn, table_of_settings
 from simulators.recorder.scenario_file import RecordedScenario, recorded_scenario
 from simulators.table.expectation import Told
@@ -85,12 +83,9 @@ def _happened(what: Mapping[str, Any], effects: Iterable[Mapping[str, Any]]) -> 
     return Happened(what, tuple(public), tuple(restricted))
 
 
-def recording_of_journal(journal: Path) -> Recording:
-    """The recording of the one table of a journal."""
-    unpacked = journal.with_name("unpacked.db")
-    with Reader.open(journal) as reader:
-        write_unpacked(reader, unpacked)
-    return read_unpacked(unpacked, unpacked, table=None, source=unpacked.name)
+def recording_of_journal(journal: Path, shoe: str | None = None) -> Recording:
+    """The recording of the one table of a journal, or of one of its sets of cards."""
+    return read_journal(journal, table=None, shoe=shoe)
 
 
 async def play_again(recording: Recording) -> PlayedAgain:
