@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shoe_ctl.cli.common import Progress, WholeNumber, explain_damage
+from shoe_ctl.cli.common import (
+    Progress,
+    WholeNumber,
+    explain_damage,
+    with_language,
+    words_in,
+)
 
 if TYPE_CHECKING:
     from shoe_ctl.journal.reader import Reader
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from shoe_ctl.replay.replay import Replay
     from shoe_ctl.replay.wire_replay import RecordedSessions
     from shoe_ctl.round_report.lookup import RoundLocation
+    from shoe_ctl.texts.screen import Words
 
 
 @click.command
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
 @click.option("--brief", is_flag=True, help="With --round or --last: print summaries only.")
 @click.option("--all", "go_on", is_flag=True, help="Continue after the first difference.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, or one per round.")
+@with_language
 @click.pass_context
 def replay(  # noqa: PLR0913 - one for each option
     ctx: click.Context,
@@ -53,6 +61,7 @@ def replay(  # noqa: PLR0913 - one for each option
     brief: bool,
     go_on: bool,
     as_json: bool,
+    language: str | None,
 ) -> None:
     """Decode the bytes in JOURNAL again, replay its inputs, and compare both with the record.
 
@@ -88,7 +97,7 @@ def replay(  # noqa: PLR0913 - one for each option
         places = _places(reader, round_id, last, table)
         if not places:
             click.echo("no rounds recorded", err=True)
-        _tell(journal, reader, places, as_json=as_json, brief=brief)
+        _tell(journal, reader, places, words_in(language), as_json=as_json, brief=brief)
 
 
 def _places(
@@ -102,8 +111,14 @@ def _places(
     return lookup.last_rounds(reader, last, table)
 
 
-def _tell(
-    journal: Path, reader: Reader, places: list[RoundLocation], *, as_json: bool, brief: bool
+def _tell(  # noqa: PLR0913 - each of them by name
+    journal: Path,
+    reader: Reader,
+    places: list[RoundLocation],
+    words: Words,
+    *,
+    as_json: bool,
+    brief: bool,
 ) -> None:
     """Each round's account as it is read: there may be many."""
     import msgspec
@@ -120,7 +135,7 @@ def _tell(
             if as_json:
                 lines = [msgspec.json.encode(account)]
             else:
-                lines = list(summary(account) if brief else render_page(account))
+                lines = list(summary(account, words) if brief else render_page(account, words))
         if number and brief:
             click.echo()
         elif number and not as_json:

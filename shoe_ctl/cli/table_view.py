@@ -71,9 +71,17 @@ def show_on_terminal(
                 click.echo(line)
         else:
             style = _STYLES.get(label, "")
-            table.add_row(make_cell(_label(label, words), style or "cyan"), make_cell(text, style))
+            named = _label(label, words)
+            for number, part in enumerate(_parts(text, console.width - _LABEL - 3)):
+                shown = make_cell("" if number else named, style or "cyan")
+                table.add_row(shown, make_cell(part, style))
     if table.row_count or table.show_header:
         console.print(table)
+
+
+def _parts(text: str, width: int) -> list[str]:
+    """Return a text in lines, where the terminal's table would break Chinese within words."""
+    return [text] if text.isascii() else wrap(printable(text), width)
 
 
 _STYLES = {"doubt": "bold red", "fault": "bold red", "halted": "bold red", "parked": "yellow",
@@ -141,6 +149,7 @@ def _rows(
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}), words)
     yield from _wagers(held.get("wagers") or [], words)
+    yield from _declared(held.get("declared") or [], words)
     yield from _last_round(held, words)
     yield from _open(held, words)
     for parked in held["parked"]:
@@ -392,6 +401,28 @@ def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
             yield from _under_label(label, texts)
         else:
             yield label, words.join(_stake(one, words) for one in here)
+
+
+def _declared(declared: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
+    """Yield what was declared and can be retracted, and what each seat would get without it."""
+    for one in declared:
+        said = words("declared", number=one["declaration"], key=one["key"])
+        if "wager" in one:
+            chips = words(
+                "declared_chips", seat=one["seat"], wager=one["wager"], chips=one["chips"]
+            )
+            said = words.join([said, chips], "facts")
+        yield "declared", said
+        for change in one.get("changes", []):
+            yield (
+                "",
+                words(
+                    "without_it",
+                    seat=change["seat"],
+                    wager=change["wager"],
+                    change=change["change"],
+                ),
+            )
 
 
 def _last_round(held: dict[str, Any], words: Words) -> Iterator[Labelled]:

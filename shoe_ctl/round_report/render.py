@@ -7,7 +7,6 @@ else, and JSON has them whole.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from shoe_ctl.records import utc
@@ -15,111 +14,140 @@ from shoe_ctl.round_report import wording
 from shoe_ctl.round_report.collect import Entry, RoundReport
 from shoe_ctl.round_report.lookup import RawFrame, SentBytes
 from shoe_ctl.round_report.summary import COLUMNS, NAME, summary_lines
-from shoe_ctl.terminal_text import printable
+from shoe_ctl.round_report.wording import ENGLISH
+from shoe_ctl.terminal_text import pad, printable, wrap
+from shoe_ctl.texts.screen import Words
 
 BYTES_A_LINE = 16
 
 
-def render_page(report: RoundReport) -> Iterator[str]:
+def render_page(report: RoundReport, words: Words = ENGLISH) -> Iterator[str]:
     """The report, line by line."""
-    yield from summary_lines(report)
+    yield from summary_lines(report, words)
     yield ""
-    yield from _header(report)
+    yield from _header(report, words)
     yield ""
-    yield from _entries(report.entries)
+    yield from _entries(report.entries, words)
     if report.afterwards:
         yield ""
-        yield "After the round"
+        yield words.sentence("After the round")
         yield ""
-        yield from _entries(report.afterwards)
+        yield from _entries(report.afterwards, words)
     yield ""
-    yield from _footer(report)
+    yield from _footer(report, words)
 
 
-def _named(name: str, text: str) -> Iterator[str]:
+def _named(name: str, text: str, words: Words) -> Iterator[str]:
     """A name and what is said of it, wrapped beside it."""
-    lead = f"{name:<{NAME}}"
-    yield from _wrapped(text, lead, " " * NAME)
+    yield from _wrapped(text, pad(words.name("report", name), NAME), " " * NAME)
 
 
 def _wrapped(text: str, lead: str, rest: str) -> list[str]:
-    return textwrap.wrap(
-        printable(text),
-        COLUMNS,
-        initial_indent=lead,
-        subsequent_indent=rest,
-        break_on_hyphens=False,
-    ) or [lead.rstrip()]
+    return wrap(printable(text), COLUMNS, first=lead, rest=rest) or [lead.rstrip()]
 
 
-def _header(report: RoundReport) -> Iterator[str]:
-    yield from _named("table", report.table)
+def _header(report: RoundReport, words: Words) -> Iterator[str]:
+    yield from _named("table", report.table, words)
     rules = report.rules
     if rules is None:
-        yield from _named("game", "the journal does not say how the table was started")
+        yield from _named(
+            "game", words.sentence("the journal does not say how the table was started"), words
+        )
     else:
-        yield from _named("game", f"{rules.title} ({rules.game})")
-        version = None if rules.version is None else f"version {rules.version}"
-        dated = None if rules.date is None else f"of {rules.date}"
-        named = ", ".join(part for part in (version, dated) if part is not None)
-        yield from _named("rules", named or "their document names no version and no date")
-        yield from _named("sha256", rules.sha256)
+        yield from _named(
+            "game", f"{wording.game_title(rules.game, rules.title, words)} ({rules.game})", words
+        )
+        version = (
+            None
+            if rules.version is None
+            else words.sentence("version {version}", version=rules.version)
+        )
+        dated = None if rules.date is None else words.sentence("of {date}", date=rules.date)
+        named = words.join(part for part in (version, dated) if part is not None)
+        yield from _named(
+            "rules", named or words.sentence("their document names no version and no date"), words
+        )
+        yield from _named("sha256", rules.sha256, words)
         chosen = {name: value for name, value in rules.settings.items() if name != "table"}
-        yield from _named("settings", wording.settings_text(chosen))
-        yield from _named("software", f"shoe-ctl {rules.software}")
+        yield from _named("settings", wording.settings_text(chosen, words), words)
+        yield from _named("software", f"shoe-ctl {rules.software}", words)
     outcome = next(report.events("round.outcome"), None)
     if outcome is not None:
-        yield from _named("method", outcome.data.get("method") or "none: the game has no methods")
-    yield from _named("shoe", report.round_id.rpartition("-r")[0])
+        yield from _named(
+            "method",
+            outcome.data.get("method") or words.sentence("none: the game has no methods"),
+            words,
+        )
+    yield from _named("shoe", report.round_id.rpartition("-r")[0], words)
     if report.entries:
-        yield from _named("began", utc(report.entries[0].t_us))
-        yield from _named("ended", utc(report.entries[-1].t_us) if report.ended else "not yet")
+        yield from _named("began", utc(report.entries[0].t_us), words)
+        yield from _named(
+            "ended",
+            utc(report.entries[-1].t_us) if report.ended else words.sentence("not yet"),
+            words,
+        )
 
 
-def _footer(report: RoundReport) -> Iterator[str]:
+def _footer(report: RoundReport, words: Words) -> Iterator[str]:
     outcomes = list(report.events("round.outcome", "round.revised"))
     if outcomes:
         last = outcomes[-1]
-        yield from _named("outcome", wording.outcome_words(last.data))
-        yield from _named("won", wording.won_text(last.data))
-        yield from _named("event", _ids(last.public, last.restricted))
+        yield from _named("outcome", wording.outcome_words(last.data, words), words)
+        yield from _named("won", wording.won_text(last.data, words), words)
+        yield from _named("event", _ids(last.public, last.restricted, words), words)
         if (proof := last.data.get("proof")) is not None:
             first, last_input = proof["first"], proof["last"]
-            yield from _named("proof", f"inputs {first} to {last_input} of the table")
+            yield from _named(
+                "proof",
+                words.sentence(
+                    "inputs {first} to {last} of the table", first=first, last=last_input
+                ),
+                words,
+            )
     void = next(report.events("round.void"), None)
     if void is not None:
         rule = void.data.get("rule")
-        yield from _named("void", "no rule to cite" if rule is None else f"under rule {rule}")
-        yield from _named("event", _ids(void.public, void.restricted))
+        yield from _named(
+            "void",
+            words.sentence("no rule to cite")
+            if rule is None
+            else words.sentence("under rule {rule}", rule=rule),
+            words,
+        )
+        yield from _named("event", _ids(void.public, void.restricted, words), words)
     if report.ended is None:
-        yield from _named("ended", "not within this journal")
+        yield from _named("ended", words.sentence("not within this journal"), words)
     if report.entries:
         span = f"{report.entries[0].n} to {report.entries[-1].n}"
-        yield from _named("records", f"inputs in {span} of the journal")
+        yield from _named(
+            "records", words.sentence("inputs in {span} of the journal", span=span), words
+        )
 
 
-def _ids(public: str | None, restricted: str) -> str:
-    return restricted if public is None else f"{public}, restricted {restricted}"
+def _ids(public: str | None, restricted: str, words: Words) -> str:
+    if public is None:
+        return restricted
+    return words.sentence("{public}, restricted {restricted}", public=public, restricted=restricted)
 
 
-def _entries(entries: tuple[Entry, ...]) -> Iterator[str]:
+def _entries(entries: tuple[Entry, ...], words: Words) -> Iterator[str]:
     width = max((len(str(entry.n)) for entry in entries), default=1)
     idle: list[Entry] = []
     for entry in entries:
         if entry.bytes_sent:
-            yield from _folded(idle, width)
+            yield from _folded(idle, width, words)
             idle = []
         for went in entry.bytes_sent:
-            yield from _sent(went, width)
+            yield from _sent(went, width, words)
         if entry.input["input"] == "tick" and not entry.events:
             continue
         if _is_idle(entry):
             idle.append(entry)
             continue
-        yield from _folded(idle, width)
+        yield from _folded(idle, width, words)
         idle = []
-        yield from _entry(entry, width)
-    yield from _folded(idle, width)
+        yield from _entry(entry, width, words)
+    yield from _folded(idle, width, words)
 
 
 def _is_idle(entry: Entry) -> bool:
@@ -129,48 +157,66 @@ def _is_idle(entry: Entry) -> bool:
     return kind == "status" and not entry.events
 
 
-def _folded(idle: list[Entry], width: int) -> Iterator[str]:
+def _folded(idle: list[Entry], width: int, words: Words) -> Iterator[str]:
     """Status messages behind one another, of which nothing came, in one line."""
     if idle:
         first, last = idle[0], idle[-1]
-        said = "the shoe: status" if len(idle) == 1 else f"the shoe: {len(idle)} times status"
-        yield f"{first.n:>{width}} {utc(first.t_us)[11:23]} {said}, nothing came of it"
+        said = words.sentence(
+            "the shoe: status, nothing came of it"
+            if len(idle) == 1
+            else "the shoe: {many} times status, nothing came of it",
+            many=len(idle),
+        )
+        yield f"{first.n:>{width}} {utc(first.t_us)[11:23]} {said}"
         if first is not last:
-            yield f"{'':>{width}} up to record {last.n} at {utc(last.t_us)[11:23]}"
+            until = words.sentence(
+                "up to record {n} at {time}", n=last.n, time=utc(last.t_us)[11:23]
+            )
+            yield f"{'':>{width}} {until}"
 
 
-def _entry(entry: Entry, width: int) -> Iterator[str]:
+def _entry(entry: Entry, width: int, words: Words) -> Iterator[str]:
     at = utc(entry.t_us)[11:23]
     lead = f"{entry.n:>{width}} {at} "
     indent = " " * len(lead)
-    head, more = wording.input_words(entry.input)
+    head, more = wording.input_words(entry.input, words)
     yield from _wrapped(head, lead, indent)
     for line in more:
         yield from _wrapped(line, indent, indent + "  ")
     if entry.frame is not None:
-        yield from _hex(entry.frame, indent)
+        yield from _hex(entry.frame, indent, words)
     commanded = entry.input["input"] == "command"
     for event in entry.events:
-        text, lines = wording.event_words(event.type, event.data, commanded=commanded)
-        secret = "" if event.public is not None else " [restricted]"
+        text, lines = wording.event_words(event.type, event.data, words, commanded=commanded)
+        secret = "" if event.public is not None else words.sentence(" [restricted]")
         yield from _wrapped(text + secret, indent + "> ", indent + "    ")
         for line in lines:
             yield from _wrapped(line, indent + "    ", indent + "      ")
 
 
-def _sent(went: SentBytes, width: int) -> Iterator[str]:
+def _place(frame: RawFrame | SentBytes, words: Words) -> str:
+    return words.sentence(
+        "connection {connection}, bytes {first} to {last}",
+        connection=frame.connection,
+        first=frame.first,
+        last=frame.last - 1,
+    )
+
+
+def _sent(went: SentBytes, width: int, words: Words) -> Iterator[str]:
     """Yield what went to the shoe, at its time and without a number: it is no input."""
     lead = f"{'':>{width}} {utc(went.t_us)[11:23]} "
-    place = f"connection {went.connection}, bytes {went.first} to {went.last - 1}"
-    yield from _wrapped(f"to the shoe: {place}:", lead, " " * len(lead))
+    place = _place(went, words)
+    yield from _wrapped(words.sentence("to the shoe: {place}:", place=place), lead, " " * len(lead))
     yield from _rows(went.data, " " * len(lead))
 
 
-def _hex(frame: RawFrame, indent: str) -> Iterator[str]:
+def _hex(frame: RawFrame, indent: str, words: Words) -> Iterator[str]:
     """The bytes that said it."""
-    place = f"connection {frame.connection}, bytes {frame.first} to {frame.last - 1}"
+    place = _place(frame, words)
     if frame.data is None:
-        yield from _wrapped(f"{place}: not all of them are in the journal", indent, indent + "  ")
+        missing = words.sentence("{place}: not all of them are in the journal", place=place)
+        yield from _wrapped(missing, indent, indent + "  ")
         return
     yield from _wrapped(place + ":", indent, indent + "  ")
     yield from _rows(frame.data, indent)

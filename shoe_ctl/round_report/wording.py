@@ -15,6 +15,9 @@ from typing import Any
 
 from shoe_ctl.records import utc
 from shoe_ctl.texts.catalogue import in_words
+from shoe_ctl.texts.screen import Words
+
+ENGLISH = Words()
 
 _INPUTS_WITH_REASON = {
     "link_lost": ("the link was lost", "reason"),
@@ -26,59 +29,63 @@ _INPUTS_WITH_REASON = {
 _INPUT_TEXTS = {
     "tick": "time passed",
     "commands_refused": "more commands were refused than are recorded of one user",
+    "hearing_lost": "the shoe does not receive what is sent to it",
+    "hearing_restored": "the shoe receives again what is sent to it",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
 
 
-def input_words(given: Mapping[str, Any]) -> tuple[str, list[str]]:
+def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, list[str]]:
     """Return a headline for the input, and the lines below it."""
     match given["input"]:
         case "shoe":
-            return _shoe(given)
+            return _shoe(given, words)
         case "command":
-            return _command(given)
+            return _command(given, words)
         case "link_up":
-            return _link_up(given)
+            return _link_up(given, words)
         case "restarted":
             again = "the controller went on with the journal after the storage had failed"
             started = again if given.get("reopened") else "the controller was started"
-            return started, [f"host boot: {given.get('host_boot')}"]
-        case "tick" | "commands_refused" as kind:
-            return _INPUT_TEXTS[kind], []
+            said = words.sentence("host boot: {boot}", boot=given.get("host_boot"))
+            return words.sentence(started), [said]
+        case "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" as kind:
+            return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
             sentence, why = _INPUTS_WITH_REASON[kind]
-            return f"{sentence}: {given.get(why)}", []
+            return f"{words.sentence(sentence)}: {given.get(why)}", []
         case "fault":
             where = f"{given.get('where')}: {given.get('what')}"
-            return "a fault of the controller; the input before it was not taken", [where]
-    return "an input that cannot be read", [values_text(given)]
+            said = words.sentence("a fault of the controller; the input before it was not taken")
+            return said, [where]
+    return words.sentence("an input that cannot be read"), [values_text(given, words)]
 
 
-def readable_name(name: str) -> str:
+def readable_name(name: str, words: Words = ENGLISH) -> str:
     """Return a name of the programs as people write it."""
-    return name.replace("_", " ")
+    return words.code(name)
 
 
-def value_text(of: object) -> str:
+def value_text(of: object, words: Words = ENGLISH) -> str:
     """Return a value in a few words."""
     match of:
         case bool():
-            return "yes" if of else "no"
+            return words.sentence("yes") if of else words.sentence("no")
         case None:
-            return "none"
+            return words.sentence("none")
         case Mapping():
-            return values_text(of)
+            return values_text(of, words)
         case list() | tuple():
-            between = "; " if any(isinstance(one, Mapping) for one in of) else " and "
-            return between.join(value_text(one) for one in of)
+            between = "clauses" if any(isinstance(one, Mapping) for one in of) else "and"
+            return words.join((value_text(one, words) for one in of), between)
     return str(of)
 
 
-def values_text(of: Mapping[str, Any]) -> str:
+def values_text(of: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Names and values; a name that has none is left out."""
-    return ", ".join(
-        _named_value(name, one) for name, one in of.items() if one not in (None, {}, [])
+    return words.join(
+        _named_value(name, one, words) for name, one in of.items() if one not in (None, {}, [])
     )
 
 
@@ -100,19 +107,19 @@ _FREE = {
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 
 
-def _named_value(name: str, value: object) -> str:
+def _named_value(name: str, value: object, words: Words) -> str:
     """A name and its value as people write them: units behind the number, codes as words."""
     if isinstance(value, int) and not isinstance(value, bool):
         for ending, unit in _UNITS.items():
             if name.endswith(ending):
-                return f"{readable_name(name.removesuffix(ending))} {value:,} {unit}"
+                return f"{words.name('field', name.removesuffix(ending))} {value:,} {unit}"
         if name == "unix_us":
-            return f"time {utc(value)}"
+            return words.sentence("time {time}", time=utc(value))
         if name in _MONEY:
-            return f"{readable_name(name)} {value:,}"
+            return f"{words.name('field', name)} {value:,}"
     if isinstance(value, str) and name not in _FREE and _CODE.fullmatch(value):
-        value = readable_name(value)
-    return f"{readable_name(name)} {value_text(value)}"
+        value = readable_name(value, words)
+    return f"{words.name('field', name)} {value_text(value, words)}"
 
 
 _FACES = {"face_up": "cards are dealt face up", "turned_by_dealer": "the dealer turns the cards"}
@@ -122,83 +129,107 @@ _ANNOUNCEMENTS = {
 }
 
 
-def _rounds_after(rounds: int) -> str:
-    more = {0: "no round follows", 1: "1 round follows"}.get(rounds, f"{rounds} rounds follow")
-    return f"{more} the one with the cutting card"
+def _rounds_after(rounds: int, words: Words) -> str:
+    if rounds == 0:
+        return words.sentence("no round follows the one with the cutting card")
+    if rounds == 1:
+        return words.sentence("1 round follows the one with the cutting card")
+    return words.sentence("{n} rounds follow the one with the cutting card", n=rounds)
 
 
-SETTING_TEXTS: Mapping[str, Callable[[Any], str]] = {
-    "table": lambda name: f"table {name}",
-    "area": lambda area: f"gaming area {area}",
-    "layout": lambda layout: f"layout {layout}",
-    "seats": lambda seats: f"{seats} seats",
-    "decks": lambda decks: "1 deck" if decks == 1 else f"{decks} decks",
-    "method": lambda method: f"Method {method}",
-    "announcements": lambda which: _ANNOUNCEMENTS.get(which, which),
-    "faces": lambda which: _FACES.get(which, which),
-    "face_up_after_ms": lambda ms: f"a card dealt face up counts as seen after {ms:,} ms",
-    "result_timeout_s": lambda s: f"the table waits up to {s} s for the shoe's result",
+def _setting(sentence: str) -> Callable[[Any, Words], str]:
+    return lambda value, words: words.sentence(sentence, value=value)
+
+
+SETTING_TEXTS: Mapping[str, Callable[[Any, Words], str]] = {
+    "table": _setting("table {value}"),
+    "area": _setting("gaming area {value}"),
+    "layout": _setting("layout {value}"),
+    "seats": _setting("{value} seats"),
+    "decks": lambda decks, words: words.sentence(
+        "1 deck" if decks == 1 else "{value} decks", value=decks
+    ),
+    "method": _setting("Method {value}"),
+    "announcements": lambda which, words: words.sentence(_ANNOUNCEMENTS.get(which, which)),
+    "faces": lambda which, words: words.sentence(_FACES.get(which, which)),
+    "face_up_after_ms": _setting("a card dealt face up counts as seen after {value:,} ms"),
+    "result_timeout_s": _setting("the table waits up to {value} s for the shoe's result"),
     "rounds_after_cutting_card": _rounds_after,
-    "limits": lambda limits: f"limits in minor units: {values_text(limits)}",
-    "highest_position": lambda held: f"highest position: {readable_name(held)}",
+    "limits": lambda limits, words: words.sentence(
+        "limits in minor units: {value}", value=values_text(limits, words)
+    ),
+    "highest_position": lambda held, words: words.sentence(
+        "highest position: {value}", value=readable_name(held, words)
+    ),
 }
 """The words of every setting of a table."""
 
 
-def settings_text(settings: Mapping[str, Any]) -> str:
+def settings_text(settings: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Return a table's settings in words; those that are not set are left out."""
     given = {name: one for name, one in settings.items() if one not in (None, {}, [])}
-    known = [text(given.pop(name)) for name, text in SETTING_TEXTS.items() if name in given]
-    return "; ".join([*known, *(_named_value(name, one) for name, one in given.items())])
-
-
-def person_text(by: Mapping[str, Any]) -> str:
-    """Return a person and the position held."""
-    position = readable_name(str(by.get("position") or "nobody"))
-    person = by.get("person")
-    return f"{person} ({position})" if person else position
-
-
-def _shoe(given: Mapping[str, Any]) -> tuple[str, list[str]]:
-    event = dict(given["event"])
-    kind = readable_name(str(event.pop("type", "?")))
-    more = [values_text(event)] if event else []
-    number = "" if given.get("seq") is None else f" (event {given['seq']})"
-    return f"the shoe: {kind}{number}", more
-
-
-def _command(given: Mapping[str, Any]) -> tuple[str, list[str]]:
-    args = dict(given.get("args") or {})
-    command = str(given["command"])
-    what = readable_name(command)
-    if command == "decide" and "choice" in args:
-        what = f"decides: {readable_name(str(args.pop('choice')))}"
-    elif command == "declare" and "key" in args:
-        what = f"declares: {readable_name(str(args.pop('key')))}"
-    more = [values_text(args)] if args else []
-    if given.get("reason"):
-        more.append(f"reason: {given['reason']}")
-    if given.get("consented_by"):
-        more.append(f"second person: {given['consented_by']}")
-    if given.get("user"):
-        more.append(f"through user {given['user']}")
-    if given.get("round_id"):
-        more.append(f"for round {given['round_id']}")
-    return f"{person_text(given)}: {what}", more
-
-
-def _link_up(given: Mapping[str, Any]) -> tuple[str, list[str]]:
-    more = {key: one for key, one in given.items() if key not in _RANGE | {"profile"}}
-    can = [readable_name(key) for key, one in more.items() if one is True]
-    return (
-        f"connection {given.get('connection')} to the shoe was opened"
-        f" ({readable_name(str(given.get('profile')))})",
-        [f"it can: {', '.join(can) or 'only be listened to'}"],
+    known = [text(given.pop(name), words) for name, text in SETTING_TEXTS.items() if name in given]
+    return words.join(
+        [*known, *(_named_value(name, one, words) for name, one in given.items())], "clauses"
     )
 
 
+def game_title(game: str, title: str, words: Words = ENGLISH) -> str:
+    """Return a game's name: that of its file where the language has no other."""
+    named = words.name("game", game)
+    return title if named == game.replace("_", " ") else named
+
+
+def person_text(by: Mapping[str, Any], words: Words = ENGLISH) -> str:
+    """Return a person and the position held."""
+    position = readable_name(str(by.get("position") or "nobody"), words)
+    person = by.get("person")
+    return words("cited", text=person, rule=position) if person else position
+
+
+def _shoe(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, list[str]]:
+    event = dict(given["event"])
+    kind = words.name("shoe_event", str(event.pop("type", "?")))
+    more = [values_text(event, words)] if event else []
+    if given.get("seq") is None:
+        return words.sentence("the shoe: {kind}", kind=kind), more
+    return words.sentence("the shoe: {kind} (event {seq})", kind=kind, seq=given["seq"]), more
+
+
+def _command(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, list[str]]:
+    args = dict(given.get("args") or {})
+    command = str(given["command"])
+    what = readable_name(command, words)
+    if command == "decide" and "choice" in args:
+        what = words.sentence("decides: {what}", what=words.name("choice", str(args.pop("choice"))))
+    elif command == "declare" and "key" in args:
+        what = words.sentence("declares: {what}", what=words.name("key", str(args.pop("key"))))
+    more = [values_text(args, words)] if args else []
+    if given.get("reason"):
+        more.append(words.sentence("reason: {why}", why=given["reason"]))
+    if given.get("consented_by"):
+        more.append(words.sentence("second person: {who}", who=given["consented_by"]))
+    if given.get("user"):
+        more.append(words.sentence("through user {user}", user=given["user"]))
+    if given.get("round_id"):
+        more.append(words.sentence("for round {round}", round=given["round_id"]))
+    return f"{person_text(given, words)}: {what}", more
+
+
+def _link_up(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, list[str]]:
+    more = {key: one for key, one in given.items() if key not in _RANGE | {"profile"}}
+    can = [readable_name(key, words) for key, one in more.items() if one is True]
+    opened = words.sentence(
+        "connection {connection} to the shoe was opened ({profile})",
+        connection=given.get("connection"),
+        profile=str(given.get("profile")).replace("_", " "),
+    )
+    able = words.join(can) or words.sentence("only be listened to")
+    return opened, [words.sentence("it can: {able}", able=able)]
+
+
 Data = dict[str, Any]
-Words = tuple[str, list[str]]
+Told = tuple[str, list[str]]
 
 _COMMAND_KEYS = frozenset(
     {"person", "position", "why", "consented_by", "said", "command_id", "command"}
@@ -206,190 +237,225 @@ _COMMAND_KEYS = frozenset(
 """Keys of an event that its command shows already."""
 
 _HANDS = ("player", "banker")
-_NAMES = {"player": "Player", "banker": "Banker"}
 
 
-def event_words(kind: str, data: Mapping[str, Any], *, commanded: bool) -> Words:
+def event_words(
+    kind: str, data: Mapping[str, Any], words: Words = ENGLISH, *, commanded: bool
+) -> Told:
     """Return the event in words; ``commanded``: its command is shown above it."""
-    rest = {k: in_words(v) for k, v in data.items() if not (commanded and k in _COMMAND_KEYS)}
+    rest = {
+        k: in_words(v, words.language)
+        for k, v in data.items()
+        if not (commanded and k in _COMMAND_KEYS)
+    }
     for name in ("round_id", "instance"):
         rest.pop(name, None)
     inferred = rest.pop("inferred", False)
     tell = EVENT_TEXTS.get(kind)
-    text, more = (kind, []) if tell is None else tell(rest)
+    text, more = (kind, []) if tell is None else tell(rest, words)
     left = {k: v for k, v in rest.items() if v not in (None, [], {})}
     if left:
-        more.append(values_text(left))
-    return text + (" (inferred)" if inferred else ""), more
+        more.append(values_text(left, words))
+    return text + (words.sentence(" (inferred)") if inferred else ""), more
 
 
-def outcome_words(data: Mapping[str, Any]) -> str:
+def outcome_words(data: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Return winner, hands and totals."""
-    hands = "; ".join(
-        f"{_NAMES[hand]} {' '.join(data[hand]['cards'])} ({data[hand]['total']}"
-        + (", Natural)" if data[hand]["natural"] else ")")
-        for hand in _HANDS
-    )
-    winner = {"tie": "tie"}.get(data["winner"], f"{_NAMES.get(data['winner'])} wins")
-    return f"{winner}: {hands}"
+    hands = []
+    for hand in _HANDS:
+        held = data[hand]
+        natural = words.sentence(", Natural") if held["natural"] else ""
+        shown = f"{words.name('hand', hand)} {' '.join(held['cards'])}"
+        hands.append(words("cited", text=shown, rule=f"{held['total']}{natural}"))
+    return f"{winner_text(data['winner'], words)}: {words.join(hands, 'clauses')}"
 
 
-def won_text(data: Mapping[str, Any]) -> str:
+def winner_text(winner: str, words: Words = ENGLISH) -> str:
+    """Return who won, or that it is a tie."""
+    sentence = {"player": "Player wins", "banker": "Banker wins", "tie": "tie"}.get(winner)
+    return winner if sentence is None else words.sentence(sentence)
+
+
+def won_text(data: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Return the wagers won with their odds to 1, and those that push; the others are lost."""
     results = data["wagers"]
     wins = [
-        f"{readable_name(name)} {one.get('odds')} to 1"
+        words.sentence("{wager} {odds} to 1", wager=words.name("wager", name), odds=one.get("odds"))
         for name, one in results.items()
         if one["result"] == "win"
     ]
-    pushes = [readable_name(name) for name, one in results.items() if one["result"] == "push"]
-    text = ", ".join(wins) or "none"
-    return text + (f"; push: {', '.join(pushes)}" if pushes else "") + "; all others are lost"
+    pushes = [words.name("wager", name) for name, one in results.items() if one["result"] == "push"]
+    parts = [words.join(wins) or words.sentence("none")]
+    parts += [words.sentence("push: {wagers}", wagers=words.join(pushes))] if pushes else []
+    return words.join([*parts, words.sentence("all others are lost")], "clauses")
 
 
 # Each function takes out of ``data`` what it puts into words.
 
 
-def _slot(data: Data) -> str:
+def _slot(data: Data, words: Words) -> str:
     hand, index = data.pop("hand", None), data.pop("index", None)
     if hand is None:
-        return "a card without a hand"
-    name = _NAMES.get(hand)
-    if name is None:
-        return (
-            f"a card {readable_name(hand)}"
-            if index is None
-            else f"{readable_name(hand)} card {index}"
-        )
-    return name if index is None else f"{name}'s card {index}"
+        return words.sentence("a card without a hand")
+    if hand not in _HANDS:
+        name = readable_name(hand, words)
+        if index is None:
+            return words.sentence("a card {name}", name=name)
+        return words.sentence("{name} card {index}", name=name, index=index)
+    name = words.name("hand", hand)
+    if index is None:
+        return name
+    return words.sentence("{name}'s card {index}", name=name, index=index)
 
 
-def _rule(data: Data, how: str = "under rule") -> str:
+def _rule(data: Data, words: Words) -> str:
     rule = data.pop("rule", None)
-    return "" if rule is None else f", {how} {rule}"
+    return "" if rule is None else words.sentence(", under rule {rule}", rule=rule)
 
 
-def _player(data: Data) -> str:
+def _player(data: Data, words: Words) -> str:
     """Return a Player by name and seat."""
     player, seat = data.pop("player", None), data.pop("seat", None)
-    named = "" if player is None else f"Player {player}"
-    at = "" if seat is None else f"seat {seat}"
-    return " at ".join(part for part in (named, at) if part) or "a Player"
+    if player is None:
+        return words("a_player") if seat is None else words("seat", seat=seat)
+    if seat is None:
+        return words.sentence("Player {player}", player=player)
+    return words.sentence("Player {player} at seat {seat}", player=player, seat=seat)
 
 
-def _key(data: Data) -> str:
-    return readable_name(str(data.pop("key", "?")))
+def _key(data: Data, words: Words) -> str:
+    return words.name("key", str(data.pop("key", "?")))
 
 
-def _choice(one: Mapping[str, Any]) -> str:
-    reason = ", with a reason" if one.get("reason") else ""
-    second = ", with a second person" if one.get("second_person") else ""
-    args = f" with {', '.join(map(readable_name, one['args']))}" if one.get("args") else ""
-    return (
-        f"{readable_name(one['choice'])}{args} ({readable_name(one['position'])}{reason}{second})"
-    )
+def _choice(one: Mapping[str, Any], words: Words = ENGLISH) -> str:
+    who = [words.name("position", str(one["position"]))]
+    who += [words("with_reason")] if one.get("reason") else []
+    who += [words.sentence("with a second person")] if one.get("second_person") else []
+    taken = words.name("choice", str(one["choice"]))
+    if one.get("args"):
+        args = words.join(words.name("argument", arg) for arg in one["args"])
+        taken = words.sentence("{choice} with {args}", choice=taken, args=args)
+    return words("cited", text=taken, rule=words.join(who, "facts"))
 
 
-def _guided(data: Data) -> list[str]:
+def _guided(data: Data, words: Words) -> list[str]:
     """Return what the open step wants, who may decide what, and the rules of its ends."""
     more: list[str] = []
     if (seen := data.pop("seen", None)) is not None:
-        more.append(f"seen: {seen}")
+        more.append(words.sentence("seen: {seen}", seen=seen))
     if (prompt := data.pop("prompt", None)) is not None:
-        more.append(f"to do: {prompt}")
+        more.append(words.sentence("to do: {prompt}", prompt=prompt))
     if choices := data.pop("choices", None):
-        more.append("choices: " + "; ".join(_choice(one) for one in choices))
+        listed = words.join((_choice(one, words) for one in choices), "clauses")
+        more.append(words.sentence("choices: {choices}", choices=listed))
     if rules := data.pop("rules", None):
-        cited = [f"{readable_name(end)} {rule or 'no rule'}" for end, rule in rules.items()]
-        more.append("rules of its ends: " + ", ".join(cited))
+        none = words.sentence("no rule")
+        cited = [f"{words.name('end', end)} {rule or none}" for end, rule in rules.items()]
+        more.append(words.sentence("rules of its ends: {rules}", rules=words.join(cited)))
     facts = [name for name in ("differential", "withdrawal") if name in data]
-    more += [f"{name}: {values_text(data.pop(name))}" for name in facts]
+    more += [f"{words.name('field', name)}: {values_text(data.pop(name), words)}" for name in facts]
     if data.get("why"):
-        more.append(f"reason: {data.pop('why')}")
+        more.append(words.sentence("reason: {why}", why=data.pop("why")))
     if "person" in data or "position" in data:
-        more.append(
-            f"by {person_text({key: data.pop(key, None) for key in ('person', 'position')})}"
-        )
+        who = {key: data.pop(key, None) for key in ("person", "position")}
+        more.append(words.sentence("by {who}", who=person_text(who, words)))
     return more
 
 
-def _started(data: Data) -> Words:
+def _started(data: Data, words: Words) -> Told:
     limits, currency = data.pop("limits", {}), data.pop("currency", None) or {}
-    more = [f"limits: {values_text({**limits, **currency})}"]
+    limited = values_text({**limits, **currency}, words)
+    more = [words.sentence("limits: {limits}", limits=limited)]
     game, software = data.pop("game", "?"), data.pop("software", "?")
-    return f"the table is started: {readable_name(game)}, shoe-ctl {software}", more
+    text = "the table is started: {game}, shoe-ctl {software}"
+    return words.sentence(text, game=words.name("game", game), software=software), more
 
 
-def _raised(data: Data) -> Words:
-    key, step = _key(data), data.pop("step", None)
-    at = "" if step is None else f", at step {readable_name(step)}"
-    return f"IRREGULARITY {key}{at}{_rule(data)}", _guided(data)
+def _raised(data: Data, words: Words) -> Told:
+    key, step = _key(data, words), data.pop("step", None)
+    text = words.sentence("IRREGULARITY {key}", key=key)
+    if step is not None:
+        text = words.sentence(
+            "IRREGULARITY {key}, at step {step}", key=key, step=readable_name(step)
+        )
+    return f"{text}{_rule(data, words)}", _guided(data, words)
 
 
-def _step(data: Data) -> Words:
-    key, step, how = _key(data), data.pop("step", None), data.pop("how", None)
-    ended = "" if how is None else f": {readable_name(how)}"
-    return f"irregularity {key}: step {readable_name(str(step))}{ended}{_rule(data)}", _guided(data)
+def _step(data: Data, words: Words) -> Told:
+    key, step, how = _key(data, words), data.pop("step", None), data.pop("how", None)
+    ended = "" if how is None else f": {words.code(how)}"
+    text = words.sentence("irregularity {key}: step {step}", key=key, step=readable_name(str(step)))
+    return f"{text}{ended}{_rule(data, words)}", _guided(data, words)
 
 
-def _resolved(data: Data) -> Words:
-    key, how = _key(data), readable_name(str(data.pop("how", None)))
+def _resolved(data: Data, words: Words) -> Told:
+    key, how = _key(data, words), readable_name(str(data.pop("how", None)), words)
     kept = data.pop("cards_kept", 0)
-    more = [f"{kept} drawn meanwhile kept apart"] if kept else []
+    more = [words.sentence("{kept} drawn meanwhile kept apart", kept=kept)] if kept else []
     rule = data.pop("rule", None)
-    cited = "no rule to cite" if rule is None else f"under rule {rule}"
-    return f"irregularity {key} ends: {how}, {cited}", more
+    text = words.sentence("irregularity {key} ends: {how}", key=key, how=how)
+    if rule is None:
+        return f"{text}{words.sentence(', no rule to cite')}", more
+    return f"{text}{words.sentence(', under rule {rule}', rule=rule)}", more
 
 
-def _drawn(data: Data) -> Words:
+def _drawn(data: Data, words: Words) -> Told:
     card, number = data.pop("card", None), data.pop("number", None)
     placed = data.pop("placed", True)
-    read = "not read" if card is None else card
-    of = "" if number is None else f"draw {number}: "
-    return f"{of}{read}, {_slot(data)}{'' if placed else ', not placed'}", []
+    read = words.sentence("not read") if card is None else card
+    of = "" if number is None else words.sentence("draw {number}: ", number=number)
+    return f"{of}{read}, {_slot(data, words)}{'' if placed else words.sentence(', not placed')}", []
 
 
-def _outcome(data: Data) -> Words:
-    text = f"OUTCOME {outcome_words(data)}"
-    manual = " (entered by hand)" if data.pop("manual", False) else ""
+def _outcome(data: Data, words: Words) -> Told:
+    text = words.sentence("OUTCOME {outcome}", outcome=outcome_words(data, words))
+    manual = words.sentence(" (entered by hand)") if data.pop("manual", False) else ""
     rules = data.pop("rules", [])
-    more = [f"rules {', '.join(rules)}"] if rules else []
+    more = [words.sentence("rules {rules}", rules=words.join(rules))] if rules else []
     _drop(data, "table", "shoe_id", "game", "game_sha256", "method", "winner", "player", "banker")
     _drop(data, "wagers", "proof")
     return text + manual, more
 
 
-def _revised(data: Data) -> Words:
-    replaced, wins, rule = data.pop("revises", None), won_text(data), _rule(data)
-    text, more = _outcome(data)
-    text = text.replace("OUTCOME", "OUTCOME REVISED", 1) + rule
-    return text, [*more, f"replaces event {replaced}", f"won: {wins}"]
+def _revised(data: Data, words: Words) -> Told:
+    replaced, wins, rule = data.pop("revises", None), won_text(data, words), _rule(data, words)
+    outcome = outcome_words(data, words)
+    manual = words.sentence(" (entered by hand)") if data.get("manual") else ""
+    _, more = _outcome(data, words)
+    text = words.sentence("OUTCOME REVISED {outcome}", outcome=outcome) + manual + rule
+    more.append(words.sentence("replaces event {event}", event=replaced))
+    return text, [*more, words.sentence("won: {wagers}", wagers=wins)]
 
 
-def _retracted(data: Data) -> Words:
-    key, number = _key(data), data.pop("declaration", None)
-    at = f", {_player(data)} on {readable_name(data.pop('wager'))}" if "wager" in data else ""
-    return f"declaration {number} is taken back: {key}{at}", []
+def _retracted(data: Data, words: Words) -> Told:
+    key, number = _key(data, words), data.pop("declaration", None)
+    text = words.sentence("declaration {number} is taken back: {key}", number=number, key=key)
+    if "wager" in data:
+        wager = words.name("wager", data.pop("wager"))
+        text += words.sentence(", {who} on {wager}", who=_player(data, words), wager=wager)
+    return text, []
 
 
-def _retraction_alarm(data: Data) -> Words:
-    changes = [values_text(one) for one in data.pop("changes", [])]
-    text, _ = _retracted(data)
-    return f"ALARM: after the outcome {text}", changes
+def _retraction_alarm(data: Data, words: Words) -> Told:
+    changes = [values_text(one, words) for one in data.pop("changes", [])]
+    text, _ = _retracted(data, words)
+    return words.sentence("ALARM: after the outcome {text}", text=text), changes
 
 
-def _reopened(data: Data) -> Words:
-    former, rule = data.pop("reopens", None), _rule(data)
-    return f"THE ROUND GOES ON after its outcome{rule}", [f"event {former} does not stand"]
+def _reopened(data: Data, words: Words) -> Told:
+    former, rule = data.pop("reopens", None), _rule(data, words)
+    text = words.sentence("THE ROUND GOES ON after its outcome")
+    return f"{text}{rule}", [words.sentence("event {event} does not stand", event=former)]
 
 
-def _moved(data: Data) -> Words:
+def _moved(data: Data, words: Words) -> Told:
     was, hand = data.pop("from", {}), data.pop("hand", None)
-    index, rule = data.pop("index", None), _rule(data)
-    lay = f"{_NAMES.get(was.get('hand'), '?')} {was.get('index')}"
+    index, rule = data.pop("index", None), _rule(data, words)
+    lay = f"{words.name('hand', str(was.get('hand', '?')))} {was.get('index')}"
     if hand is None:
-        return f"{lay} was not due{rule}", []
-    return f"{lay} is moved to {_NAMES.get(hand, hand)} {index}{rule}", []
+        return words.sentence("{card} was not due", card=lay) + rule, []
+    to = f"{words.name('hand', hand)} {index}"
+    return words.sentence("{card} is moved to {place}", card=lay, place=to) + rule, []
 
 
 def _drop(data: Data, *names: str) -> None:
@@ -398,121 +464,156 @@ def _drop(data: Data, *names: str) -> None:
         data.pop(name, None)
 
 
-def _accepted(data: Data) -> Words:
+def _accepted(data: Data, words: Words) -> Told:
     act, number, amount = data.pop("act"), data.pop("number"), data.pop("amount")
-    change, wager = data.pop("change"), readable_name(data.pop("wager"))
-    helped = ", on behalf of the Player" if data.pop("on_behalf", False) else ""
-    what = f"wager {number} {readable_name(act)}"
-    text = f"{what}: {_player(data)} on {wager}, {change:+,} to {amount:,}"
-    return text + helped + _rule(data), [_applied(one) for one in data.pop("applied", None) or []]
+    change, wager = data.pop("change"), words.name("wager", data.pop("wager"))
+    helped = data.pop("on_behalf", False)
+    text = words.sentence(
+        "wager {number} {act}: {who} on {wager}, {change:+,} to {amount:,}",
+        number=number,
+        act=words.name("wager_act", act),
+        who=_player(data, words),
+        wager=wager,
+        change=change,
+        amount=amount,
+    )
+    if helped:
+        text += words.sentence(", on behalf of the Player")
+    more = [_applied(one, words) for one in data.pop("applied", None) or []]
+    return text + _rule(data, words), more
 
 
-def _applied(one: Mapping[str, Any]) -> str:
+def _applied(one: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Return an irregularity of a wager and what its rule made of the wager."""
     rest = dict(one)
-    key, end = readable_name(str(rest.pop("key", "?"))), readable_name(str(rest.pop("end", "?")))
-    rule = _rule(rest)
-    more = f" ({values_text(rest)})" if rest else ""
+    key = words.name("key", str(rest.pop("key", "?")))
+    end = words.name("end", str(rest.pop("end", "?")))
+    rule = _rule(rest, words)
+    more = f" ({values_text(rest, words)})" if rest else ""
     return f"{key}: {end}{rule}{more}"
 
 
-def _settled(data: Data) -> Words:
-    number, wager, stake = data.pop("number"), readable_name(data.pop("wager")), data.pop("stake")
-    result, odds = data.pop("result"), data.pop("odds", None)
-    at = "" if odds is None else f" at {odds} to 1"
-    text = f"wager {number}: {_player(data)} on {wager}, {stake:,}: {result}{at}{_rule(data)}"
+def _settled(data: Data, words: Words) -> Told:
+    number, stake = data.pop("number"), data.pop("stake")
+    wager, result = words.name("wager", data.pop("wager")), data.pop("result")
+    text = words.sentence(
+        "wager {number}: {who} on {wager}, {stake:,}: {result}",
+        number=number,
+        who=_player(data, words),
+        wager=wager,
+        stake=stake,
+        result=words.name("settled", result),
+    )
+    if (odds := data.pop("odds", None)) is not None:
+        text += words.sentence(" at {odds} to 1", odds=odds)
+    text += _rule(data, words)
     paid = ("pays", "collected", "returned", "commission", "change")
-    money = [_named_value(name, data.pop(name)) for name in paid if name in data]
-    return text, [", ".join(money)]
+    money = [_named_value(name, data.pop(name), words) for name in paid if name in data]
+    return text, [words.join(money)]
 
 
-def _void(data: Data) -> Words:
-    reason = readable_name(str(data.pop("reason", "?")))
+def _void(data: Data, words: Words) -> Told:
+    reason = readable_name(str(data.pop("reason", "?")), words)
     data.pop("key", None)
-    return f"THE ROUND IS VOID: {reason}{_rule(data)}", []
+    text = words.sentence("THE ROUND IS VOID: {reason}", reason=reason)
+    return f"{text}{_rule(data, words)}", []
 
 
-def _passed(data: Data) -> Words:
+def _passed(data: Data, words: Words) -> Told:
     hand = data.pop("hand", "?")
-    text = f"{_NAMES.get(hand, hand)}'s cards go to {_player(data)}"
+    named = {"hand": words.name("hand", hand), "who": _player(data, words)}
+    text = words.sentence("{hand}'s cards go to {who}", **named)
     if data.pop("through_dealer", False):
-        text += " through the dealer"
-    return text + _rule(data), []
+        text += words.sentence(" through the dealer")
+    return text + _rule(data, words), []
 
 
-def _window(verb: str) -> Callable[[Data], Words]:
-    def tell(data: Data) -> Words:
+def _window(verb: str) -> Callable[[Data, Words], Told]:
+    def tell(data: Data, words: Words) -> Told:
         seats, players = data.pop("seats", None), data.pop("players", None)
         whose = data.pop("whose", "the table")
-        text = f"a window to withdraw wagers {verb} for {readable_name(str(whose))}"
-        named = [f"seats {value_text(seats)}"] if seats else []
-        named += [f"Players {value_text(players)}"] if players else []
+        text = words.sentence(
+            f"a window to withdraw wagers {verb} for {{whose}}",
+            whose=words.name("whose", str(whose)),
+        )
+        named = [words.sentence("seats {seats}", seats=value_text(seats, words))] if seats else []
+        for_whom = value_text(players, words)
+        named += [words.sentence("Players {players}", players=for_whom)] if players else []
         for name in ("scope", "answer"):
             if name in data:
-                named.append(f"{name}: {readable_name(str(data.pop(name)))}")
-        return text + _rule(data), [", ".join(named)] if named else []
+                named.append(f"{words.name('field', name)}: {words.code(str(data.pop(name)))}")
+        return text + _rule(data, words), [words.join(named)] if named else []
 
     return tell
 
 
-def _sentence(text: str, *dropped: str) -> Callable[[Data], Words]:
+def _sentence(text: str, *dropped: str) -> Callable[[Data, Words], Told]:
     """Return words for a text with {slot}, {who} or the {name} of a value."""
 
-    def tell(data: Data) -> Words:
+    def tell(data: Data, words: Words) -> Told:
         said: dict[str, str] = {}
         if "{slot}" in text:
-            said["slot"] = _slot(data)
+            said["slot"] = _slot(data, words)
         if "{who}" in text:
-            said["who"] = _player(data)
+            said["who"] = _player(data, words)
         for name in list(data):
             if f"{{{name}}}" in text:
                 one = data.pop(name)
-                said[name] = (
-                    _NAMES.get(one, readable_name(one)) if isinstance(one, str) else value_text(one)
-                )
+                said[name] = words.code(one) if isinstance(one, str) else value_text(one, words)
+                if one in _HANDS:
+                    said[name] = words.name("hand", one)
         _drop(data, *dropped)
-        return text.format_map(_Blank(said)) + _rule(data), []
+        return words.sentence(text).format_map(_Blank(said)) + _rule(data, words), []
 
     return tell
 
 
-def _answered(data: Data) -> Words:
+def _answered(data: Data, words: Words) -> Told:
     accepted = data.pop("accepted", False)
     _drop(data, "number")
-    return _sentence("the shoe " + ("has done it" if accepted else "refuses") + ": {command}")(data)
+    return _sentence(
+        "the shoe has done it: {command}" if accepted else "the shoe refuses: {command}"
+    )(data, words)
 
 
-def _unanswered(data: Data) -> Words:
+def _unanswered(data: Data, words: Words) -> Told:
     given_up = data.pop("given_up", False)
     _drop(data, "number")
-    what = "was given up, and its result is unknown" if given_up else "has no answer yet"
-    return _sentence("{command} " + what)(data)
+    if given_up:
+        return _sentence("{command} was given up, and its result is unknown")(data, words)
+    return _sentence("{command} has no answer yet")(data, words)
 
 
-def _connected(data: Data) -> Words:
+def _connected(data: Data, words: Words) -> Told:
     """Return words for a connection: a shoe whose profile has no names is not known to be there."""
     named = data.pop("identified", True)
     text = "the shoe is connected" if named else "the line to the shoe is open"
-    return _sentence(text, "profile")(data)
+    return _sentence(text, "profile")(data, words)
 
 
-def _counted(data: Data) -> Words:
-    found = "which agrees" if data.pop("agrees", False) else "WHICH DISAGREES"
-    more = "with the cards known: {expected} expected" if "expected" in data else "with the ledger"
-    return _sentence(f"{{left}} cards are counted in the shoe, {found} {more}", "shoe_id")(data)
+def _counted(data: Data, words: Words) -> Told:
+    text = "{left} cards are counted in the shoe, " + (
+        "which agrees " if data.pop("agrees", False) else "WHICH DISAGREES "
+    )
+    text += "with the cards known: {expected} expected" if "expected" in data else "with the ledger"
+    return _sentence(text, "shoe_id")(data, words)
 
 
-def _paused(text: str) -> Callable[[Data], Words]:
+def _paused(text: str) -> Callable[[Data, Words], Told]:
     """A sentence about a pause, with who ordered or ended it."""
 
-    def words(data: Data) -> Words:
+    def tell(data: Data, words: Words) -> Told:
         _drop(data, "said", "key", "instance")
         kept = data.pop("cards_kept", 0)
-        headline, more = _sentence(text)(data)
-        more = [*more, *([f"{kept} drawn meanwhile kept apart"] if kept else []), *_guided(data)]
+        headline, more = _sentence(text)(data, words)
+        more = [
+            *more,
+            *([words.sentence("{kept} drawn meanwhile kept apart", kept=kept)] if kept else []),
+            *_guided(data, words),
+        ]
         return headline, more
 
-    return words
+    return tell
 
 
 class _Blank(dict[str, str]):
@@ -522,7 +623,7 @@ class _Blank(dict[str, str]):
         return f"(no {name})"
 
 
-EVENT_TEXTS: Mapping[str, Callable[[Data], Words]] = {
+EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "round.opened": _sentence("the round is open", "shoe_id"),
     "round.bets_closed": _sentence("no more bets"),
     "round.card_dealt": _sentence("{slot} lies face {face}"),

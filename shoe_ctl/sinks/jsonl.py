@@ -66,6 +66,8 @@ GATHER_S = 0.02
 log = logging.getLogger(__name__)
 
 _MODES = {Audience.PUBLIC: 0o644, Audience.RESTRICTED: 0o600}
+"""Of a new file. The restricted stream names cards that nobody may know yet: only its owner reads
+them."""
 
 
 def open_jsonl(path: str, audience: Audience, writer: Executor) -> JsonlStream | JsonlFile:

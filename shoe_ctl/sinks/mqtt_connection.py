@@ -56,6 +56,7 @@ MOST_COMING = 20
 LARGEST_COMING = 1 << 20
 """The largest packet that is taken from the broker, in bytes; a request has 65,535 at most."""
 
+# Reason codes of MQTT 5, section 2.4.
 PACKET_TOO_LARGE = 0x95
 SESSION_TAKEN_OVER = 0x8E
 KEEP_ALIVE_TIMEOUT = 0x8D

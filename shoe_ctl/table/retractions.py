@@ -26,7 +26,7 @@ from shoe_ctl.table.wagers import betting, payments
 from shoe_ctl.table.wagers import ledger as wager_ledger
 from shoe_ctl.table.wagers.money import json_amount
 from shoe_ctl.table.wagers.settlement import SettlementLine, settle_all
-from shoe_ctl.table.wagers.types import Wagers
+from shoe_ctl.table.wagers.types import Wager, Wagers
 from shoe_ctl.texts.message import Message, message
 
 
@@ -204,11 +204,23 @@ def _emit(turn: Turn, declared: Declaration, changes: list[dict[str, Any]]) -> N
         turn.emit_restricted("irregularity.alarm", {**secret, "changes": changes})
 
 
+def _close_declared(turn: Turn, before: Wager | None, after: Wager) -> None:
+    """Close what was open of the wager until it is settled: that it is outside the limits."""
+    if after.declared is None or (before is not None and before.declared == after.declared):
+        return
+    assert after.declared_as is not None, "it was raised"
+    of = {"seat": after.seat, "wager": after.wager}
+    betting.emit_resolved(
+        turn, after.declared, after.declared_as, "retracted", None, of, player=after.player
+    )
+
+
 def _restore_wagers(turn: Turn, declared: Declaration) -> None:
     if declared.after is not None:
         by = betting.ledger_actor(turn, on_behalf=False)
         done = wager_ledger.retract(turn.now.wagers, declared.before, declared.after, by)
         betting.accept_wagers(turn, done)
+        _close_declared(turn, declared.before, declared.after)
     if declared.settled_once is not None:
         once = tuple(p for p in turn.now.wagers.settled_once if p != declared.settled_once)
         turn.change(wagers=msgspec.structs.replace(turn.now.wagers, settled_once=once))

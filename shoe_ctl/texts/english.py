@@ -127,7 +127,7 @@ TEXTS: Mapping[str, str] = {
         "leave the shoe as it is; if the order cannot be found again, the round is void"
     ),
     "prompt_entry_differs": (
-        "what was entered is not what the shoe read: call the person who decides; play_on lets you "
+        "what was entered is not what the shoe read: call the person who decides, who lets you "
         "enter it again"
     ),
     "prompt_other": "leave everything as it is, and call the person who decides",

@@ -26,6 +26,13 @@ def language_of(environment: Mapping[str, str]) -> str:
     return wanted if wanted in catalogue.LANGUAGES else "en"
 
 
+_KINDS = (
+    *("state", "position", "key", "how", "act", "end", "wager", "game", "link", "round_state"),
+    *("told", "hand", "face", "argument", "field"),
+)
+"""Kinds of codes, in the order in which a code is looked up."""
+
+
 class Words:
     """The phrases of a language, one of ``LANGUAGES``, and its names for codes."""
 
@@ -41,6 +48,16 @@ class Words:
         """Return a phrase with its arguments."""
         return catalogue.fill(self._phrases[phrase], args, self.language)
 
+    @cached_property
+    def _sentences(self) -> Mapping[str, str]:
+        module = f".screen_{catalogue.LANGUAGES[self.language]}"
+        return dict(import_module(module, __package__).SENTENCES)
+
+    def sentence(self, english: str, /, **args: Any) -> str:
+        """Return a sentence of a report with its arguments; it is named by its English."""
+        said = self._sentences.get(english, english)
+        return said.format_map(args) if args else said
+
     def text(self, said: Message | Mapping[str, Any]) -> str:
         """Return a message in words."""
         return catalogue.text(said, self.language)
@@ -48,6 +65,12 @@ class Words:
     def name(self, kind: str, code: str) -> str:
         """Return the name of a code; one without a name is written with spaces."""
         return catalogue.name_of(kind, code, self.language)
+
+    def code(self, code: str) -> str:
+        """Return the name of a code whose kind is not known."""
+        known = catalogue.language(self.language).WORDS
+        found = (known[kind][code] for kind in _KINDS if code in known.get(kind, {}))
+        return next(found, code.replace("_", " "))
 
     def join(self, parts: Iterable[str], between: str = "") -> str:
         """Return a list in words; ``between`` is one of the language's ``LISTS``."""

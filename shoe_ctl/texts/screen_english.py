@@ -47,6 +47,9 @@ PHRASES: Mapping[str, str] = {
     "gone": "{stake}: no longer there",
     "call": "the {position:position}: {what}",
     "void_apart": "only where the round cannot go on: all wagers go back",
+    "declared": "{number}: {key:key+}",
+    "declared_chips": "{chips} at seat {seat} on {wager:wager}",
+    "without_it": "without it seat {seat} on {wager:wager}: {change}",
     "last_round": "{round_id}: {said}",
     "it_was": "it was: {said}",
     "no_answer_yet": "{commands}: no answer yet",
@@ -107,3 +110,6 @@ PHRASES: Mapping[str, str] = {
     "revised_round": "revised",
     "by_hand": "by hand",
 }
+
+SENTENCES: Mapping[str, str] = {}
+"""Sentences of reports are English already."""

@@ -318,3 +318,17 @@ def test_a_long_path_is_broken_so_that_a_shell_joins_it() -> None:
     assert said.stdout.decode().splitlines() == [
         "table", "place_your_bets", "--table", "bac-07", "--socket", path,
     ]  # fmt: skip
+
+
+def test_what_was_declared_is_shown_with_its_number_and_what_each_seat_gets_without_it() -> None:
+    table = TableHarness(faces="face_up", face_up_after_ms=0).open_shoe()
+    table.does("place_your_bets")
+    place_bet(table, "banker", 100)
+    table.does("no_more_bets")
+    (held,) = table.now.wagers.standing
+    late = {"player": held.player, "seat": held.seat, "wager": "banker", "amount": 500}
+    table.does("declare", key="late_wager", reason="seen", **late)
+    (said,) = status(table.now, table.game, table.settings)["declared"]
+    number = said["declaration"]
+    seat = f"seat {held.seat}"
+    assert f"declared {number}: late_wager, {said['chips']} at {seat} on banker" in shown(table)

@@ -15,6 +15,7 @@ import shoe_ctl
 from shoe_ctl.round_report import wording
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.wagers.limits import TableLimits
+from shoe_ctl.texts.screen import Words
 from tests.corpus import corpus
 
 SOURCE = Path(shoe_ctl.__file__ or "").parent
@@ -66,6 +67,14 @@ def test_every_text_names_only_what_recorded_events_have(recorded: Any) -> None:
         text, _ = wording.event_words(kind, data, commanded=False)
         assert text != kind and "(no " not in text, (text, data)
     assert len({kind for kind, _ in events}) > 40
+
+
+def test_every_recorded_input_and_event_has_a_headline_in_chinese(recorded: Any) -> None:
+    inputs, events = recorded
+    words = Words("zh")
+    shown = [(given, wording.input_words(given, words)[0]) for given in inputs]
+    shown += [(k, wording.event_words(k, data, words, commanded=True)[0]) for k, data in events]
+    assert [each for each in shown if not re.search("[一-鿿]", each[1])] == []
 
 
 def test_no_recorded_input_or_event_is_shown_with_a_name_of_the_programs(recorded: Any) -> None:

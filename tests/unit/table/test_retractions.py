@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
+from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_testing.tables import SHIFT, TableHarness, balanced, restricted_data
 
 FACE_UP: dict[str, Any] = {"faces": "face_up", "face_up_after_ms": 0}
@@ -221,3 +223,24 @@ def test_after_settle_nothing_is_left_to_take_back() -> None:
     number = declares(table, **LATE, amount=500)
     table.does("settle")
     assert retracts(table, number).error == "nothing was declared that can be taken back now"
+
+
+def test_a_limit_that_was_declared_broken_is_closed_and_counts_for_nobody() -> None:
+    limits = msgspec.convert({"minimum": 200}, TableLimits)
+    table = TableHarness(**FACE_UP, limits=limits).open_shoe()
+    table.does("place_your_bets")
+    table.does("no_more_bets")
+    number = declares(table, **LATE | {"key": "under_minimum"}, amount=100)
+    assert retracts(table, number).accepted
+    assert table.now.wagers.standing == ()
+    (ended,) = table.told("irregularity.resolved")
+    assert (ended["key"], ended["how"]) == ("under_minimum", "retracted")
+
+
+def test_a_limit_broken_in_an_earlier_round_is_taken_back_too() -> None:
+    limits = msgspec.convert({"minimum": 200}, TableLimits)
+    table = TableHarness(**FACE_UP, limits=limits).open_shoe()
+    number = declares(table, **LATE | {"key": "under_minimum"}, amount=100, earlier=True)
+    assert table.now.wagers.settled_once == ("ann",)
+    assert retracts(table, number, position="dealer").accepted
+    assert table.now.wagers.settled_once == ()

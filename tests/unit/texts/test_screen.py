@@ -169,3 +169,34 @@ def test_a_wager_of_a_game_that_we_do_not_know_is_shown_as_it_is() -> None:
 
 def test_every_language_has_phrases() -> None:
     assert PHRASES.keys() == LANGUAGES.keys()
+
+
+# The report of a round.
+
+
+def sentences_said() -> Iterator[str]:
+    """Every sentence of a report: what is handed to ``sentence``, and what stands in a table."""
+    for name in ("wording", "summary", "render"):
+        module = ast.parse((PACKAGE / "round_report" / f"{name}.py").read_text("utf-8"))
+        for node in ast.walk(module):
+            if isinstance(node, ast.Call) and node.args:
+                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                if called in ("sentence", "_sentence", "_setting", "_paused"):
+                    yield from strings(node.args[0])
+
+
+def strings(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant):
+        yield str(node.value)
+    elif isinstance(node, ast.IfExp):
+        yield from strings(node.body)
+        yield from strings(node.orelse)
+
+
+def test_every_sentence_of_a_report_is_in_chinese_with_its_arguments() -> None:
+    said = {*sentences_said()}
+    chinese = screen_chinese.SENTENCES
+    assert len(said) > 150 and {one for one in said if one not in chinese} == set()
+    slots = re.compile(r"\{(\w+)")
+    for english, translated in chinese.items():
+        assert {*slots.findall(english)} == {*slots.findall(translated)}, english
