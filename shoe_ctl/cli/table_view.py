@@ -186,19 +186,16 @@ def answer_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str
 
 def preview_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str]:
     """Yield what a command would change, who may give it and who must consent."""
+    yield from _in_lines(_preview_rows(answer, words), words)
+
+
+def _preview_rows(answer: dict[str, Any], words: Words) -> Iterator[Labelled]:
     shown = answer["preview"]
-    yield from _in_lines(_preview_rows(answer, shown, words), words)
-
-
-def _preview_rows(
-    answer: dict[str, Any], shown: dict[str, Any], words: Words
-) -> Iterator[Labelled]:
     yield "preview", words.text(answer["message"])
     if shown.get("if_shoe_agrees"):
         yield "", words("if_shoe_agrees")
     for change in shown.get("seats", ()):
-        texts = [_seat_change(change, words)]
-        yield from _under_label(words("seat", seat=change["seat"]), texts)
+        yield words("seat", seat=change["seat"]), _seat_change(change, words)
     if shown.get("shoe_ends"):
         yield "shoe", words("shoe_ends")
     yield "who", _who({**shown, "second_person": False}, words)
@@ -209,7 +206,8 @@ def _preview_rows(
 def _seat_change(change: dict[str, Any], words: Words) -> str:
     """Return a wager as it would be: settled, settled otherwise, changed or gone."""
     before, after = change.get("before"), change.get("after")
-    held = {"wager": change["wager"], "amount": (after or before or {}).get("amount", 0)}
+    held = after or before or {"amount": change.get("settled", {}).get("stake")}
+    held = {"wager": change["wager"], "amount": held["amount"]}
     if "settled" in change:
         settlement = {"applied": [], **change["settled"]}
         return words.join(_payment_lines({**held, "settlement": settlement}, words), "clauses")

@@ -71,10 +71,9 @@ class CommandAnswers:
                 return Preview(_refused(command, spent).answer, None)
             self._previews.record(command.user, now_us)
             asked = msgspec.structs.replace(command, t_us=now_us)
-            held = self._controller
             stored = self._transactions.stored_state
             try:
-                return preview.preview(stored, held.game, held.settings, held.procedures, asked)
+                return preview.preview(self._controller, stored, asked)
             except Exception:
                 log.exception(
                     "%s: preview failed: command=%s", self._transactions.table, command.command

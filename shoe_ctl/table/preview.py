@@ -26,8 +26,7 @@ from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, TableEvent
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures import stack
-from shoe_ctl.table.procedures.procedure import Choice, Procedure, never
-from shoe_ctl.table.settings import TableSettings
+from shoe_ctl.table.procedures.procedure import Choice, find_procedure, never
 from shoe_ctl.table.shoe.outbox import SECRET
 from shoe_ctl.table.state import OpenIrregularity, Round, Shoe, TableState, UnplacedCard
 from shoe_ctl.table.status import status
@@ -55,41 +54,25 @@ class Preview(NamedTuple):
     """What would change; None where the command would be refused."""
 
 
-def preview(
-    now: TableState,
-    game: Game,
-    settings: TableSettings,
-    procedures: Mapping[str, Procedure],
-    asked: TableCommand,
-) -> Preview:
-    """Return what this command would come to if the right people gave it now.
+def preview(controller: TableController, now: TableState, asked: TableCommand) -> Preview:
+    """Return what this command would come to at ``now`` if the right people gave it.
 
     A reason, a second person and a position need not be given: ``shown`` says which are needed.
+    Nothing of the controller changes: it only says under which game and settings.
     """
-    masked = _masked(now, game, _named_codes(asked.args))
-    view = TableView(masked.state, game, settings, procedures)
+    masked = _masked(now, controller.game, _named_codes(asked.args))
+    view = TableView(masked.state, controller.game, controller.settings, controller.procedures)
     position = _lowest_position(view, asked)
+    tried = _try(controller, masked.state, asked, position)
     for _ in range(_MOST_POSITIONS):
-        table = TableController(game, settings, masked.state, procedures=procedures)
-        table.assume_reading()
-        given = msgspec.structs.replace(
-            asked,
-            command_id="preview",
-            position=position,
-            person=_PERSON,
-            reason=asked.reason or _PERSON,
-            consented_by=_OTHER,
-            second_person=None,
-        )
-        effects = table.handle(given)
-        answer = next(effect for effect in effects if isinstance(effect, Answer))
-        if answer.accepted or answer.needs.get("position") in (None, position):
+        higher = tried.answer.needs.get("position", position)
+        if tried.answer.accepted or higher == position:
             break
-        position = answer.needs["position"]
-    if not answer.accepted:
-        return Preview(msgspec.structs.replace(answer, command_id=asked.command_id), None)
-    needs = _needs(view, asked, position)
-    told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
+        position = higher
+        tried = _try(controller, masked.state, asked, position)
+    if not tried.answer.accepted:
+        return Preview(msgspec.structs.replace(tried.answer, command_id=asked.command_id), None)
+    needs, told = _needs(view, asked, position), tried.told
     if asked.command in DEPENDS_ON_SHOE:
         shown: dict[str, Any] = {**needs, "depends_on_shoe": True}
         said = message("preview_of_shoe")
@@ -98,10 +81,40 @@ def preview(
         places = [f"{one['hand']} {one['index']}" for one in hidden]
         said = message("preview_reveals", cards=places)
     else:
-        shown = needs | _changes(view, table, told)
-        said = _said(answer)
-    answered = Answer(command_id=asked.command_id, accepted=True, message=said)
-    return Preview(answered, shown)
+        shown = needs | _changes(controller, masked.state, tried)
+        said = _said(tried.answer)
+    return Preview(Answer(command_id=asked.command_id, accepted=True, message=said), shown)
+
+
+class _Tried(NamedTuple):
+    state: TableState
+    """The table after the command."""
+    answer: Answer
+    """The command's answer."""
+    told: list[TableEvent]
+    """What the room would be told."""
+
+
+def _try(
+    controller: TableController, state: TableState, asked: TableCommand, position: str
+) -> _Tried:
+    """Return what becomes of the command at a copy of the table, from this position."""
+    game, settings = controller.game, controller.settings
+    table = TableController(game, settings, state, procedures=controller.procedures)
+    table.assume_reading()
+    given = msgspec.structs.replace(
+        asked,
+        command_id=_PERSON,
+        position=position,
+        person=_PERSON,
+        reason=asked.reason or _PERSON,
+        consented_by=_OTHER,
+        second_person=None,
+    )
+    effects = table.handle(given)
+    answer = next(effect for effect in effects if isinstance(effect, Answer))
+    told = [e for e in effects if isinstance(e, TableEvent) and e.audience is Audience.PUBLIC]
+    return _Tried(table.state, answer, told)
 
 
 # The table as everybody may know it.
@@ -225,9 +238,10 @@ def _lowest_position(view: TableView, asked: TableCommand) -> str:
         return stack.lowest_position(choice, view.game)
     if asked.command == "declare":
         key = asked.args.get("key")
-        procedure = view.procedures.get(key) if isinstance(key, str) else None
-        if procedure is not None and procedure.declared is not None:
-            return procedure.declared.by
+        known = isinstance(key, str) and key in view.procedures
+        declared = find_procedure(view, str(key)).declared if known else None
+        if declared is not None:
+            return declared.by
     if asked.command not in commands.COMMANDS:
         return asked.position
     return commands.lowest_position(asked.command, view.game, asked.args)
@@ -259,15 +273,17 @@ def _revealed(told: Iterable[TableEvent], replaced: frozenset[str]) -> list[dict
     ]
 
 
-def _changes(view: TableView, table: TableController, told: list[TableEvent]) -> dict[str, Any]:
+def _changes(controller: TableController, now: TableState, tried: _Tried) -> dict[str, Any]:
     """Return what would be otherwise at the table, for everybody."""
-    given = view.game, view.settings
-    before = status(view.now, *given, procedures=view.procedures)
-    after = status(table.state, *given, procedures=view.procedures)
+    before, after = (
+        status(state, controller.game, controller.settings, procedures=controller.procedures)
+        for state in (now, tried.state)
+    )
+    told = tried.told
     kinds = {event.type for event in told}
     halt = after["halt"]
     ends = "void" if "round.void" in kinds else "settled" if "round.settled" in kinds else None
-    changes: dict[str, Any] = {
+    return {
         "state": after["state"],
         "next": after["next"],
         "due": after["next"].get("draw"),
@@ -277,7 +293,6 @@ def _changes(view: TableView, table: TableController, told: list[TableEvent]) ->
         "shoe_ends": after["state"] == "shoe_change" or "shoe.change_due" in kinds,
         "seats": _seats(before["wagers"], after["wagers"], told),
     }
-    return changes
 
 
 def _outcome(told: Iterable[TableEvent]) -> dict[str, Any] | None:

@@ -172,8 +172,7 @@ def previewed(table: TableHarness, command: str, args: dict[str, Any]) -> object
         position="gaming_shift_manager",
     )  # fmt: skip
     before = table.now
-    given = table.game, table.settings, table.controller.procedures
-    found = preview(before, *given, asked)
+    found = preview(table.controller, before, asked)
     assert table.now is before
     return msgspec.json.encode([found.answer, found.shown])
 

@@ -22,7 +22,7 @@ def previewed(table: TableHarness, command: str, **args: Any) -> Preview:
         position="dealer",
     )  # fmt: skip
     before = to_bytes(table.now)
-    found = preview(table.now, table.game, table.settings, table.controller.procedures, asked)
+    found = preview(table.controller, table.now, asked)
     assert to_bytes(table.now) == before
     return found
 
