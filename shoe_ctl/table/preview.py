@@ -46,12 +46,12 @@ _MOST_POSITIONS = 3
 
 
 class Preview(NamedTuple):
-    """What a command would come to."""
+    """The consequences of a command that is not given."""
 
     answer: Answer
-    """Whether it would be taken; else why not. What would happen, and what would be next."""
+    """The answer: what would happen and what would be next, or why it would be refused."""
     shown: dict[str, Any] | None
-    """What would change; None where the command would be refused."""
+    """The changes that would follow; None where the command would be refused."""
 
 
 def preview(controller: TableController, now: TableState, asked: TableCommand) -> Preview:
@@ -92,7 +92,7 @@ class _Tried(NamedTuple):
     answer: Answer
     """The command's answer."""
     told: list[TableEvent]
-    """What the room would be told."""
+    """The public events that would follow."""
 
 
 def _try(
