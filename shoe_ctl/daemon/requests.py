@@ -300,6 +300,8 @@ class RequestHandler:
         if error is not None:
             return _refused(asked, error, {"position": asked.position})
         command = self._people.as_input(caller, asked)
+        if asked.preview:
+            return await self._preview(caller, asked, command)
         answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
@@ -318,6 +320,22 @@ class RequestHandler:
         said = None if answer.message is None else with_texts(answer.message.as_data())
         waits = {"halted": answer.halted, "asks": answer.asks, "message": said}
         return done | {name: said for name, said in waits.items() if said is not None}
+
+    async def _preview(
+        self, caller: Caller, asked: Command, command: TableCommand
+    ) -> dict[str, Any]:
+        """Answer what the command would come to; nothing is done, and nothing recorded."""
+        answer, shown = await self._tables[asked.table].preview(command)
+        log.info("%s: preview: command=%s user=%s", asked.table, asked.command, caller.user)
+        if answer.error is not None:
+            return _refused(asked, answer.error, answer.needs, answer.message)
+        assert answer.message is not None
+        return {
+            "command_id": asked.command_id,
+            "accepted": True,
+            "preview": with_texts(shown),
+            "message": with_texts(answer.message.as_data()),
+        }
 
 
 def _sink_state(name: str, sink: SinkOffers) -> dict[str, Any]:
