@@ -1,4 +1,4 @@
-"""A preview at every place that the search reaches is refused where the command is, and only there."""
+"""A preview at every place that the search reaches: it is refused where the command is."""
 
 from __future__ import annotations
 
