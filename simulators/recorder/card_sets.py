@@ -98,7 +98,7 @@ def _lead(
     hello = next((h for h in reversed(upto) if _is_hello(h)), None)
     if hello is None:
         said: Mapping[str, Any] = {"input": "shoe", "t_us": last.what["t_us"], "seq": None}
-        event = _hello(behind, state, deck)
+        event: Mapping[str, Any] = _hello(behind, state, deck)
     else:
         said, event = hello.what, hello.shoe_event
         if hello is not upto[-1]:
