@@ -27,7 +27,7 @@ OF_THE_LINE = ("shoe.answered", "shoe.unanswered")
 """Events that come before or after the next command, as fast as the line is."""
 
 PORTS_OWN = ("shoe.lost", "reason")
-"""What differs from port to port: a TCP line is closed, a cable of a serial one is unplugged."""
+"""The event and key that differ by port: a TCP line is closed, a serial cable is unplugged."""
 
 KEYS = (
     "round_id", "shoe_id", "key", "reason", "how", "rule", "rules", "seen.code", "error.code",
