@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
@@ -556,7 +556,8 @@ class Daemon:
 
     def _free_bytes(self) -> int:
         """Return the free bytes of the journal's disk."""
-        return shutil.disk_usage(self._path.parent).free
+        disk = os.statvfs(self._path.parent)
+        return disk.f_bavail * disk.f_frsize
 
     def _recovered(self, store: Store) -> list[_TableStart]:
         """Return what the journal says of the tables, and the controllers that go on from it."""

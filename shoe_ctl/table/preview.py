@@ -39,7 +39,7 @@ DEPENDS_ON_SHOE = frozenset({
 })  # fmt: skip
 """Commands of which only the shoe, or what it has read, says what follows."""
 
-_PERSON, _OTHER = "preview", "another person"
+_PERSON, _OTHER = "preview", "another_person"
 
 _MOST_POSITIONS = 3
 """A command may name a higher position once it is read, and its choice another one."""
