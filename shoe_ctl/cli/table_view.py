@@ -184,6 +184,38 @@ def answer_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str
     yield from _line(_label("events", words), ids)
 
 
+def preview_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str]:
+    """Yield what a command would change, who may give it and who must consent."""
+    yield from _in_lines(_preview_rows(answer, words), words)
+
+
+def _preview_rows(answer: dict[str, Any], words: Words) -> Iterator[Labelled]:
+    shown = answer["preview"]
+    yield "preview", words.text(answer["message"])
+    if shown.get("if_shoe_agrees"):
+        yield "", words("if_shoe_agrees")
+    for change in shown.get("seats", ()):
+        yield words("seat", seat=change["seat"]), _seat_change(change, words)
+    if shown.get("shoe_ends"):
+        yield "shoe", words("shoe_ends")
+    yield "who", _who({**shown, "second_person": False}, words)
+    if "second_person" in shown:
+        yield "consent", words("consents", position=shown["second_person"])
+
+
+def _seat_change(change: dict[str, Any], words: Words) -> str:
+    """Return a wager as it would be: settled, settled otherwise, changed or gone."""
+    before, after = change.get("before"), change.get("after")
+    held = after or before or {"amount": change.get("settled", {}).get("stake")}
+    held = {"wager": change["wager"], "amount": held["amount"]}
+    if "settled" in change:
+        settlement = {"applied": [], **change["settled"]}
+        return words.join(_payment_lines({**held, "settlement": settlement}, words), "clauses")
+    if after is not None and "settlement" in after:
+        return words.join(_payment_lines(after, words), "clauses")
+    return words("gone", stake=_stake(held, words)) if after is None else _stake(after, words)
+
+
 def _open(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
     """Yield what halts the table, and what is open beside the round."""
     if held["halt"] is not None:
