@@ -252,7 +252,8 @@ class TableHarness:
         if self.bee_tek:
             self.does("align")
         elif not self.angel_eye:
-            self.hello(resumed=False, decks=self.settings.decks)
+            deck = self.game.deck.name
+            self.hello(resumed=False, deck=deck, decks=self.settings.decks)
             self.load(decks=self.settings.decks)
         return self
 

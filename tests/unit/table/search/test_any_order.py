@@ -173,6 +173,8 @@ def said(command: str, word: str) -> dict[str, object]:
             return {"choice": word, **CHOSEN_WITH.get(word, {})}
         case "declare":
             return {"key": word, **DECLARED_WITH.get(word, {})}
+        case "retract":
+            return {"declaration": 1 + len(word) % 3}
         case _:
             return {"hand": word}
 
