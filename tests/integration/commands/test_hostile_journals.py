@@ -42,6 +42,7 @@ BIN = Path(sys.executable).parent
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("shoectl", "verify", "FILE"),
+    "loss": ("shoectl", "loss", "FILE"),
     "replay": ("shoectl", "replay", "FILE"),
     "replay --last": ("shoectl", "replay", "FILE", "--last", "1"),
     "rounds": ("shoectl", "rounds", "FILE"),
