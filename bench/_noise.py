@@ -22,7 +22,7 @@ from typing import NamedTuple
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import FRENCH52, card
 from firmware_proto.commands import Acknowledge
-from firmware_proto.events import CardDrawn, Hello, ShoeLoaded, Started
+from firmware_proto.events import CardDrawn, Hello, ShoeLoaded, Started, Status
 from firmware_proto.reference.codec import Message, encode, read
 from firmware_proto.reference.framing import FrameError, Splitter
 
@@ -51,7 +51,8 @@ class Case(NamedTuple):
     """A flood of a line: what a host is told first, then pieces of some 4 kB, without end.
 
     ``makes_sense``: they are new events of a shoe, all of which are kept. ``burst_s`` and
-    ``quiet_s``: where it is stored alone, it comes in bursts.
+    ``quiet_s``: where it is stored alone, it comes in bursts. ``is_throttled``: it makes sense and
+    brings nothing new, so that its line is read slowly and never suspended.
     """
 
     profile: str
@@ -61,16 +62,18 @@ class Case(NamedTuple):
     makes_sense: bool = False
     burst_s: float = 0.0
     quiet_s: float = 0.0
+    is_throttled: bool = False
 
     @property
     def stored_s(self) -> float:
         """How long it is stored: a line that does not use up its budget at once, for a minute."""
-        return MINUTE_S if self.rate != FLOOD or self.quiet_s else FLOODED_S
+        slow = self.rate != FLOOD or self.quiet_s or self.is_throttled
+        return MINUTE_S if slow else FLOODED_S
 
     @property
     def suspended(self) -> int:
         """How often the line is suspended in that time, at least."""
-        if self.makes_sense:
+        if self.makes_sense or self.is_throttled:
             return 0
         return 2 if self.quiet_s else 1
 
@@ -113,6 +116,7 @@ def _reference_said() -> bytes:
 
 _AE_CARD = encode_event(CardDrawn(card=card("8S"), hand="player", index=1), "2")
 _AE_SAID = encode_event(Started(), "1")
+_STATE = encode(Message(content=Status(drawn=0, unacknowledged=0), seq=2, boot_id=1, t_us=1))
 _BROKEN = _reference_event(1)[:-2] + b"\x01\0"
 
 CASES = {
@@ -133,6 +137,9 @@ CASES = {
     "reference: wrong CRC, flood": Case("reference", FLOOD, _always(_BROKEN)),
     "reference: one card again, flood": Case(
         "reference", FLOOD, _always(_reference_event(1)), _reference_said()
+    ),
+    "reference: one state again, flood": Case(
+        "reference", FLOOD, _always(_STATE), _reference_said(), is_throttled=True
     ),
     "reference: cards, flood": Case("reference", FLOOD, _reference_cards, _reference_said(), True),
 }
@@ -178,6 +185,7 @@ class Floods:
         self._process.join()
 
     def _run(self, case: Case, servers: list[socket.socket]) -> None:
+        os.nice(10)  # it takes no processor's time from the daemon
         for at, server in enumerate(servers):
             threading.Thread(target=self._serve, args=(case, at, server), daemon=True).start()
         threading.Event().wait()
@@ -215,10 +223,13 @@ class Floods:
 
 
 class Tap:
-    """The line of a reference shoe, passed on both ways; ``took`` has the seconds of each card."""
+    """The line of a reference shoe, passed on both ways.
+
+    ``drawn`` has when each card was drawn, and the seconds until it was stored.
+    """
 
     def __init__(self, shoe: str) -> None:
-        self.took: list[float] = []
+        self.drawn: list[tuple[float, float]] = []
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port = f"tcp://127.0.0.1:{self._server.getsockname()[1]}"
         self._shoe = os.open(shoe, os.O_RDWR | os.O_NOCTTY)
@@ -250,7 +261,8 @@ class Tap:
                     for _, what in _frames(from_host, data):
                         if isinstance(what, Acknowledge):
                             stored = [seq for seq in waiting if seq <= what.through]
-                            self.took += [now - waiting.pop(seq) for seq in stored]
+                            drawn = [waiting.pop(seq) for seq in stored]
+                            self.drawn += [(at, now - at) for at in drawn]
 
     def end(self) -> None:
         """The shoe is unplugged."""

@@ -117,8 +117,9 @@ class Scanner:
     remains may look like a one-byte answer, and must not be taken for one (SPEC.md, "Cutting").
 
     ``rest`` are the bytes that no piece has yet, ``at`` is their place, ``run`` why they do not
-    fit. A fast path may take a frame of which the scanner has the beginning: it moves both.
-    ``missing`` is its own: how many bytes of that frame are missing at least, 0 if not known.
+    fit. A fast path may take a frame of which the scanner has the beginning: it then moves ``rest``
+    and ``at``. ``missing`` is for the scanner alone: how many bytes of that frame are missing at
+    least, 0 if not known.
     """
 
     __slots__ = (

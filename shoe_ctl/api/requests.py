@@ -69,7 +69,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The command envelope. ``round_id`` None means the round that is open."""
+    """The command envelope. ``round_id`` None means the round that is open.
+
+    ``preview``: nothing is done; the answer says what would follow.
+    """
 
     command_id: Id
     table: Id
@@ -80,6 +83,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     args: dict[str, Argument] = {}
     reason: Text | None = None
     consented_by: Person | None = None
+    preview: bool = False
 
 
 class StatusRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

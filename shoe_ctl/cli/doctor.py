@@ -92,7 +92,11 @@ def doctor(
         examine(targets, seconds, system, libusb), notes=[*_contested(system), *_notes(config_file)]
     )
     report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
-    report = replace(report, daemon=_daemon_trouble(config_file))
+    report = replace(
+        report,
+        daemon=_daemon_trouble(config_file),
+        notes=[*report.notes, *_of_the_disk(config_file)],
+    )
     if is_terminal() and not as_json:
         doctor_view.show_on_terminal(report)
     else:
@@ -132,6 +136,30 @@ def _daemon_trouble(config_file: str | None) -> list[str]:
         return [refused] if refused.endswith(WHAT_TO_DO) else []
     found = [_fault_of(each) or each.get("doubt") for each in tables]
     return list(dict.fromkeys(line for line in found if line))
+
+
+def _of_the_disk(config_file: str | None) -> list[str]:
+    """The bytes that each table stores a day, and when the disk is full, as the daemon tells it."""
+    if config_file is None:
+        return []
+    from shoe_ctl.cli.table import Wire
+    from shoe_ctl.config.schema import load
+
+    path = load(config_file).socket_path
+    if path is None:
+        return []
+    try:
+        with Wire(path) as wire:
+            disk = wire.ask({"request": "status"}).get("disk") or {}
+    except EnvironmentFault:
+        return []
+    tables = (f"{table} {n / 1_000_000:,.0f} MB" for table, n in (disk.get("a_day") or {}).items())
+    stored = ", ".join(tables)
+    if not stored:
+        return []
+    full = disk.get("full_at")
+    when = "" if full is None else f"; the disk is full on {full[:16].replace('T', ' at ')} UTC"
+    return [f"stored a day at the rate of the last hour: {stored}{when}"]
 
 
 def _fault_of(held: Mapping[str, dict[str, dict[str, str]]]) -> str | None:

@@ -7,10 +7,11 @@ Must not know: what makes a message one case or another, how scenarios are playe
 
 from __future__ import annotations
 
+import functools
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -33,7 +34,7 @@ from shoe_ctl.table.transitions import (
     triggers,
 )
 
-SCENARIOS = "scenarios.json"
+SCENARIOS = Path(__file__).with_name("scenarios.json")
 """The index beside this module: for each message and place, a scenario that takes the line."""
 
 _IN_WORDS = {
@@ -86,7 +87,7 @@ def explain(message: str, state: str | None, as_json: bool) -> None:
     if not found:
         held = dict.fromkeys(p for each in _explained(name) for p in each.places)
         raise UsageError(f"{name} does not come up in {place}, only in: {', '.join(held)}")
-    shown = json.loads(files(__package__).joinpath(SCENARIOS).read_bytes())
+    shown = json.loads(SCENARIOS.read_bytes())
     if as_json:
         lines = [_plain(each, shown, place) for each in found]
         click.echo(json.dumps({"message": name, "lines": lines}, indent=2))
@@ -132,6 +133,7 @@ def _is_at(place: str, asked: str | None) -> bool:
 # Lines.
 
 
+@functools.cache
 def _rows() -> dict[str, list[_Explained]]:
     """Return the lines of each message and case that has some, as they stand in the tables."""
     rows: dict[str, list[_Explained]] = {}

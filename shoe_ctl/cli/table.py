@@ -79,6 +79,11 @@ def _make_options(*, plain: bool, environment: bool) -> list[click.Parameter]:
             help="The command's id. Given again, it gets its first answer and does nothing.",
             **about,
         ),
+        click.Option(
+            ["--preview"], is_flag=True,
+            help="Do nothing; show what the command would change, and who must consent.",
+            **about,
+        ),
         click.Option(["--json", "as_json"], is_flag=True, help="Print the answer as JSON."),
         language_option(),
     ]  # fmt: skip
@@ -387,6 +392,7 @@ class _Options(NamedTuple):
     round_id: str | None
     command_id: str | None
     as_json: bool
+    preview: bool
     language: str | None
 
 
@@ -437,6 +443,8 @@ def _refuse_what_it_takes_not(
         UsageError: it says what the request takes.
     """
     given = [*options[3:9]]
+    if options.preview and command in ("redeliver", "resend", "status", "events"):
+        raise UsageError(f"{command} has no preview: it changes nothing at a table")
     if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
         raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
     if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
@@ -497,7 +505,7 @@ def _give(
         "position": position,
         "reason": options.reason,
         "consented_by": options.consented_by,
-    }
+    } | ({"preview": True} if options.preview else {})
     answer = wire.ask(envelope)
     _show_answer(answer, wire.words, as_json=options.as_json)
     if not options.as_json and (answer.get("halted") or answer.get("asks")):
@@ -881,9 +889,10 @@ def _show_answer(answer: dict[str, Any], words: Words, *, as_json: bool) -> None
     if as_json:
         _print_json(answer, words)
     elif answer.get("accepted") is True:
-        from shoe_ctl.cli.table_view import answer_lines
+        from shoe_ctl.cli.table_view import answer_lines, preview_lines
 
-        for line in answer_lines(answer, words):
+        shown = preview_lines if "preview" in answer else answer_lines
+        for line in shown(answer, words):
             click.echo(line)
     else:
         todo = answer.get("message")

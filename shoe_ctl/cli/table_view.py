@@ -71,9 +71,17 @@ def show_on_terminal(
                 click.echo(line)
         else:
             style = _STYLES.get(label, "")
-            table.add_row(make_cell(_label(label, words), style or "cyan"), make_cell(text, style))
+            named = _label(label, words)
+            for number, part in enumerate(_parts(text, console.width - _LABEL - 3)):
+                shown = make_cell("" if number else named, style or "cyan")
+                table.add_row(shown, make_cell(part, style))
     if table.row_count or table.show_header:
         console.print(table)
+
+
+def _parts(text: str, width: int) -> list[str]:
+    """Return a text in lines, where the terminal's table would break Chinese within words."""
+    return [text] if text.isascii() else wrap(printable(text), width)
 
 
 _STYLES = {"doubt": "bold red", "fault": "bold red", "halted": "bold red", "parked": "yellow",
@@ -141,6 +149,7 @@ def _rows(
     if held["round"] is not None:
         yield from _round(held["round"], held.get("held_by", {}), words)
     yield from _wagers(held.get("wagers") or [], words)
+    yield from _declared(held.get("declared") or [], words)
     yield from _last_round(held, words)
     yield from _open(held, words)
     for parked in held["parked"]:
@@ -173,6 +182,38 @@ def answer_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str
     told = printable(words("done", said=done))
     yield from wrap(told, WIDTH, rest="      ")
     yield from _line(_label("events", words), ids)
+
+
+def preview_lines(answer: dict[str, Any], words: Words = ENGLISH) -> Iterator[str]:
+    """Yield what a command would change, who may give it and who must consent."""
+    yield from _in_lines(_preview_rows(answer, words), words)
+
+
+def _preview_rows(answer: dict[str, Any], words: Words) -> Iterator[Labelled]:
+    shown = answer["preview"]
+    yield "preview", words.text(answer["message"])
+    if shown.get("if_shoe_agrees"):
+        yield "", words("if_shoe_agrees")
+    for change in shown.get("seats", ()):
+        yield words("seat", seat=change["seat"]), _seat_change(change, words)
+    if shown.get("shoe_ends"):
+        yield "shoe", words("shoe_ends")
+    yield "who", _who({**shown, "second_person": False}, words)
+    if "second_person" in shown:
+        yield "consent", words("consents", position=shown["second_person"])
+
+
+def _seat_change(change: dict[str, Any], words: Words) -> str:
+    """Return a wager as it would be: settled, settled otherwise, changed or gone."""
+    before, after = change.get("before"), change.get("after")
+    held = after or before or {"amount": change.get("settled", {}).get("stake")}
+    held = {"wager": change["wager"], "amount": held["amount"]}
+    if "settled" in change:
+        settlement = {"applied": [], **change["settled"]}
+        return words.join(_payment_lines({**held, "settlement": settlement}, words), "clauses")
+    if after is not None and "settlement" in after:
+        return words.join(_payment_lines(after, words), "clauses")
+    return words("gone", stake=_stake(held, words)) if after is None else _stake(after, words)
 
 
 def _open(held: dict[str, Any], words: Words) -> Iterator[Labelled]:
@@ -358,6 +399,28 @@ def _wagers(wagers: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
             yield from _under_label(label, texts)
         else:
             yield label, words.join(_stake(one, words) for one in here)
+
+
+def _declared(declared: list[dict[str, Any]], words: Words) -> Iterator[Labelled]:
+    """Yield what was declared and can be retracted, and what each seat would get without it."""
+    for one in declared:
+        said = words("declared", number=one["declaration"], key=one["key"])
+        if "wager" in one:
+            chips = words(
+                "declared_chips", seat=one["seat"], wager=one["wager"], chips=one["chips"]
+            )
+            said = words.join([said, chips], "facts")
+        yield "declared", said
+        for change in one.get("changes", []):
+            yield (
+                "",
+                words(
+                    "without_it",
+                    seat=change["seat"],
+                    wager=change["wager"],
+                    change=change["change"],
+                ),
+            )
 
 
 def _last_round(held: dict[str, Any], words: Words) -> Iterator[Labelled]:

@@ -6,18 +6,24 @@ they say is stored. Must not know: sockets, brokers, which rules a command must 
 
 from __future__ import annotations
 
+import logging
+
 import msgspec
 
 from shoe_ctl.daemon import journal_loss
+from shoe_ctl.daemon.refusal_budget import RECORDED, RefusalBudget
 from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.history.event_ids import Answered, RecordedAnswer
 from shoe_ctl.records import Audience
-from shoe_ctl.table import answers
+from shoe_ctl.table import answers, preview
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.preview import Preview
 from shoe_ctl.texts.message import Message, message
+
+log = logging.getLogger(__name__)
 
 
 class CommandAnswers:
@@ -28,6 +34,7 @@ class CommandAnswers:
         self._controller = transactions.controller
         self._index = transactions.index
         self._refusals = transactions.refusals
+        self._previews = RefusalBudget()
         self._link = link
 
     async def command(self, command: TableCommand, sees: Audience) -> Answered:
@@ -47,6 +54,32 @@ class CommandAnswers:
         if ruled is None:  # a person ruled meanwhile: this one comes too late
             return await self.command(command, sees)
         return Answered(ruled, ())
+
+    async def preview(self, command: TableCommand) -> Preview:
+        """Return what the command would come to at the table as it is stored.
+
+        Nothing is done, and nothing is recorded. Each user has a budget.
+        """
+        async with self._transactions.turn:
+            self._transactions.refuse_after_failure()
+            if self._link.doubt is not None:
+                doubt = message("daemon_loss_not_ruled", detail=self._link.doubt)
+                return Preview(_refused(command, doubt).answer, None)
+            now_us = self._transactions.now()
+            if self._previews.is_spent(command.user, now_us):
+                spent = message("refused_too_many_previews", most=RECORDED)
+                return Preview(_refused(command, spent).answer, None)
+            self._previews.record(command.user, now_us)
+            asked = msgspec.structs.replace(command, t_us=now_us)
+            stored = self._transactions.stored_state
+            try:
+                return preview.preview(self._controller, stored, asked)
+            except Exception:
+                log.exception(
+                    "%s: preview failed: command=%s", self._transactions.table, command.command
+                )
+                failed = message("refused_no_preview", command=command.command)
+                return Preview(_refused(command, failed).answer, None)
 
     def note_ruling(self, ruling: TableCommand) -> None:
         """Note the answer to a ruling on a lost journal, which is stored with this table."""

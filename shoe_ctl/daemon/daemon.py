@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
@@ -33,6 +34,7 @@ from shoe_ctl.daemon.delivery import (
     open_sinks,
     reopening,
 )
+from shoe_ctl.daemon.disk_use import DiskUse
 from shoe_ctl.daemon.environment import SYSTEM, Environment
 from shoe_ctl.daemon.event_streams import event_streams
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
@@ -413,7 +415,10 @@ class Daemon:
             ]
             alarm.set_tables(self.runners)
             streams = stack.enter_context(event_streams(journal, store, self._environment, gate))
-            requests = RequestHandler(self.runners, deliveries.sinks, self._people, streams.open)
+            disk = DiskUse(self._clock, lambda: store.stored, self._free_bytes)
+            requests = RequestHandler(
+                self.runners, deliveries.sinks, self._people, streams.open, disk
+            )
             await self._clear_outage()
             await stack.enter_async_context(self._accept_requests(requests.answer, requests.events))
             failed = False
@@ -422,6 +427,7 @@ class Daemon:
                     group.create_task(requests.watch(), name="requests")
                     group.create_task(journal.watch(), name="journal")
                     group.create_task(checkpointer.run(), name="checkpoints")
+                    group.create_task(disk.run(), name="disk")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
                     group.create_task(self._report_held(tell), name="released")
                     for runner, supervisor in at_work:
@@ -547,6 +553,10 @@ class Daemon:
         for runner in held:
             await runner.transactions.released()
         tell("serving")
+
+    def _free_bytes(self) -> int:
+        """Return the free bytes of the journal's disk."""
+        return shutil.disk_usage(self._path.parent).free
 
     def _recovered(self, store: Store) -> list[_TableStart]:
         """Return what the journal says of the tables, and the controllers that go on from it."""

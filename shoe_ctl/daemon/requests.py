@@ -24,6 +24,7 @@ from shoe_ctl.api.requests import (
     StatusRequest,
 )
 from shoe_ctl.api.unix_socket import EventBatches, EventSource
+from shoe_ctl.daemon.disk_use import DiskUse
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import EnvironmentFault, JournalError
@@ -123,7 +124,7 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``. ``streams`` opens a stream of events.
+    ``people``. ``streams`` opens a stream of events, ``disk`` knows what is stored a day.
     """
 
     def __init__(
@@ -132,7 +133,9 @@ class RequestHandler:
         sinks: Mapping[str, SinkOffers],
         people: People,
         streams: EventSource | None = None,
+        disk: DiskUse | None = None,
     ) -> None:
+        self._disk = disk
         self._tables = tables
         self._sinks = sinks
         self._people = people
@@ -207,7 +210,13 @@ class RequestHandler:
         failure = next((why for why in failures if why is not None), None)
         if failure is not None:  # the daemon is about to say so to everybody
             told = [in_storage_fault(one, fault_of(failure), None) for one in told]
-        return _status_answer(caller, told) | {"sinks": with_texts(self._sink_states(caller))}
+        disk = (
+            {}
+            if self._disk is None
+            else {"disk": self._disk.describe(runner.table for runner in runners)}
+        )
+        sinks = with_texts(self._sink_states(caller))
+        return _status_answer(caller, told) | {"sinks": sinks} | disk
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""
@@ -300,6 +309,8 @@ class RequestHandler:
         if error is not None:
             return _refused(asked, error, {"position": asked.position})
         command = self._people.as_input(caller, asked)
+        if asked.preview:
+            return await self._preview(caller, asked, command)
         answered = await self._tables[asked.table].command(command, caller.sees)
         answer = answered.answer
         log.info(
@@ -318,6 +329,22 @@ class RequestHandler:
         said = None if answer.message is None else with_texts(answer.message.as_data())
         waits = {"halted": answer.halted, "asks": answer.asks, "message": said}
         return done | {name: said for name, said in waits.items() if said is not None}
+
+    async def _preview(
+        self, caller: Caller, asked: Command, command: TableCommand
+    ) -> dict[str, Any]:
+        """Answer what the command would come to; nothing is done, and nothing recorded."""
+        answer, shown = await self._tables[asked.table].preview(command)
+        log.info("%s: preview: command=%s user=%s", asked.table, asked.command, caller.user)
+        if answer.error is not None:
+            return _refused(asked, answer.error, answer.needs, answer.message)
+        assert answer.message is not None
+        return {
+            "command_id": asked.command_id,
+            "accepted": True,
+            "preview": with_texts(shown),
+            "message": with_texts(answer.message.as_data()),
+        }
 
 
 def _sink_state(name: str, sink: SinkOffers) -> dict[str, Any]:

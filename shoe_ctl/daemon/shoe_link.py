@@ -206,7 +206,7 @@ class ShoeLink:
             last = self._recorder.received(group, reception, t_us)
             follows = transactions.run_reception(group, inputs_of(reception, t_us))
             if not follows and _is_status(reception):
-                transactions.store_later(group)
+                await transactions.store_later(group)
                 return
             await transactions.commit(group)
             if self.sender.notes_proofs:

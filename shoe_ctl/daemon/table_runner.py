@@ -29,6 +29,7 @@ from shoe_ctl.table.inputs import (
     TableCommand,
     Tick,
 )
+from shoe_ctl.table.preview import Preview
 from shoe_ctl.texts.message import Message
 
 
@@ -135,6 +136,10 @@ class TableRunner:
     async def command(self, command: TableCommand, sees: Audience) -> Answered:
         """Answer a command once it is stored; see ``CommandAnswers``."""
         return await self.answers.command(command, sees)
+
+    async def preview(self, command: TableCommand) -> Preview:
+        """Answer what a command would come to; see ``CommandAnswers``."""
+        return await self.answers.preview(command)
 
     async def parked(
         self, sink: str, sees: Audience, n: int, event: Envelope, why: Message

@@ -27,6 +27,9 @@ from shoe_ctl.table.state import TableState
 
 log = logging.getLogger(__name__)
 
+MOST_LATER = 4
+"""Groups of a table that wait for its next one. A card brings two such states."""
+
 
 class Shoe(Protocol):
     """The receiver of a table's orders, once they are stored."""
@@ -81,6 +84,7 @@ class TableTransactions:
         self._uncommitted: list[tuple[int, TableEvent]] = []
         self._commands: list[ShoeCommand] = []
         self._unstored: asyncio.Future[CommitResult] | None = None
+        self._later = 0
         self._free = asyncio.Event()
 
     # Groups.
@@ -195,12 +199,21 @@ class TableTransactions:
         await self.stored(result)
         return result
 
-    def store_later(self, group: Batch) -> None:
-        """Hand in a group from which nothing follows: the next one takes it along."""
+    async def store_later(self, group: Batch) -> None:
+        """Hand in a group from which nothing follows: the next one takes it along.
+
+        Of ``MOST_LATER`` the last is waited for, so that a shoe that floods its line neither makes
+        a commit long for others nor is read faster than it is stored.
+        """
+        self._later += 1
+        if self._later >= MOST_LATER:
+            await self.commit(group)
+            return
         self._unstored = self.journal.store_later(group)
         self._unstored.add_done_callback(partial(self._stored_later, self.controller.state))
 
     def _stored_later(self, state: TableState, stored: asyncio.Future[CommitResult]) -> None:
+        self._later = 0
         error = stored.exception()
         if error is None:
             self.stored_state = state
@@ -209,6 +222,7 @@ class TableTransactions:
 
     async def stored(self, result: CommitResult) -> None:
         """Let the orders of a group take effect that is stored."""
+        self._later = 0
         events, self._uncommitted = self._uncommitted, []
         self.stored_state = state = self.controller.state
         if self.recorder.has_new_set:

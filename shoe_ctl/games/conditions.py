@@ -1,4 +1,4 @@
-"""The language of ``when``: conditions over a finished round.
+"""Conditions over a finished round, as the key ``when`` of a game file has them; who won, and how.
 
 In: two finished hands, or what can be known of them. Out: named features, and whether they meet a
 Condition. Two families: CORE follows from totals and card counts, INITIAL from the first two cards

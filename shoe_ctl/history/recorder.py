@@ -14,7 +14,7 @@ from zlib import crc32
 import msgspec
 
 from firmware_proto.commands import Armed, ClearError, Locked, Query
-from firmware_proto.events import Discarded, Hello, Repeated, ShoeEvent
+from firmware_proto.events import Discarded, Hello, Repeated, ShoeEvent, Status
 from firmware_proto.reference.mac import VERDICTS
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.history.event_ids import EventIndex
@@ -237,13 +237,32 @@ def in_runs(heard: Iterable[ReceivedEvent], data: bytes, offset: int) -> list[Re
     ``data`` are the bytes received, the first of them at ``offset``: a run shows its first and last
     bytes. Frames discarded for a reason that only the key shows (``VERDICTS``) are joined with
     their like only, so that a replay without the key finds each verdict again. Repeated frames are
-    joined in the same way.
+    joined in the same way, and so is a state that the shoe reports again without a change: it
+    counts as repeated.
     """
     heard = list(heard)
+    states = 0
     for one in heard:
-        if type(one.event) in _IN_RUNS:
-            return _joined(heard, data, offset)
+        kind = type(one.event)
+        states += kind is Status
+        if kind in _IN_RUNS or states > 1:
+            return _joined(_without_equal_states(heard), data, offset)
     return heard
+
+
+def _without_equal_states(heard: list[ReceivedEvent]) -> list[ReceivedEvent]:
+    """Return the events with each state that equals the one just before it as a repeated frame."""
+    given: list[ReceivedEvent] = []
+    last: ShoeEvent | None = None
+    for one in heard:
+        event = one.event
+        if isinstance(event, Status) and event == last:
+            again = Repeated(of=event.type)
+            given.append(ReceivedEvent(again, one.seq, one.first, one.last))
+        else:
+            given.append(one)
+            last = event
+    return given
 
 
 def _joined(heard: list[ReceivedEvent], data: bytes, offset: int) -> list[ReceivedEvent]:

@@ -167,7 +167,10 @@ def _is_ruled_on(reader: Reader, last_n: int) -> bool:
 
     The daemon was killed before it began the head file anew.
     """
-    newest = next(iter(rulings(reader)), None)
+    try:
+        newest = next(iter(rulings(reader)), None)
+    except JournalError:
+        return False  # such a record is damaged: whoever opens or verifies it says so
     if newest is None or newest[0].n != last_n:
         return False
     return newest[1].head_file == head_file.digest_of(reader.path)

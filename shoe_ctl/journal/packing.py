@@ -1,4 +1,4 @@
-"""Records as the file holds them: give a batch its exact bytes, pack them, unpack them again.
+"""Records as the file holds them: number a batch's events, pack its records, unpack them again.
 
 In: a batch and the tables' counters; or a stored record and the one before it. Out: packed records
 with the ids of their events; or a body. Must not know: files, chains. Hashes are made over what the
@@ -256,7 +256,9 @@ def encode_batch(batch: Batch, counters: Callable[[str], Counters]) -> EncodedBa
 
 
 def pack_batch(batch: Batch, counters: Callable[[str], Counters], *, packs: bool) -> PackedBatch:
-    """As ``encode_batch``; with ``packs`` each record is packed for the file.
+    """Give the events their ids and every record its exact bytes, packed for the file or not.
+
+    ``counters`` returns the counters of a table, which are then increased.
 
     This runs for every card. What a card brings is therefore packed from its parts, and no body is
     made of them first. The bytes are those that a ``Packer`` would return; it packs the rest.

@@ -6,6 +6,7 @@ Must not know: loops and threads, sinks, what a body means.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -88,6 +89,8 @@ class Store:
         self._vfs = vfs
         self.failure: str | None = None
         self.is_head_file_due = False
+        self.stored: Counter[str] = Counter()
+        """Bytes that this process stored, about, by table."""
         self._log_pages = 0
         with schema.translate_errors(path):
             sync_log(path, vfs)  # first: what it shows may be in the system's memory only
@@ -273,6 +276,7 @@ class Store:
         moved = {table: (head.n, head.hash) for table, head in transaction.heads.items()}
         self._write(self._log, write, moved)
         self._heads.update(transaction.heads)
+        self.stored.update(transaction.sizes)
         self.tables = len(self._heads) - (JOURNAL in self._heads)
         self.last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
         return prepared.results
@@ -484,6 +488,7 @@ class _Transaction:
         self.heads: dict[str, Head] = {}
         self._before = heads
         self._rows: list[_Row] = []
+        self.sizes: Counter[str] = Counter()
         self._devices: list[tuple[str, str, int]] = []
 
     def add(self, batch: Batch) -> CommitResult:
@@ -503,6 +508,7 @@ class _Transaction:
             if t_us is not None:
                 head.t_us = t_us
             rows.append((n, table, kind, stored, digest))
+            self.sizes[table] += len(stored) + ROW_BYTES
             if body is not None:
                 events.append(StoredEvent(n, table, _AUDIENCES[kind], body))
             head.n = n
@@ -557,6 +563,10 @@ def _insert(
 def _insertion(into: str, columns: int, rows: int) -> str:
     values = f"({', '.join('?' * columns)})"
     return f"{into} VALUES {', '.join((values,) * rows)}"
+
+
+ROW_BYTES = 60
+"""Bytes that a record takes beside its body: number, table, kind, hash, and their lengths."""
 
 
 class Prepared(NamedTuple):

@@ -25,6 +25,7 @@ from firmware_proto.events import (
     Repeated,
     Reply,
     ShoeEvent,
+    Standby,
     Started,
     Status,
     UnknownFirmware,
@@ -32,7 +33,7 @@ from firmware_proto.events import (
 from firmware_proto.session import Acknowledging, Heeding, HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.link.hearing import Hearing
-from shoe_ctl.link.line_budget import LineBudget
+from shoe_ctl.link.line_budget import LARGE_PORTION, LineBudget
 from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
 from shoe_ctl.texts.message import message
 
@@ -95,6 +96,9 @@ _OF_CONNECTING = (
 """Events that a shoe sends because it was connected or switched on."""
 
 _GARBAGE = (Repeated, Discarded)
+
+_NO_NEWS = frozenset({Status, Standby, Started, Reply, Hello})
+"""Types of events that a shoe may send again and again, and in which nothing need be new."""
 
 NOTABLE = frozenset({Hello, AuthenticationFailed, UnknownFirmware, Gap})
 """Types of events that the owner of a connection is told of, beside the receptions."""
@@ -164,6 +168,8 @@ class Connection:
         """When the bytes of a noisy line are read again; None while they are read as they come."""
         self._over_budget = False
         self._played = False
+        self._pieces = self._events = 0
+        """Messages in the last portion, and those that may bring something new."""
 
     @property
     def over_budget(self) -> bool:
@@ -303,7 +309,7 @@ class Connection:
         if not unread:
             unread = self._transport.read()
             self._is_drained = len(unread) < PORTION
-        size = PORTION
+        size = LARGE_PORTION if self._budget.is_throttled else PORTION
         if self._budget.is_noisy:
             portions = math.ceil(len(unread) / NOISY_PORTION)
             size = math.ceil(len(unread) / max(portions, 1))
@@ -313,7 +319,7 @@ class Connection:
     def _let_others_work(self, began: float) -> None:
         """Set when the next portion of many is read: the line has its share of the time."""
         now = self._clock.monotonic()
-        pause_s = self._budget.share(now - began, now)
+        pause_s = self._budget.share(now - began, self._pieces, self._events, now)
         if pause_s and (self._read_at is None or self._read_at < now + pause_s):
             self._read_at = now + pause_s
 
@@ -451,15 +457,24 @@ class Connection:
 
     def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], cost_s: float) -> None:
         """Charge the chunk to the line's budget, and set when the line is read again."""
-        useful, octets = 0, 0
+        useful, octets, frames, events = 0, 0, 0, 0
         for one in heard:
             if _is_useful(one.event):
                 useful += 1
                 octets += one.last - one.first
+                if type(one.event) in _NO_NEWS:
+                    frames += one.last - one.first
+                else:
+                    events += 1
                 if not self._played:
                     self._played = _is_played(one.event)
         if not chunk:
             return
+        self._pieces, self._events = len(heard), events
+        if frames:
+            now = self._clock.monotonic()
+            pause_s = self._budget.read_frames(frames, events, now)
+            self._read_at = now + pause_s if pause_s else None
         if self._budget.is_full and octets >= len(chunk) and useful == len(heard):
             return  # nearly every portion: nothing to charge, and nothing to forgive
         repeated = [one for one in heard if isinstance(one.event, Repeated)]
@@ -473,7 +488,8 @@ class Connection:
             repeated=sum(one.last - one.first for one in repeated),
             unread=bool(self._unread),
         )
-        self._read_at = now + pause_s if pause_s else None
+        if pause_s and (self._read_at is None or self._read_at < now + pause_s):
+            self._read_at = now + pause_s
 
     def _note_call(self, call: Call) -> None:
         can = self.capabilities

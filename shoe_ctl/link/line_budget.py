@@ -27,7 +27,7 @@ FORGIVEN_A_SECOND = 64
 """A cable that brings a stray byte now and then is not noisy."""
 
 PER_PIECE = 100
-"""Bytes that a record of garbage counts for, however short: single bytes cost the most."""
+"""Bytes that a record counts for besides, however short: single bytes cost the most."""
 
 SHARE = 10
 """Garbage gets one tenth of the processor's time: 6 s a minute."""
@@ -36,11 +36,34 @@ PER_SECOND = KEPT_A_MINUTE * SHARE / 60
 """Bytes that a second of processor time counts for: either budget ends the connection."""
 
 BURST_S = 3.0
-"""A line may bring whole portions for so long before it must pause. A shoe that sends all the
-events that it kept needs less."""
+"""A line may bring whole portions for so long before it must pause, by the clock: a portion may
+have waited for those of other tables."""
 
 BUSY_S = 5.0
 """From then on such a line has one third of the time, and after ``BUSY_S`` in all one tenth."""
+
+PORTION_S, PIECE_S = 0.002, 0.0004
+"""A portion costs so much, and each message in it: to decode and to handle, to pack, to commit and
+to sync. It is counted, because what it costs others is not what the line waits for."""
+
+COUNTED_BURST_S, COUNTED_BUSY_S = 0.1, 1.0
+"""The same as ``BURST_S`` and ``BUSY_S``, of the counted cost: a flood costs others nothing that
+they notice, from its first second on. What a table at work brings at once costs less."""
+
+KEPT_EVENTS = 8192
+"""Events that a shoe kept while its host was away: more than a memory holds. While they come, the
+line has one third of the time; then it is like any other."""
+
+EVENTS_A_SECOND = 10
+"""``KEPT_EVENTS`` come back at this pace, more than any table deals."""
+
+FRAMES_A_MINUTE = 64 * 1024
+"""Bytes of frames that make sense and bring no event: states that a shoe sends again and again.
+Beyond these the line is read no faster: 32 states a second."""
+
+PER_EVENT = 512
+"""Bytes of such frames that come with each event: a card brings some three states, each of which
+counts for ``PER_PIECE`` more where it comes alone."""
 
 
 class LineBudget:
@@ -51,11 +74,17 @@ class LineBudget:
         is_spent: True if the garbage exceeded the budget, in bytes or in processor time.
         is_full: True if nothing of the budget is spent, and no noise is left to forgive: ``spend``
             then changes nothing for a portion without garbage and without repeats.
+        is_throttled: True if it brought more frames without an event than are read at once: large
+            portions then cost less.
     """
 
     def __init__(self) -> None:
         self.is_noisy, self.is_spent, self.is_full = False, False, True
-        self._busy_s, self._busy_at = 0.0, 0.0
+        self.is_throttled = False
+        self._measured = Busy(BURST_S, BUSY_S)
+        self._counted = Busy(COUNTED_BURST_S, COUNTED_BUSY_S)
+        self._kept, self._kept_at = float(KEPT_EVENTS), 0.0
+        self._frames, self._frames_at = float(FRAMES_A_MINUTE), 0.0
         self._left = float(KEPT_A_MINUTE)
         self._noise = 0.0
         self._repeats = 0.0
@@ -124,19 +153,32 @@ class LineBudget:
             self._gathers_s = max(self._gathers_s / 2, SHORTEST_S)
         return max(self._gathers_s, rests_s)
 
-    def share(self, took_s: float, now: float) -> float:
+    def read_frames(self, size: int, events: int, now: float) -> float:
+        """Return the seconds for which the line is not to be read after frames without an event.
+
+        They are ``size`` bytes of one portion; ``events`` came with them.
+        """
+        passed_s, self._frames_at = now - self._frames_at, now
+        left = self._frames + passed_s * FRAMES_A_MINUTE / 60 + events * PER_EVENT
+        left = min(left, float(FRAMES_A_MINUTE)) - size - PER_PIECE
+        self._frames, self.is_throttled = left, left < 0
+        return 0.0 if left >= 0 else min(-left * 60 / FRAMES_A_MINUTE, LONGEST_S)
+
+    def share(self, took_s: float, pieces: int, events: int, now: float) -> float:
         """Return the seconds for which a line that brought a whole portion is not to be read.
 
-        ``took_s`` is how long the portion took, until it was stored. What a shoe kept while it was
-        away comes at once: the line does not pause until it was busy for ``BURST_S``. Then it has
-        one third of the time, and one tenth from ``BUSY_S`` on.
+        ``took_s`` is the time that the portion took, until it was stored. Of the ``pieces`` in it,
+        ``events`` bring something new. A line that is busy has one third of the time, and later
+        one tenth, by the clock and by what its messages cost. What a shoe kept while its host was
+        away, ``KEPT_EVENTS`` of its events, has one third for as long as it comes.
         """
-        passed_s, self._busy_at = max(0.0, now - self._busy_at), now
-        self._busy_s = min(max(0.0, self._busy_s - passed_s / SHARE) + took_s, BUSY_S + LONGEST_S)
-        if self._busy_s < BURST_S:
-            return 0.0
-        times = 2 if self._busy_s < BUSY_S else SHARE - 1
-        return min(times * took_s, LONGEST_S)
+        cost_s = PORTION_S + pieces * PIECE_S
+        passed_s, self._kept_at = max(0.0, now - self._kept_at), now
+        kept = min(self._kept + passed_s * EVENTS_A_SECOND, float(KEPT_EVENTS)) - events
+        self._kept = max(kept, 0.0)
+        is_kept = events > 0 and kept > 0
+        counted_s = 2 * cost_s if is_kept else self._counted.rests_s(cost_s, now)
+        return max(counted_s, self._measured.rests_s(took_s, now))
 
     def _pass_time(self, now: float) -> None:
         passed_s = 0.0 if self._at is None else max(0.0, now - self._at)
@@ -144,6 +186,27 @@ class LineBudget:
         self._left = min(self._left + passed_s * KEPT_A_MINUTE / 60, KEPT_A_MINUTE)
         self._noise = max(0.0, self._noise - passed_s * FORGIVEN_A_SECOND)
         self._repeats = max(0.0, self._repeats - passed_s * FORGIVEN_A_SECOND)
+
+
+class Busy:
+    """The time that a line was at work, less a tenth of the time that passed.
+
+    It pauses from ``burst_s`` on, and for longer from ``busy_s`` on.
+    """
+
+    def __init__(self, burst_s: float, busy_s: float) -> None:
+        self._burst_s, self._busy_s = burst_s, busy_s
+        self._worked_s, self._at = 0.0, 0.0
+
+    def rests_s(self, cost_s: float, now: float) -> float:
+        """Return the seconds to rest after work of ``cost_s`` that ended at ``now``."""
+        passed_s, self._at = max(0.0, now - self._at), now
+        worked_s = max(0.0, self._worked_s - passed_s / SHARE) + cost_s
+        self._worked_s = min(worked_s, self._busy_s + LONGEST_S)
+        if self._worked_s < self._burst_s:
+            return 0.0
+        times = 2 if self._worked_s < self._busy_s else SHARE - 1
+        return min(times * cost_s, LONGEST_S)
 
 
 class Suspensions:

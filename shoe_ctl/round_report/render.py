@@ -54,7 +54,9 @@ def _header(report: RoundReport, words: Words) -> Iterator[str]:
             "game", words.sentence("the journal does not say how the table was started"), words
         )
     else:
-        yield from _named("game", f"{rules.title} ({rules.game})", words)
+        yield from _named(
+            "game", f"{wording.game_title(rules.game, rules.title, words)} ({rules.game})", words
+        )
         version = (
             None
             if rules.version is None

@@ -45,7 +45,11 @@ def summary_lines(report: RoundReport, words: Words = ENGLISH) -> Iterator[str]:
 def _played(report: RoundReport, words: Words) -> str:
     method = next((e.data.get("method") for e in report.events("round.outcome")), None)
     rules = report.rules
-    game = words.sentence("a game that the journal does not name") if rules is None else rules.title
+    game = (
+        words.sentence("a game that the journal does not name")
+        if rules is None
+        else wording.game_title(rules.game, rules.title, words)
+    )
     parts = [words.sentence("table {value}", value=report.table)]
     parts += [words.sentence("Method {value}", value=method)] if method else []
     parts.append(game)

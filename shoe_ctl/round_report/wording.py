@@ -29,6 +29,8 @@ _INPUTS_WITH_REASON = {
 _INPUT_TEXTS = {
     "tick": "time passed",
     "commands_refused": "more commands were refused than are recorded of one user",
+    "hearing_lost": "the shoe does not receive what is sent to it",
+    "hearing_restored": "the shoe receives again what is sent to it",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
@@ -48,7 +50,7 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             started = again if given.get("reopened") else "the controller was started"
             said = words.sentence("host boot: {boot}", boot=given.get("host_boot"))
             return words.sentence(started), [said]
-        case "tick" | "commands_refused" as kind:
+        case "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
             sentence, why = _INPUTS_WITH_REASON[kind]
@@ -172,6 +174,12 @@ def settings_text(settings: Mapping[str, Any], words: Words = ENGLISH) -> str:
     )
 
 
+def game_title(game: str, title: str, words: Words = ENGLISH) -> str:
+    """Return a game's name: that of its file where the language has no other."""
+    named = words.name("game", game)
+    return title if named == game.replace("_", " ") else named
+
+
 def person_text(by: Mapping[str, Any], words: Words = ENGLISH) -> str:
     """Return a person and the position held."""
     position = readable_name(str(by.get("position") or "nobody"), words)
@@ -181,7 +189,7 @@ def person_text(by: Mapping[str, Any], words: Words = ENGLISH) -> str:
 
 def _shoe(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, list[str]]:
     event = dict(given["event"])
-    kind = readable_name(str(event.pop("type", "?")), words)
+    kind = words.name("shoe_event", str(event.pop("type", "?")))
     more = [values_text(event, words)] if event else []
     if given.get("seq") is None:
         return words.sentence("the shoe: {kind}", kind=kind), more

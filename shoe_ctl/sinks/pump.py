@@ -296,7 +296,9 @@ class Pump:
             self._news.clear()
             try:
                 if not (
-                    await self._drain() and await self._offer_parked() and await self._offer_again()
+                    await self._drain()
+                    and await self._offer_parked()
+                    and await self._resend_ranges()
                 ):
                     return
             except SinkEnded as end:
@@ -366,7 +368,7 @@ class Pump:
             self._again.pop(n).set_result(why)
         return True
 
-    async def _offer_again(self) -> bool:
+    async def _resend_ranges(self) -> bool:
         """Offer the requested ranges again; return False if it was stopped.
 
         Between two batches, what was committed meanwhile is delivered.

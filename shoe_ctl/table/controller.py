@@ -104,6 +104,10 @@ class TableController:
         self._desired_by = self.state.arming
         self._desired = arming.ordered(self.state)
 
+    def assume_reading(self) -> None:
+        """Take what people name for what the shoe read: a preview must not say if it is."""
+        self._turn.assumes_reading = True
+
     @property
     def desired(self) -> Armed | Locked:
         """The state that the shoe should have now: armed for a draw, or locked."""

@@ -163,8 +163,8 @@ def _hold_early(turn: Turn, left: list[DealtCard]) -> None:
         unplaced.add_card(turn, dealt.card, dealt.number, role="early", seen=dealt.revealed)
     unplaced.move_cards(turn, behind, "early")
     for early in turn.now.early[: len(left)]:
-        seen = message("seen_drawn_not_due")
-        stack.raise_pending(turn, Cause(overdraw.OVERDRAW_KEY, seen, subject=early.subject))
+        cause = Cause(overdraw.OVERDRAW_KEY, overdraw.NOT_DUE, subject=early.subject)
+        stack.raise_pending(turn, cause)
 
 
 def _emit_moved(turn: Turn, was: DealtCard, now: DealtCard | None) -> None:

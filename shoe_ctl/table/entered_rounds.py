@@ -164,7 +164,7 @@ def entry_contradicts_reading(turn: Turn) -> bool:
 
 def enter(turn: Turn) -> None:
     """Enter the round, unless it must be decided first who read a card correctly."""
-    if entry_contradicts_reading(turn):
+    if not turn.assumes_reading and entry_contradicts_reading(turn):
         halt_for_entry_dispute(turn)
     else:
         turn.fire("round_entered")

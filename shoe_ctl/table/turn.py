@@ -212,6 +212,7 @@ class Turn(TableView):
         resumes_in: the state in which play resumes once the last irregularity has ended.
         refusal: the answer, if the command of this input was refused.
         args: the arguments of the command, once they were read.
+        assumes_reading: whether what people name is taken for what the shoe read; in a preview.
         has_changed: whether anything changed that orders, wake-ups and the phase depend on.
     ``drawn`` is the card of this input; it is there only if the input is a drawn card.
     """
@@ -234,6 +235,7 @@ class Turn(TableView):
         self.args: Any = None
         self.drawn = _NO_CARD
         self.has_changed = False
+        self.assumes_reading = False
 
     def stand_at(self, now: TableState) -> None:
         """Stand at this state without an input, for checks that are asked without a command."""

@@ -450,9 +450,16 @@ TEXTS: Mapping[str, str] = {
     "done_wagers_unrestricted": "from the next round the number of wagers is not restricted",
     "done_window_closed": "the withdrawal window is closed",
     "done_window_opened": "a withdrawal window is open",
+    # What would come of a command.
+    "preview": "would happen: {happened:clauses}; then next: {next}",
+    "preview_nothing": "then next: {next}",
+    "preview_of_shoe": "what follows is for the shoe to say",
+    "preview_reveals": "would be seen: {cards:place}; what follows depends on them",
     # Why a command was not taken: the command, its arguments and who gave it.
     "refused_no_such_command": "no such command: {command}",
     "refused_command_misspelt": "no such command: {command} (is it {meant}?)",
+    "refused_too_many_previews": "{most} previews in ten minutes are the most: wait a while",
+    "refused_no_preview": "{command} cannot be previewed now",
     "refused_in_this_state": "{command} cannot be taken now (the table is {state:state})",
     "refused_not_now": "it cannot be taken now",
     "refused_each": "{reasons:clauses}",

@@ -28,7 +28,7 @@ def language_of(environment: Mapping[str, str]) -> str:
 
 _KINDS = (
     *("state", "position", "key", "how", "act", "end", "wager", "game", "link", "round_state"),
-    *("told", "hand", "argument", "field"),
+    *("told", "hand", "face", "argument", "field"),
 )
 """Kinds of codes, in the order in which a code is looked up."""
 

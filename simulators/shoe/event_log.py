@@ -71,7 +71,7 @@ class EventLog:
 
         With even the reserve used up the event itself is lost, counted in ``lost``, and its
         number stays used: a gap takes its place as soon as there is room, and nothing older goes.
-        None is what came of a lost event.
+        Return None for a lost event.
         """
         stored = Stored(self.next_seq, event, boot_id, t_us)
         self.next_seq += 1
@@ -88,7 +88,7 @@ class EventLog:
     def acknowledge(self, through: int) -> Stored | None:
         """Note that the host has stored all up to ``through``; an unknown number is ignored.
 
-        The gap that there is room for now, if events were lost before.
+        Return the gap that there is room for now, if events were lost before.
         """
         if through >= self.next_seq:
             return None

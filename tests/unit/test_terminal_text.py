@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.terminal_text import printable
+from shoe_ctl.terminal_text import cell_width, printable, wrap
 from shoe_testing.cli import invoke
 from shoe_testing.journals import dealt_journal, records, spoil
 
@@ -52,3 +53,23 @@ def test_differences_spell_out_what_was_recorded(tmp_path: Path) -> None:
     shown = invoke(shoectl, "replay", str(path)).output
     assert "\u202e" not in shown
     assert "\\u202e" in shown
+
+
+# Chinese: broken between characters, never before a stop.
+
+SAID = "restrict_wagers（限制投注数，监场经理）、expose（开牌，荷官）、pause（暂停复核，监场主任）"
+
+
+@pytest.mark.parametrize("width", range(24, 81))
+def test_chinese_fills_lines_that_begin_with_no_stop_and_break_no_word(width: int) -> None:
+    lines = wrap(SAID, width, first="可用命令    ", rest=" " * 12)
+    assert all(cell_width(line) <= width for line in lines)
+    assert "".join(line[8 if n == 0 else 12 :] for n, line in enumerate(lines)) == SAID
+    for line in lines:
+        assert line.strip()[0] not in "，、。；：）" and line[-1] != "（"
+    if width >= 40:
+        assert all(any(word in line for line in lines) for word in ("restrict_wagers", "expose"))
+
+
+def test_a_word_that_is_too_long_for_a_line_is_broken_within() -> None:
+    assert wrap("牌 " + "x" * 12, 10) == ["牌", "x" * 10, "xx"]

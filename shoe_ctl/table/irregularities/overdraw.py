@@ -50,6 +50,9 @@ RULING = "ruling"
 SEEN = "seen"
 """The step at which whoever decides rules on the card once the room has seen it."""
 
+NOT_DUE = message("seen_drawn_not_due")
+"""The reason where a corrected card shows that a card in a slot was not due."""
+
 _BEFORE_A_ROUND = ("idle", "betting", "resolved")
 
 
@@ -224,7 +227,9 @@ def place_due_card(turn: Turn) -> None:
 
 def halt_for_early_card(turn: Turn) -> None:
     """Halt for the first early card: it was not due, or the shoe names another place for it."""
-    stack.escalate_pending(turn, _first_opened(turn), RULING)
+    opened = _first_opened(turn)
+    lay_open = turn.now.early[0].seen and opened.seen == NOT_DUE
+    stack.escalate_pending(turn, opened, SEEN if lay_open else RULING)
 
 
 def halt_for_each_early_card(turn: Turn) -> None:
@@ -232,7 +237,7 @@ def halt_for_each_early_card(turn: Turn) -> None:
     for early in reversed(turn.now.early):
         opened = _opened_for(turn, early.subject)
         if opened is not None:
-            stack.escalate_pending(turn, opened, RULING)
+            stack.escalate_pending(turn, opened, SEEN if early.seen else RULING)
 
 
 def _opened_for(turn: Turn, subject: str) -> OpenIrregularity | None:
@@ -369,7 +374,9 @@ _EXPOSED = Choice("exposed", "dealer", SEEN, (_note_seen,), offered_if=_may_be_e
 OVERDRAW = Procedure(
     OVERDRAW_KEY,
     (
-        Step("waiting", message("prompt_overdraw_waiting"), (), automatic=("ruling", "kept")),
+        Step(
+            "waiting", message("prompt_overdraw_waiting"), (), automatic=("ruling", "seen", "kept")
+        ),
         Step(
             "ruling", message("prompt_overdraw_ruling"), (_TAKE, _OPEN, _ASIDE, CALL_VOID, _EXPOSED)
         ),

@@ -7,6 +7,7 @@ log, both replays.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import random
@@ -22,7 +23,7 @@ import pytest
 
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import card
-from firmware_proto.events import CardDrawn, Started
+from firmware_proto.events import CardDrawn, Started, Status
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Direction, Kind, Wire
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE
@@ -47,7 +48,7 @@ from shoe_testing.daemon import (
     shoe_process,
 )
 from shoe_testing.faulty_ports import device_server
-from shoe_testing.reference_protocol import Shoe
+from shoe_testing.reference_protocol import Shoe, host_frame
 from shoe_testing.rounds import all_agree, lines_of, of_type, once_each, read_rounds
 from shoe_testing.transports import QuickClock, until
 
@@ -169,6 +170,32 @@ async def test_a_flood_is_kept_up_to_a_bound_and_the_line_comes_back_by_itself(
     assert came[2] == said_by(profile)
     assert len(came[1]) <= 2 * KEPT_A_MINUTE
     assert grew < 2 * len(came[1])
+    nothing_is_wrong_with(journal)
+
+
+@pytest.mark.slow
+async def test_a_state_sent_without_end_is_counted_and_both_replays_find_it_again(
+    tmp_path: Path,
+) -> None:
+    state = host_frame(Status(drawn=0, unacknowledged=0), 2)
+    told, flood = ToldEvents(), Flood("reference", lambda _: state * 100)
+    journal = tmp_path / "journal.db"
+    async with (
+        device_server(flood) as port,
+        serving(write_config(tmp_path, port), told, sees=Audience.RESTRICTED) as daemon,
+    ):
+        await told.times(1, "shoe.connected")
+        await until(lambda: sum(len(data) for data in wires(journal).values()) > 40_000, 60)
+        stands = await runner(daemon).status(Audience.PUBLIC)
+        flood.over.set()
+    assert stands["link"] == "up"
+    assert told.data("shoe.line_suspended") == []
+    with Reader.open(journal) as reader:
+        inputs = [json.loads(r.body) for r in reader.records(kinds=(Kind.INPUT,))]
+    events = [each["event"] for each in inputs if each["input"] == "shoe"]
+    counted = sum(e.get("count", 1) for e in events if e["type"] in ("status", "repeated"))
+    assert counted > 1000
+    assert len(events) < counted / 2
     nothing_is_wrong_with(journal)
 
 

@@ -85,6 +85,16 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
     assert f"{LONGEST_PATH} bytes" in KEYS
 
 
+def test_the_page_of_the_socket_has_every_key_of_a_status() -> None:
+    table = TableHarness(method="C", area="Paiza Club").open_shoe()
+    table.does("place_your_bets")
+    keys = {*status(table.now, table.game, table.settings), "acts_as", "doubt", "fault"}
+    (rows,) = re.findall(r"^\| key of a table .*?\n\n", SOCKET, re.DOTALL | re.MULTILINE)
+    first_cells = [line.split("|")[1] for line in rows.splitlines() if line]
+    named = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    assert {"held_by", "shoe_with", "declared"} <= keys and keys == named
+
+
 @pytest.mark.parametrize("name", STAFF)
 def test_the_status_on_the_staffs_page_is_what_is_shown(name: str) -> None:
     table = TableHarness(faces="turned_by_dealer").open_shoe()

@@ -18,16 +18,20 @@ import msgspec
 import pytest
 
 from shoe_ctl.cli.table_pages import ABOUT_THE_JOURNAL, REQUESTS
+from shoe_ctl.cli.table_view import lines
 from shoe_ctl.games.irregularity_ends import ENDS
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import POSITIONS
 from shoe_ctl.table.procedures.procedure import DECIDES, Choice, Procedure
+from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.declared import RECORDED, DeclaredWager
 from shoe_ctl.texts import screen_chinese
 from shoe_ctl.texts.catalogue import language
+from shoe_ctl.texts.screen import Words as ScreenWords
 from shoe_testing.for_each import for_each
 from shoe_testing.paths import ROOT
+from shoe_testing.tables import TableHarness
 from tools import staff_pages as sheets
 
 LANGUAGES = tuple(sheets.LANGUAGES)
@@ -188,6 +192,24 @@ def test_a_page_quotes_what_the_screen_asks_at_each_step(page: str, name: str) -
             assert {*text.split(" / ")} <= known
     quotes = re.findall(r"^> (.+)$", source(name, page), re.MULTILINE)
     assert {*quotes} <= {as_shown(text) for text in texts.values()}
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_what_a_page_quotes_is_what_the_screen_of_its_language_shows(name: str) -> None:
+    table = TableHarness().open_shoe()
+    table.open_round()
+    table.does("pause", reason="look")
+    held = status(table.now, table.game, table.settings)
+    for page in SITUATIONS:
+        shown = rows(sections(source(name, page))[WORDS[name].sections[0]])
+        for procedure in procedures(name, page):
+            for step in procedure.steps:
+                asks = {**held["next"], "message": step.prompt.as_data()}
+                screen = lines({**held, "next": asks}, words=ScreenWords(name))
+                said = "".join(" ".join(screen).split())
+                quoted = [text for first, text in shown if step.name in codes(first)]
+                plain = [text for text in quoted if "…" not in text]
+                assert quoted and (not plain or any("".join(q.split()) in said for q in plain))
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -416,7 +416,7 @@ class InProcessBench(TableAtPort):
     def _command(self, asked: Command) -> dict[str, Any]:
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
-        del plain["table"]
+        del plain["table"], plain["preview"]
         effects = self._happened(TableCommand(**plain))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
         self._port.pump()

@@ -494,7 +494,7 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     def counting(look: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
         def counted(self: Reader, *args: Any) -> list[Any]:
-            found = look(self, *args)
+            found = list(look(self, *args))
             rows.append(len(found))
             return found
 

@@ -17,7 +17,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import to_bytes
 from shoe_testing.bench import play_in_process
-from simulators.recorder.journal import read_journal
+from simulators.recorder.journal import read_unpacked
 from simulators.recorder.recording import Happened, Recording, in_turn, table_of_settings
 from simulators.recorder.scenario_file import RecordedScenario, recorded_scenario
 from simulators.table.expectation import Told
@@ -90,7 +90,7 @@ def recording_of_journal(journal: Path) -> Recording:
     unpacked = journal.with_name("unpacked.db")
     with Reader.open(journal) as reader:
         write_unpacked(reader, unpacked)
-    return read_journal(unpacked, table=None, shoe=None)
+    return read_unpacked(unpacked, unpacked, table=None, source=unpacked.name)
 
 
 async def play_again(recording: Recording) -> PlayedAgain:

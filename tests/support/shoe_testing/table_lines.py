@@ -332,6 +332,12 @@ def _hears_again() -> Play:
     return Play(table, happens(lambda t_us: HearingRestored(t_us=t_us, connection=1)))
 
 
+def _other_cards_in_a_halt() -> TableHarness:
+    table = halted("betting")
+    table.load("set-2")
+    return table
+
+
 def exposes(*hands: str) -> Act:
     """The dealer exposes these hands."""
 
@@ -412,12 +418,15 @@ def _armed_until_now() -> Play:
 
 
 def _ruled_differential() -> Play:
+    """The shoe is armed as a wager is found to be too high: main wagers are too far apart then."""
     limits = {"minimum": 100, "maximum": 2000, "differential": 500}
     table = betting_table(limits)
-    place_bet(table, "player", 1000)
-    place_bet(table, "banker", 300, player="cho", seat=4)
+    place_bet(table, "player", 1900)
+    place_bet(table, "banker", 1600, player="ben", seat=4)
     table.does("no_more_bets")
-    return Play(table, next_card("TS", number=1, armed=True))
+    said: dict[str, Any] = {"player": "ann", "seat": 3, "wager": "player", "amount": 2500}
+    table.does("declare", key="over_maximum", reason="seen", **said)
+    return Play(table, next_card("TS", armed=True))
 
 
 def _set_aside() -> Play:
@@ -1232,6 +1241,15 @@ VARIANTS: Mapping[str, Callable[[], Play]] = {
     "the first card of the round is seen at once": lambda: Play(
         round_at("", **SEEN), next_card("9D")
     ),
+    "other cards are called for after a void round": lambda: Play(
+        _after_a_void(), commands("change_shoe")
+    ),
+    "the host loses its power with a wager decided": lambda: Play(
+        standing("drawing"), lambda table: table.restart("b2")
+    ),
+    "the shoe has its own cards again in a halt": lambda: Play(
+        _other_cards_in_a_halt(), TableHarness.hello
+    ),
     "the third card is seen at once": lambda: Play(_drawing_at_once(), next_card("4C")),
     "the first card begins a round after a void one": lambda: Play(
         _after_a_void(**IMPLIED), next_card("9D")
@@ -1262,6 +1280,12 @@ def play_message(message: str, situation: str) -> Play:
         return own()
     given, act = MESSAGES[message]
     return Play(STANDS[situation](**given), act)
+
+
+def play_message_in(message: str, state: str) -> Play:
+    """Return the table in this state, and the message."""
+    given, act = MESSAGES[message]
+    return Play(standing(state, **given), act)
 
 
 def play_answer(message: str, situation: str) -> Play:

@@ -18,6 +18,8 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand, total
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent, WakeAt
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.preview import preview
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import next_slot
 from shoe_ctl.table.status import status
@@ -44,6 +46,13 @@ class Twins:
     def both(self, step: Callable[[TableHarness], object]) -> None:
         """The same at both tables."""
         self._each(step, step)
+
+    def previews(self, command: str, args: dict[str, Any]) -> None:
+        """What the command would come to is the same at both, also with cards that lie at one."""
+        if not self.parted:
+            one, other = (previewed(table, command, args) for table in (self.one, self.other))
+            assert one == other, (command, args)
+            self.compared += 1
 
     def draws(self, faces: Faces, *, armed: bool | None = None) -> None:
         """A card comes out at both tables, which nobody there has seen.
@@ -154,6 +163,18 @@ def _public(effect: Effect) -> object:
         said = (effect.accepted, effect.error, effect.needs, effect.halted, effect.asks)
         return (*said, effect.message)
     return effect if isinstance(effect, ShoeCommand | WakeAt) else (type(effect), effect)
+
+
+def previewed(table: TableHarness, command: str, args: dict[str, Any]) -> object:
+    """What anyone is told beforehand of this command."""
+    asked = TableCommand(
+        t_us=table.t_us, command_id="p", command=command, args=args, person="kim",
+        position="gaming_shift_manager",
+    )  # fmt: skip
+    before = table.now
+    found = preview(table.controller, before, asked)
+    assert table.now is before
+    return msgspec.json.encode([found.answer, found.shown])
 
 
 def known(table: TableHarness) -> object:

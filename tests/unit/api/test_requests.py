@@ -147,7 +147,8 @@ def test_what_is_taken_can_be_journaled_and_read_again(changed: dict[str, Any]) 
         return
     assert isinstance(asked, Command)
     plain = msgspec.structs.asdict(asked)
-    table = plain.pop("table")
+    table, looks = plain.pop("table"), plain.pop("preview")
+    assert looks is False
     happened = TableCommand(t_us=1, **plain)
     assert table
     assert from_bytes(to_bytes(happened)) == happened

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from firmware_proto.events import CuttingCard
-from shoe_ctl.cli.table_view import WIDTH, lines, next_commands
+from shoe_ctl.cli.table_view import WIDTH, lines, next_commands, preview_lines
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.preview import preview
 from shoe_ctl.table.status import restricted, status
 from shoe_testing.table_situations import (
     decide_differential,
@@ -125,6 +127,50 @@ def test_who_may_not_do_it_is_told_whom_to_call() -> None:
     assert not any(line.startswith("call") for line in manager)
     table.rules("play_on")
     assert not any(line.startswith("call") for line in shown(table, acts_as=["dealer"]))
+
+
+def preview_of(table: TableHarness, command: str, **args: Any) -> list[str]:
+    asked = TableCommand(
+        t_us=table.t_us, command_id="p", command=command, args=args, person="kim",
+        position="dealer",
+    )  # fmt: skip
+    found = preview(table.controller, table.now, asked)
+    assert found.answer.message is not None
+    answer = {"preview": found.shown, "message": found.answer.message.as_data()}
+    told: list[str] = []
+    for line in preview_lines(answer):
+        assert len(line) <= WIDTH
+        if line.startswith(" "):
+            told[-1] += " " + line.strip()
+        else:
+            told.append(line)
+    return [" ".join(line.split()) for line in told]
+
+
+def test_a_preview_shows_each_seat_with_its_money_and_who_must_consent() -> None:
+    table = betting_table(announcements="explicit")
+    place_bet(table, "tie", 100)
+    place_bet(table, "player", 200, player="bob", seat=5)
+    table.does("no_more_bets")
+    table.deal("7D 7C TS TH")
+    table.turn_over()
+    table.does("announce_totals")
+    table.does("announce_outcome")
+    assert preview_of(table, "correct_card", hand="player", index=2, card="AS") == [
+        "preview would happen: Player's card is corrected; Player 8, Banker 7; the outcome is "
+        "revised: player wins, 8 to 7 (6.3); seat 3: tie loses, collect 100; seat 5: player "
+        "wins, pay 200; then next: pay and collect, then settle",
+        "seat 3 tie 100 loses (1.1.12): collect 100",
+        "seat 5 player 200 wins 1 to 1 (4.1): pay 200, give back 200",
+        "who gaming shift manager, with a reason",
+        "consent another person, pit supervisor or above",
+    ]
+    declare(table, "other")
+    assert preview_of(table, "decide", choice="void")[1:] == [
+        "seat 3 tie 100 is returned (6.1): give back 100",
+        "seat 5 player 200 is returned (6.1): give back 200",
+        "who gaming shift manager, with a reason",
+    ]
 
 
 def test_cards_that_were_exchanged_are_shown_pair_by_pair() -> None:
@@ -318,3 +364,17 @@ def test_a_long_path_is_broken_so_that_a_shell_joins_it() -> None:
     assert said.stdout.decode().splitlines() == [
         "table", "place_your_bets", "--table", "bac-07", "--socket", path,
     ]  # fmt: skip
+
+
+def test_what_was_declared_is_shown_with_its_number_and_what_each_seat_gets_without_it() -> None:
+    table = TableHarness(faces="face_up", face_up_after_ms=0).open_shoe()
+    table.does("place_your_bets")
+    place_bet(table, "banker", 100)
+    table.does("no_more_bets")
+    (held,) = table.now.wagers.standing
+    late = {"player": held.player, "seat": held.seat, "wager": "banker", "amount": 500}
+    table.does("declare", key="late_wager", reason="seen", **late)
+    (said,) = status(table.now, table.game, table.settings)["declared"]
+    number = said["declaration"]
+    seat = f"seat {held.seat}"
+    assert f"declared {number}: late_wager, {said['chips']} at {seat} on banker" in shown(table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +77,20 @@ class Rulings:
 class AtTheLink:
     """A table whose shoe says hello, and then what it is made to say."""
 
-    def __init__(self, link: ShoeLink, compared: list[str], rulings: Rulings) -> None:
+    def __init__(
+        self, link: ShoeLink, compared: list[str], rulings: Rulings, journal: Journal
+    ) -> None:
+        self._journal = journal
         self.compared = compared
         self.rulings = rulings
         self.connection = OneConnection(0)
         self._link = link
         self._offset = 0
+
+    @property
+    def stored(self) -> int:
+        """The last record that is stored."""
+        return self._journal.last_n
 
     async def connects(self) -> None:
         self.connection, self._offset = OneConnection(self.connection.number + 1), 0
@@ -125,7 +134,7 @@ async def at_the_link(path: Path) -> AsyncIterator[AtTheLink]:
             losses=rulings,  # type: ignore[arg-type]
         )
         await runner.start("boot-1", "reference")
-        yield AtTheLink(runner.link, compared, rulings)
+        yield AtTheLink(runner.link, compared, rulings, journal)
         await runner.stop()
         await journal.close()
 
@@ -178,3 +187,17 @@ async def test_what_a_shoe_shows_after_another_hello_is_ruled_on_before_it_is_st
         ]
         assert table.connection.dropped == ["events_lost"]
         assert table.connection.acknowledged == [1]
+
+
+async def test_of_states_that_nobody_waits_for_every_fourth_is_waited_for(tmp_path: Path) -> None:
+    async with at_the_link(tmp_path / "journal.db") as table:
+        await table.connects()
+        await table.says(HELLO, 0)
+        await table.says(status(0), None, Resume(DEVICE, 0))
+        stored = []
+        for _ in range(12):
+            await table.says(status(0))
+            stored.append(table.stored)
+        grew = [later - before for before, later in pairwise(stored)]
+        assert max(grew) <= 4 * 2  # the bytes and the input of each
+        assert sum(grew) >= 8 * 2

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_proto.events import CardDrawn, Discarded, Repeated, ShoeEvent, Standby
+from firmware_proto.cards import card
+from firmware_proto.events import CardDrawn, Discarded, Repeated, ShoeEvent, Standby, Status
 from firmware_proto.profiles import profile
 from firmware_proto.reference.mac import BAD_MAC, SENT_BEFORE
 from firmware_proto.session import ReceivedEvent
@@ -82,3 +83,23 @@ def test_garbage_of_any_profile_is_a_handful_of_inputs(name: str, data: bytes) -
     runs = in_runs(heard, data, 0)
     useful = [one for one in heard if not isinstance(one.event, Discarded)]
     assert len(runs) <= 2 * len(useful) + 1
+
+
+def test_a_state_that_comes_again_without_a_change_is_stored_once_and_counted() -> None:
+    state = Status(drawn=3, unacknowledged=0)
+    runs = in_runs(placed([state] * 40), bytes(400), 0)
+    assert [(one.event, one.first, one.last) for one in runs] == [
+        (state, 0, 10),
+        (Repeated(of="status", count=39), 10, 400),
+    ]
+
+
+def test_a_state_that_changed_and_a_card_that_is_like_the_last_stay_as_they_are() -> None:
+    said: list[ShoeEvent] = [
+        Status(drawn=3, unacknowledged=0),
+        Status(drawn=3, unacknowledged=1),
+        CardDrawn(card=card("8S"), hand="burn", index=1),
+        CardDrawn(card=card("8S"), hand="burn", index=1),
+        Status(drawn=3, unacknowledged=1),
+    ]
+    assert in_runs(placed(said), bytes(50), 0) == placed(said)

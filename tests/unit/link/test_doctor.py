@@ -109,7 +109,7 @@ async def test_a_firmware_that_is_not_on_the_list_is_told() -> None:
         ({2: KEY}, {"SH-0042": {3: KEY}}, "wrong_key", "the shoe has no key 3"),
         ({2: KEY}, {"SH-0043": {2: KEY}}, "no_key", "add a key for SH-0042"),
         ({2: KEY}, None, "no_key", "configure a key_file"),
-        (None, {"SH-0042": {2: KEY}}, "unauthenticated", "give the shoe a key"),
+        (None, {"SH-0042": {2: KEY}}, "unauthenticated", "an impostor or the wrong shoe"),
     ],
 )
 async def test_keys_that_do_not_fit_are_told_apart(

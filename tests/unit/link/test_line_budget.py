@@ -16,7 +16,7 @@ import pytest
 
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import card
-from firmware_proto.events import CardDrawn, Discarded, Started
+from firmware_proto.events import CardDrawn, Discarded, Started, Status
 from firmware_proto.profiles import profile
 from shoe_ctl.link.connection import PORTION, Connection, Reception
 from shoe_ctl.link.line_budget import (
@@ -30,6 +30,7 @@ from shoe_ctl.link.line_budget import (
 from shoe_ctl.link.reconnect import LinkState, Supervisor, Suspension
 from shoe_ctl.link.transport import READ_SIZE, Loss, Transport, TransportLost, failed
 from shoe_testing.examples import sampled
+from shoe_testing.reference_protocol import host_frame, shoe_hello
 from shoe_testing.transports import HandClock
 
 LINE_RATE = 12_000
@@ -194,20 +195,18 @@ async def test_what_came_before_the_garbage_is_handed_on_whole() -> None:
     ] * 9
 
 
-async def test_a_shoe_that_says_much_is_neither_held_up_nor_suspended() -> None:
-    frames = b"".join(encode_event(CARD, seq) for seq in "0123456789" * 4000)
-    assert len(frames) > 2 * KEPT_A_MINUTE
+async def test_a_shoe_that_replays_its_memory_is_read_in_seconds_and_is_never_suspended() -> None:
+    frames = b"".join(encode_event(CARD, seq) for seq in "0123456789" * 400)
     clock, taken = HandClock(), list[Reception]()
     line = NoisyTransport(clock, bytes, 0, first=frames)
     served = connection("angel_eye", line, clock, taken)
     running = asyncio.create_task(served.run())
     began = clock.now
     await passing(clock, running, lambda: line.given == len(frames))
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert (clock.now, running.done()) == (began, False)
+    await passing(clock, running, lambda: sum(len(r.heard) for r in taken) == 4000)
+    assert 1.0 < clock.now - began < 10.0
+    assert not running.done()
     assert max(len(r.chunk) for r in taken) == PORTION
-    assert sum(len(r.heard) for r in taken) == 40_000
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
@@ -386,3 +385,68 @@ async def test_a_shoe_that_speaks_and_is_gone_at_once_is_backed_off_from() -> No
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+STATE = host_frame(Status(drawn=0, unacknowledged=0), 2)
+
+
+def flooded(clock: HandClock, taken: list[Reception]) -> Connection:
+    """A reference shoe that says hello, and then one state without end, as fast as it is read."""
+    line = NoisyTransport(
+        clock, lambda size: STATE * (size // len(STATE)), 1e5, first=shoe_hello(2)
+    )
+    return connection("reference", line, clock, taken)
+
+
+async def test_a_state_without_end_is_read_slowly_and_its_line_is_never_suspended() -> None:
+    clock, taken = HandClock(), list[Reception]()
+    served = flooded(clock, taken)
+    running = asyncio.create_task(served.run())
+    began = clock.now
+    while clock.now < began + 60:
+        clock.advance(0.005)
+        for _ in range(4):
+            await asyncio.sleep(0)
+    assert not running.done()
+    octets = sum(len(one.chunk) for one in taken)
+    assert 64 * 1024 < octets <= 2 * 64 * 1024
+    first = [one for one in taken if one.t_us < (began + 1) * 1_000_000]
+    assert sum(len(one.heard) for one in first) < 1000
+    late = [one for one in taken if one.t_us > (began + 30) * 1_000_000]
+    assert len(late) < 30 * 2
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+def test_the_states_of_a_table_that_deals_fast_cost_its_line_nothing() -> None:
+    budget = LineBudget()
+    for card_number in range(10_000):  # one each 30 ms, with three states of 34 bytes
+        assert budget.read_frames(3 * 34, 1, card_number * 0.03) == 0.0
+    assert not budget.is_throttled
+
+
+def test_states_that_stop_leave_the_line_as_it_was_after_a_minute() -> None:
+    budget = LineBudget()
+    waits_s = [budget.read_frames(1536, 0, number * 0.01) for number in range(60)]
+    assert waits_s[0] == 0.0 and waits_s[-1] > 1.0
+    assert budget.is_throttled
+    assert budget.read_frames(34, 0, 60.0) == 0.0
+    assert not budget.is_throttled
+
+
+def test_a_line_that_waits_for_other_tables_to_be_stored_is_not_busy_by_that() -> None:
+    budget = LineBudget()
+    assert [budget.share(2.0, 8, 8, now) for now in (2.0, 40.0, 80.0)] == [
+        pytest.approx(2 * (0.002 + 8 * 0.0004))
+    ] * 3
+
+
+def test_more_events_than_any_memory_holds_are_read_like_any_flood() -> None:
+    budget, now, pauses_s = LineBudget(), 0.0, []
+    for _ in range(2000):
+        pauses_s.append(budget.share(0.003, 8, 8, now))
+        now += 0.003 + pauses_s[-1]
+    cost_s = 0.002 + 8 * 0.0004
+    assert pauses_s[0] == pytest.approx(2 * cost_s)
+    assert pauses_s[-1] == pytest.approx(9 * cost_s)

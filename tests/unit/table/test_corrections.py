@@ -144,7 +144,7 @@ def test_a_card_that_was_not_due_is_ruled_on_and_never_opens_a_round() -> None:
         "suspended", "overdraw", "resolved",
     )  # fmt: skip
     opens = table.asks("decide", choice="first_card", reason="r")
-    assert opens.error == "a card that was seen never opens a round"
+    assert (opens.accepted, table.now.halt.current.step) == (False, "seen")
     table.rules("set_aside")
     table.does("settle")
     assert (table.now.state, table.now.shoe.drawn) == ("idle", 5)

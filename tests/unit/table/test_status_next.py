@@ -217,8 +217,8 @@ def test_an_entry_that_differs_says_what_play_on_is_for() -> None:
     assert next_of(table) == (
         "decide",
         {"position": "gaming_shift_manager"},
-        "what was entered is not what the shoe read: call the person who decides; play_on lets "
-        "you enter it again",
+        "what was entered is not what the shoe read: call the person who decides, who lets you "
+        "enter it again",
     )
     table.rules("play_on")
     assert next_of(table)[2].startswith("enter Player's card 3 as it lies open")

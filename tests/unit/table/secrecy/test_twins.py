@@ -21,7 +21,16 @@ from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started,
 from shoe_ctl.games import catalog
 from shoe_ctl.table.status import status
 from shoe_testing.examples import examples
-from shoe_testing.generators import MOST_CARDS, corrections, decisions, declarations, retractions
+from shoe_testing.generators import (
+    ASKED,
+    MOST_CARDS,
+    OfferingTable,
+    by_hand,
+    corrections,
+    decisions,
+    declarations,
+    retractions,
+)
 from shoe_testing.places import STAKES
 from shoe_testing.staff import at, comes_back
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
@@ -69,7 +78,7 @@ class Bench:
     def step(self) -> None:
         steps = (*[self.next] * 6, self.early, self.decides, self.decides, self.declares,
                  self.wagers, self.happens, self.together, self.corrects,
-                 self.retracts)  # fmt: skip
+                 self.retracts, self.previews, self.previews)  # fmt: skip
         self.data.draw(st.sampled_from(steps))()
 
     def next(self) -> None:
@@ -115,12 +124,34 @@ class Bench:
     def wagers(self) -> None:
         self.asks("place_wager", self.data.draw(st.sampled_from(STAKES), label="wager"))
 
+    def previews(self) -> None:
+        """Whatever can be asked beforehand: also with the very cards that lie at one of them."""
+        one = at(self.twins.one)
+        asked = [
+            *ASKED,
+            *(("decide", args) for args in decisions(one)),
+            *(("declare", args) for args in declarations(one)),
+            *(("correct_card", args) for args in typed_cards(one)),
+            *(("retract", args) for args in retractions(one)),
+            *(("decide", {"choice": "enter", **args}) for args in typed_cards(one)),
+            *(("enter_round", hands) for hands in [by_hand(one)] if hands is not None),
+        ]
+        command, args = self.data.draw(st.sampled_from(asked), label="previewed")
+        self.twins.previews(command, {n: v for n, v in args.items() if n != "position"})
+
     def happens(self) -> None:
         what = self.data.draw(st.sampled_from(HAPPENS), label="happens")
         self.twins.both(what)
 
     def asks(self, command: str, args: dict[str, Any]) -> None:
         self.twins.both(lambda t: t.asks(command, reason="seen", consented_by="lee", **args))
+
+
+def typed_cards(one: OfferingTable) -> list[dict[str, Any]]:
+    """Each slot with the card that lies there, open or not, and with those that lie elsewhere."""
+    dealt = () if one.now.round is None else one.now.round.cards
+    faces = [d.card.code for d in dealt if d.card is not None]
+    return [{"hand": d.hand, "index": d.index, "card": face} for d in dealt for face in faces]
 
 
 def refuses(table: TableHarness, why: str) -> None:

@@ -230,8 +230,8 @@ def test_what_is_shown_is_on_its_way_until_the_shoe_says_yes(text: str) -> None:
 @pytest.mark.parametrize(
     ("command", "args", "event", "shown"),
     [
-        ("test_shoe", {}, SelfTested(failed=()), "answered    self_test: passed"),
-        ("test_shoe", {}, SelfTested(failed=("bolt",)), "answered    self_test: failed"),
+        ("test_shoe", {}, SelfTested(failed=()), "answered    self test: passed"),
+        ("test_shoe", {}, SelfTested(failed=("bolt",)), "answered    self test: failed"),
         ("reset_shoe", {}, ResetDone(), "answered    reset: done"),
         ("ask_shoe", {"what": "battery"}, QueryAnswered(command_id=1, what="battery", value=83),
          "answered    battery: 83"),
@@ -247,7 +247,7 @@ def test_the_status_shows_what_the_shoe_was_told_and_what_it_last_answered(
     before = page(table)
     table.does(command, **args)
     (told,) = shoe_commands_sent(table)
-    assert f"told        {told.command}: no answer yet" in page(table)
+    assert f"told        {told.command.replace('_', ' ')}: no answer yet" in page(table)
     table.says(replace(event, command_id=told.number))  # type: ignore[call-arg]
     assert [line for line in page(table) if line not in before] == [shown]
 
