@@ -10,6 +10,7 @@ Whoever rules reads this: no card is named, and of the restricted stream no even
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache, partial
 
 import msgspec
 
@@ -80,7 +81,7 @@ class MissingEvents:
 
     def __init__(self, reader: Reader) -> None:
         self._heads = reader.heads()[1]
-        self._epochs = {table: current_epoch(reader, table) for table in self._heads}
+        self._epoch = cache(partial(current_epoch, reader))
 
     def __call__(self, id_: str, source: str) -> bool | None:
         """Return True if the event is missing, None if it is of no table of the journal.
@@ -91,7 +92,7 @@ class MissingEvents:
         table, audience, number = event_id(id_)
         if table not in self._heads or table_in(source) != table:
             return None
-        if epoch_in(source) != self._epochs[table]:
+        if epoch_in(source) != self._epoch(table):
             return False
         return number > self.stored(table, audience)
 

@@ -293,6 +293,7 @@ SAMPLE = [
     ("pages in a circle", "verify"),
     ("leaves in a circle", "rounds"),
     ("packed bomb", "verify"),
+    ("two hundred thousand tables", "loss"),
     ("endless view for cursors", "run"),
     ("a pipe", "replay --last"),
     ("a pipe", "record"),
