@@ -110,6 +110,7 @@ OUTPUT = "shoe.journal.gz"
 """Stands for a file beside it that is not there yet."""
 OF_A_JOURNAL = (
     Subject("shoectl verify", (SHOECTL, "verify", JOURNAL), limit=MOST),
+    Subject("shoectl loss", (SHOECTL, "loss", JOURNAL), limit=MOST),
     Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=MOST),
     Subject("shoectl replay", (SHOECTL, "replay", JOURNAL, "--last", "1"), limit=MOST),
     Subject("shoectl export", (SHOECTL, "export", JOURNAL, "--output", OUTPUT), limit=MOST),

@@ -7,7 +7,7 @@ Must not know: the journal, what an event means, who compares.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -54,4 +54,37 @@ def newest_ids(path: Path) -> Newest | None:
             continue
         key = (said.source, audience)
         found[key] = max(number, found.pop(key, 0))
+    return found
+
+
+def lines_behind(path: Path, is_lost: Callable[[str, str], bool | None]) -> list[bytes]:
+    """Return the lines at the file's end of which the journal does not have the event, in order.
+
+    ``is_lost`` is given an id and its source; None says that it is of no table of the journal. The
+    file is in the order of the journal: it is read backwards to the first piece of ``MOST_BYTES``
+    in which no line is lost.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    found: list[bytes] = []
+    with path.open("rb") as file:
+        start = file.seek(0, os.SEEK_END)
+        rest = b""
+        while start:
+            end, start = start, max(0, start - MOST_BYTES)
+            file.seek(start)
+            lines = (file.read(end - start) + rest).split(b"\n")
+            rest = lines.pop(0) if start else b""
+            lost = []
+            for line in lines:
+                try:
+                    said = _decoder.decode(line)
+                    if is_lost(said.id, said.source):
+                        lost.append(line)
+                except ValueError:
+                    continue
+            if not lost:
+                break
+            found = lost + found
     return found

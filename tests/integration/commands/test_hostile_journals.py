@@ -42,6 +42,7 @@ BIN = Path(sys.executable).parent
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("shoectl", "verify", "FILE"),
+    "loss": ("shoectl", "loss", "FILE"),
     "replay": ("shoectl", "replay", "FILE"),
     "replay --last": ("shoectl", "replay", "FILE", "--last", "1"),
     "rounds": ("shoectl", "rounds", "FILE"),
@@ -292,6 +293,7 @@ SAMPLE = [
     ("pages in a circle", "verify"),
     ("leaves in a circle", "rounds"),
     ("packed bomb", "verify"),
+    ("two hundred thousand tables", "loss"),
     ("endless view for cursors", "run"),
     ("a pipe", "replay --last"),
     ("a pipe", "record"),

@@ -671,3 +671,61 @@ async def test_the_command_line_says_the_doubt_and_takes_the_ruling(tmp_path: Pa
                 while not daemon.runners or not runner(daemon).transactions.is_held:  # noqa: ASYNC110 - nobody tells
                     await asyncio.sleep(0.01)
     nothing_is_wrong_with(tmp_path / "journal.db")
+
+
+def shown_loss(folder: Path, config: Path) -> dict[str, Any]:
+    """What ``shoectl loss`` shows of the folder's journal."""
+    arguments = ["loss", str(folder / "journal.db"), "--config", str(config), "--json"]
+    done = CliRunner().invoke(shoectl, arguments)
+    assert done.exit_code == 1, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
+async def test_rounds_that_are_lost_are_listed_with_who_still_has_them(
+    tmp_path: Path, lose: Any
+) -> None:
+    config, told = config_for(tmp_path), ToldEvents()
+    with ShoeAtTable(tmp_path, "reference", seed=5, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+        dealt = [len(outcome["player"]["cards"] + outcome["banker"]["cards"])
+                 for outcome in told.data("round.outcome")]  # fmt: skip
+    lose(tmp_path)
+    before = {p.name: p.read_bytes() for p in tmp_path.glob("journal.db*") if "-shm" not in p.name}
+    (table,) = shown_loss(tmp_path, config)["tables"]
+    now = {p.name: p.read_bytes() for p in tmp_path.glob("journal.db*") if "-shm" not in p.name}
+    assert {name: now[name] for name in before} == before
+    assert table["table"] == TABLE
+    assert [(r["round_id"], r["cards"], r["outcome"]) for r in table["rounds"]] == [
+        (f"{TABLE}-s1-r2", dealt[1], True), (f"{TABLE}-s1-r3", dealt[2], True),
+    ]  # fmt: skip
+    public, restricted = table["held_by"]
+    assert public["file"] == "public.jsonl"
+    assert public["last"] == lines_of(tmp_path / "public.jsonl")[-1]["id"]
+    assert public["gapless"] and restricted["gapless"]
+    assert restricted["file"] == "restricted.jsonl"
+    assert restricted["events"] is None and restricted["last"] is None
+
+
+async def test_lost_rounds_that_differ_in_face_down_cards_look_alike(tmp_path: Path) -> None:
+    config, told = config_for(tmp_path), ToldEvents()
+    with ShoeAtTable(tmp_path, "reference", seed=5, decks=8) as shoe:
+        await dealt_and_copied(tmp_path, config, told, shoe)
+    put_older_back(tmp_path)
+    kept = lines_of(tmp_path / "restricted.jsonl")
+    ends = [at for at, event in enumerate(kept) if event["type"] == "round.outcome"]
+    open_ = kept[: ends[-1]]  # the last round is without an outcome
+    shown, drawn = [], set()
+    for card in ("AS", "9H"):
+        for event in open_[ends[-2] + 1 :]:
+            if event["type"] == "round.card_drawn":
+                event["data"]["card"] = card
+                drawn.add(event["id"])
+        text = "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in open_)
+        (tmp_path / "restricted.jsonl").write_text(text)
+        (tmp_path / "public.jsonl").unlink(missing_ok=True)
+        shown.append(shown_loss(tmp_path, config))
+    assert drawn
+    assert shown[0] == shown[1]
+    assert shown[0]["tables"][0]["rounds"][-1]["outcome"] is False
