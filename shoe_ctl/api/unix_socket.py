@@ -176,9 +176,14 @@ async def serving(
     answers also those who ask for events.
     """
     talk = _Talk(users, handler, events, patience_s)
-    server = await asyncio.start_unix_server(
-        talk.connected, sock=listener.dup(), limit=MOST_BYTES, backlog=BACKLOG, **_KEEPS_FILE
-    )
+    own = listener.dup()  # closed with its server; the listener stays
+    try:
+        server = await asyncio.start_unix_server(
+            talk.connected, sock=own, limit=MOST_BYTES, backlog=BACKLOG, **_KEEPS_FILE
+        )
+    except BaseException:
+        own.close()
+        raise
     try:
         yield
     finally:
