@@ -158,6 +158,10 @@ raised between two batches, and then there are no more."""
 _KEEPS_FILE: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
 """asyncio removes a socket's file on closing, from Python 3.13 on. Here it outlasts a server."""
 
+_TURNS_OF_ACCEPTING = 4
+"""Turns of the loop from an accepted socket to the start of its conversation: the socket's task,
+the transport, the protocol, the conversation's task."""
+
 log = logging.getLogger(__name__)
 
 
@@ -187,7 +191,15 @@ async def serving(
     try:
         yield
     finally:
-        server.close()
+        # asyncio drops a connection that it is accepting when its server is closed, and leaks its
+        # socket. So none is accepted any more, and those that were begin to be served, before that.
+        asyncio.get_running_loop().remove_reader(own.fileno())
+        talk.begin_to_stop()
+        try:
+            for _ in range(_TURNS_OF_ACCEPTING):
+                await asyncio.sleep(0)
+        finally:
+            server.close()
         await talk.stop()
         await server.wait_closed()
 
@@ -242,12 +254,16 @@ class _Talk:
             self._open -= Counter({uid: 1})
             writer.transport.abort()
 
+    def begin_to_stop(self) -> None:
+        """Take up nothing more: what is being handled is still answered."""
+        self._stopping = True
+
     async def stop(self) -> None:
         """Close every conversation, those in the middle of an answer after it.
 
         Who is being sent events gets the last line whole, if it reads it soon.
         """
-        self._stopping = True
+        self.begin_to_stop()
         for task in self._talks - self._handling - self._sending:
             task.cancel()
         if sending := set(self._sending):

@@ -268,18 +268,24 @@ class Daemon:
             waiting = journal_loss.AwaitedRuling(
                 self.doubt, partial(may_not_act, highest=highest), self._people.as_input, highest
             )
-            async with self._accept_requests(waiting.answer):
-                try:
-                    ruling = await waiting.ruled()
-                    store = await self._continue_after_loss(doubtful, ruling)
-                except PossibleLoss as otherwise:  # the files were changed meanwhile
-                    waiting.failed(otherwise)
-                    doubtful = otherwise
-                    continue
-                except JournalError as error:
-                    waiting.failed(error)
-                    raise
-                waiting.stored()
+            store: Store | None = None
+            try:
+                async with self._accept_requests(waiting.answer):
+                    try:
+                        ruling = await waiting.ruled()
+                        store = await self._continue_after_loss(doubtful, ruling)
+                    except PossibleLoss as otherwise:  # the files were changed meanwhile
+                        waiting.failed(otherwise)
+                        doubtful = otherwise
+                        continue
+                    except JournalError as error:
+                        waiting.failed(error)
+                        raise
+                    waiting.stored()
+            except BaseException:  # the daemon is stopped while the ruling is answered
+                if store is not None:
+                    store.close()
+                raise
             self.doubt, self._ruling = None, waiting.given
             return store
 
