@@ -230,10 +230,18 @@ def resolve_read(turn: Turn, slot: tuple[str, int]) -> None:
 
 
 def resolve_known(turn: Turn) -> None:
-    """End what was pending for cards that were named as a part of something else."""
+    """End what was pending for cards that were named as a part of something else.
+
+    Or that left their slot: where such a card is shown elsewhere, its entry is asked for there.
+    """
     for opened in turn.now.pending_irregularities:
-        if is_naming(opened) and dealing.find_card(turn, slot_of(opened)).card is not None:
+        if is_naming(opened) and not _lies_unread(turn, slot_of(opened)):
             stack.resolve_pending(turn, opened, KNOWN)
+
+
+def _lies_unread(turn: Turn, slot: tuple[str, int]) -> bool:
+    """Return True if a card that was not read lies in this slot."""
+    return any(d.card is None for d in turn.round.cards if (d.hand, d.index) == slot)
 
 
 def slot_of(opened: OpenIrregularity) -> tuple[str, int]:
