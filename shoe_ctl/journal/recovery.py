@@ -26,6 +26,7 @@ from shoe_ctl.journal.record_format import (
     Meta,
     Row,
     Snapshot,
+    ToldEvents,
     UnknownFormat,
     first_invalid,
 )
@@ -129,10 +130,29 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
         JournalError: the journal cannot be read, or such a record in it.
     """
     for record in reader.indexed_records(JOURNAL, Kind.META):
+        if ToldEvents.is_one(record.body):
+            continue
         try:
             yield record, LossRuling.from_bytes(record.body)
         except ValueError as error:
             raise _corrupt(reader, f"record {record.n} is no ruling: {error}") from None
+
+
+def told_events(reader: Reader, ruled: int) -> Iterator[ToldEvents]:
+    """Yield what was told of a lost part, newest first: it stands right before its ruling.
+
+    ``ruled`` is the ruling's record.
+
+    Raises:
+        JournalError: the journal cannot be read, or such a record in it.
+    """
+    for record in reader.indexed_records(JOURNAL, Kind.META, before=ruled):
+        if not ToldEvents.is_one(record.body):
+            return
+        try:
+            yield ToldEvents.from_bytes(record.body)
+        except ValueError as error:
+            raise _corrupt(reader, f"record {record.n} is no told events: {error}") from None
 
 
 def read_meta(record: Record, journal: Path) -> Meta:

@@ -35,7 +35,7 @@ from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.packing import pack_batch
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, ToldEvents
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
@@ -141,10 +141,12 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Store the ruling before anything else, and move cursors back to the journal's end."""
+        """Store what was told and the ruling before anything else; move cursors back to the end."""
         batch = Batch()
         with schema.translate_errors(self.path):
             ruled_on = head_file.digest_of(self.path)
+        for told in accepted.told:
+            batch.append(JOURNAL, Kind.META, told.to_bytes())
         batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
         transaction = _Transaction(self.last_n, self._heads, packs=self._packs)
         transaction.add(batch)
@@ -435,10 +437,14 @@ class Store:
 
 
 class AcceptedLoss(msgspec.Struct, frozen=True):
-    """A person's ruling that a journal goes on despite this evidence of a loss."""
+    """A person's ruling that a journal goes on despite this evidence of a loss.
+
+    ``told`` is what sinks still hold of the lost part.
+    """
 
     evidence: tuple[Evidence, ...]
     ruling: LossRuling
+    told: tuple[ToldEvents, ...] = ()
 
 
 def _find_evidence(
