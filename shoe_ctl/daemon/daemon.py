@@ -66,9 +66,9 @@ from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.evidence import PossibleLoss, was_replaced
 from shoe_ctl.journal.journal import DeliveryGate, Journal
-from shoe_ctl.journal.loss import MissingEvents, told_records
+from shoe_ctl.journal.loss import MissingEvents, recovered_records
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import LossRuling, Meta, Ruling, ToldEvents
+from shoe_ctl.journal.record_format import LossRuling, Meta, RecoveredEvents, Ruling
 from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import AcceptedLoss, Store
@@ -320,20 +320,20 @@ class Daemon:
         return store
 
     def _open_ruled(self, accepted: AcceptedLoss) -> Store:
-        """Verify what is left, read what was told of the rest, and open the store."""
+        """Verify what is left, recover events of the rest, and open the store."""
         with Reader.open(self._path, vfs=self._vfs) as reader:
             from shoe_ctl.journal.verify import verify
 
             found = verify(reader, newest=False)
-            told = self._told(MissingEvents(reader)) if found.first_bad is None else ()
+            recovered = self._recover(MissingEvents(reader)) if found.first_bad is None else ()
         if found.first_bad is not None:
             bad = found.first_bad
             raise JournalError(f"journal {self._path} is corrupt: record {bad.n}: {bad.text}")
-        return self._open_store(msgspec.structs.replace(accepted, told=told))
+        return self._open_store(msgspec.structs.replace(accepted, recovered=recovered))
 
-    def _told(self, missing: MissingEvents) -> tuple[ToldEvents, ...]:
+    def _recover(self, missing: MissingEvents) -> tuple[RecoveredEvents, ...]:
         """Return what the sinks still hold of the missing events. It blocks."""
-        return tuple(told_records(find_copies(self._config, missing)))
+        return tuple(recovered_records(find_copies(self._config, missing)))
 
     def _epoch_of(self, reader: Reader, table: str) -> str:
         """Return the table's epoch. A journal without any gets one."""
@@ -410,7 +410,7 @@ class Daemon:
                 self._clock,
                 epoch=self._environment.epoch,
                 tell=tell,
-                told=partial(self._told, self._missing_now(store)),
+                recover=partial(self._recover, self._missing_now(store)),
             )
             deliveries = await stack.enter_async_context(
                 delivering(

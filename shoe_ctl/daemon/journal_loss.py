@@ -20,7 +20,7 @@ from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.evidence import WHAT_TO_DO, PossibleLoss
 from shoe_ctl.journal.journal import DeliveryGate, Journal
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, Ruling, ToldEvents
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Ruling
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
@@ -256,7 +256,7 @@ class LossRulings:
     The journal lost its newest part for every table: another table may have lost records that its
     shoe cannot show. So from the moment that a shoe shows a loss, every other table goes on under
     another epoch and need not wait. What was stored until then, and went to no sink, is never
-    published. ``tell`` is given a line for everyone, ``epoch`` draws another epoch. ``told``
+    published. ``tell`` is given a line for everyone, ``epoch`` draws another epoch. ``recover``
     returns what sinks still hold of the lost part; it blocks.
     """
 
@@ -270,7 +270,7 @@ class LossRulings:
         *,
         epoch: Callable[[], str],
         tell: Callable[[str], None],
-        told: Callable[[], Sequence[ToldEvents]] = tuple,
+        recover: Callable[[], Sequence[RecoveredEvents]] = tuple,
     ) -> None:
         self._open = open_losses
         self._tables = tables
@@ -279,7 +279,7 @@ class LossRulings:
         self._clock = clock
         self._epoch = epoch
         self._tell = tell
-        self._told = told
+        self._recover = recover
         self._lock = asyncio.Lock()
 
     def line(self, table: str) -> str | None:
@@ -347,9 +347,9 @@ class LossRulings:
                     error=error.why,
                     needs=error.needs,
                 )
-            told = await asyncio.to_thread(self._told)
+            recovered = await asyncio.to_thread(self._recover)
             async with self._turns() as runners:
-                await self._go_on(at, command, given, runners, told)
+                await self._go_on(at, command, given, runners, recovered)
             return Answer(command_id=command.command_id, accepted=True)
 
     async def _go_on(
@@ -358,7 +358,7 @@ class LossRulings:
         command: TableCommand,
         given: Ruling,
         runners: list[TableAtWork],
-        told: Sequence[ToldEvents],
+        recovered: Sequence[RecoveredEvents],
     ) -> None:
         for runner in runners:
             if runner.table in self._open.lines and runner.epoch != self._open.epoch:
@@ -372,7 +372,7 @@ class LossRulings:
             unpublished=self._open.unpublished,
         )
         group = Batch(gone_on.epoch)
-        for each in told:
+        for each in recovered:
             group.append(JOURNAL, Kind.META, each.to_bytes())
         group.append_ruling(gone_on)
         what = loss_ruled(lost, given)

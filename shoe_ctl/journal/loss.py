@@ -1,7 +1,7 @@
 """The lost part of a journal, as far as sinks and the head file tell, and who still has it.
 
 In: a reader of the journal, its evidence, the lines that sinks hold and it lacks. Out: records,
-rounds and cards, counted; the records of what was told, for whoever rules.
+rounds and cards, counted; the records of recovered events, for whoever rules.
 Must not know: sinks, configurations, who rules.
 
 Whoever rules reads this: no card is named, and of the restricted stream no event is counted.
@@ -20,12 +20,12 @@ import msgspec
 from shoe_ctl.journal import head_file
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import ToldEvents
-from shoe_ctl.journal.recovery import current_epoch, rulings, told_events
+from shoe_ctl.journal.record_format import RecoveredEvents
+from shoe_ctl.journal.recovery import current_epoch, recovered_events, rulings
 from shoe_ctl.records import Audience, Envelope, epoch_in, event_id, table_in
 
-TOLD_BYTES = 1 << 18
-"""One record of what was told holds so many bytes of lines: a fourth of the longest body."""
+PORTION_BYTES = 1 << 18
+"""One record of recovered events holds so many bytes of lines: a fourth of the longest body."""
 
 MOST_RULINGS = 20
 """So many rulings are shown, the newest ones."""
@@ -80,7 +80,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class RuledLoss(msgspec.Struct, frozen=True, kw_only=True):
-    """A loss that a person ruled on at ``t_us``: what showed it, and what was told of it.
+    """A loss that a person ruled on at ``t_us``: what showed it, and what was recovered.
 
     ``n`` is the ruling's record, and ``epoch`` what it began.
     """
@@ -190,7 +190,7 @@ def last_delivered(kept: Iterable[KeptLines]) -> Iterator[DeliveredEvent]:
         yield DeliveredEvent(sink=sink, source=source, audience=audience, number=number, id=id_)
 
 
-def told_records(kept: Iterable[KeptLines]) -> Iterator[ToldEvents]:
+def recovered_records(kept: Iterable[KeptLines]) -> Iterator[RecoveredEvents]:
     """Yield the records of what these sinks hold, each of one table and stream.
 
     A line that is no event is left out; one that several sinks have alike is kept once.
@@ -198,7 +198,7 @@ def told_records(kept: Iterable[KeptLines]) -> Iterator[ToldEvents]:
     seen: set[bytes] = set()
     for file in kept:
         if file.trouble or file.not_kept:
-            yield ToldEvents(
+            yield RecoveredEvents(
                 sink=file.sink, holder=file.file, not_kept=file.not_kept, trouble=file.trouble
             )
         by_stream: dict[tuple[str, Audience], list[bytes]] = {}
@@ -209,7 +209,7 @@ def told_records(kept: Iterable[KeptLines]) -> Iterator[ToldEvents]:
                 by_stream.setdefault((at.table, at.audience), []).append(line)
         for (table, audience), lines in by_stream.items():
             for portion in _portions(lines):
-                yield ToldEvents(
+                yield RecoveredEvents(
                     sink=file.sink,
                     holder=file.file,
                     table=table,
@@ -222,7 +222,7 @@ def _portions(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     portion: list[bytes] = []
     size = 0
     for line in lines:
-        if portion and size + len(line) > TOLD_BYTES:
+        if portion and size + len(line) > PORTION_BYTES:
             yield portion
             portion, size = [], 0
         portion.append(line)
@@ -249,7 +249,7 @@ def _ruled(reader: Reader) -> Iterator[RuledLoss]:
             KeptLines(
                 each.sink, each.holder, tuple(map(bytes, each.lines)), each.not_kept, each.trouble
             )
-            for each in reversed(list(told_events(reader, record.n)))
+            for each in reversed(list(recovered_events(reader, record.n)))
         ]
         yield RuledLoss(
             n=record.n,

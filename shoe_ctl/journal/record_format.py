@@ -293,12 +293,12 @@ class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
         return _decode_body(body, cls)
 
 
-class ToldEvents(msgspec.Struct, frozen=True, kw_only=True, tag_field="own", tag="told"):
+class RecoveredEvents(msgspec.Struct, frozen=True, kw_only=True, tag_field="own", tag="recovered"):
     """The journal's own ``meta`` record right before a ruling: lost events that a sink still had.
 
     ``lines`` are events of one ``table`` and
-    ``stream``, as ``holder`` (a sink's file or stream) has them: what was told, not what is known
-    to have happened. ``not_kept`` are further ones, too many to be kept. ``trouble`` says why not
+    ``stream``, as ``holder`` (a sink's file or stream) has them: they prove what was delivered, not
+    what happened. ``not_kept`` are further ones, too many to be kept. ``trouble`` says why not
     all of the holder was read; empty where it was.
     """
 
@@ -315,8 +315,8 @@ class ToldEvents(msgspec.Struct, frozen=True, kw_only=True, tag_field="own", tag
         return _json.encode(self)
 
     @classmethod
-    def from_bytes(cls, body: bytes) -> ToldEvents:
-        """Decode told events.
+    def from_bytes(cls, body: bytes) -> RecoveredEvents:
+        """Decode recovered events.
 
         Raises:
             ValueError: these bytes are none (msgspec's errors are ValueErrors).
@@ -325,7 +325,7 @@ class ToldEvents(msgspec.Struct, frozen=True, kw_only=True, tag_field="own", tag
 
     @staticmethod
     def is_one(body: bytes) -> bool:
-        """Return True if this own ``meta`` record is one of told events, and no ruling."""
+        """Return True if this own ``meta`` record is one of recovered events, and no ruling."""
         return body.startswith(b'{"own":')
 
 

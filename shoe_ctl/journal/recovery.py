@@ -24,9 +24,9 @@ from shoe_ctl.journal.record_format import (
     Kind,
     LossRuling,
     Meta,
+    RecoveredEvents,
     Row,
     Snapshot,
-    ToldEvents,
     UnknownFormat,
     first_invalid,
 )
@@ -130,7 +130,7 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
         JournalError: the journal cannot be read, or such a record in it.
     """
     for record in reader.indexed_records(JOURNAL, Kind.META):
-        if ToldEvents.is_one(record.body):
+        if RecoveredEvents.is_one(record.body):
             continue
         try:
             yield record, LossRuling.from_bytes(record.body)
@@ -138,8 +138,8 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
             raise _corrupt(reader, f"record {record.n} is no ruling: {error}") from None
 
 
-def told_events(reader: Reader, ruled: int) -> Iterator[ToldEvents]:
-    """Yield what was told of a lost part, newest first: it stands right before its ruling.
+def recovered_events(reader: Reader, ruled: int) -> Iterator[RecoveredEvents]:
+    """Yield the recovered events of a lost part, newest first: they stand right before its ruling.
 
     ``ruled`` is the ruling's record.
 
@@ -147,12 +147,12 @@ def told_events(reader: Reader, ruled: int) -> Iterator[ToldEvents]:
         JournalError: the journal cannot be read, or such a record in it.
     """
     for record in reader.indexed_records(JOURNAL, Kind.META, before=ruled):
-        if not ToldEvents.is_one(record.body):
+        if not RecoveredEvents.is_one(record.body):
             return
         try:
-            yield ToldEvents.from_bytes(record.body)
+            yield RecoveredEvents.from_bytes(record.body)
         except ValueError as error:
-            raise _corrupt(reader, f"record {record.n} is no told events: {error}") from None
+            raise _corrupt(reader, f"record {record.n} is no recovered events: {error}") from None
 
 
 def read_meta(record: Record, journal: Path) -> Meta:

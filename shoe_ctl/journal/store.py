@@ -35,7 +35,7 @@ from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.packing import pack_batch
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, ToldEvents
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
@@ -141,12 +141,12 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Store what was told and the ruling before anything else; move cursors back to the end."""
+        """Store recovered events and the ruling first; move cursors back to the journal's end."""
         batch = Batch()
         with schema.translate_errors(self.path):
             ruled_on = head_file.digest_of(self.path)
-        for told in accepted.told:
-            batch.append(JOURNAL, Kind.META, told.to_bytes())
+        for found in accepted.recovered:
+            batch.append(JOURNAL, Kind.META, found.to_bytes())
         batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
         transaction = _Transaction(self.last_n, self._heads, packs=self._packs)
         transaction.add(batch)
@@ -439,12 +439,12 @@ class Store:
 class AcceptedLoss(msgspec.Struct, frozen=True):
     """A person's ruling that a journal goes on despite this evidence of a loss.
 
-    ``told`` is what sinks still hold of the lost part.
+    ``recovered`` is what sinks still hold of the lost part.
     """
 
     evidence: tuple[Evidence, ...]
     ruling: LossRuling
-    told: tuple[ToldEvents, ...] = ()
+    recovered: tuple[RecoveredEvents, ...] = ()
 
 
 def _find_evidence(

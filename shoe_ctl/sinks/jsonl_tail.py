@@ -1,4 +1,4 @@
-"""What a ``jsonl`` sink's file still holds: the newest ids, and lines that the journal lost.
+"""The contents of a ``jsonl`` sink's files: the newest ids, and lines that the journal lost.
 
 In: a path; which ids are lost. Out: ids, lines, and why not all could be read. It only reads, and
 a bounded part of whatever lies there: the files may be a stranger's.
@@ -37,7 +37,7 @@ MOST_ROTATED = 100
 """So many rotated files are looked at, the newest ones."""
 
 _ROTATED = r"(?:[-._][0-9][0-9._T-]*|[.](?:old|bak))"
-"""What logrotate adds to a name: a number, a date or a time; people add a word."""
+"""The end of a rotated file's name: logrotate adds a number, a date or a time, people a word."""
 
 _PACKED = r"(?:[.](?:gz|bz2|xz|zst|lz4|Z))"
 

@@ -1,4 +1,4 @@
-"""What a stream of NATS JetStream still holds of events that the journal lost.
+"""The events that the journal lost, as a stream of NATS JetStream still holds them.
 
 In: where the stream is, the tables, which ids are lost. Out: their lines. It only reads.
 Must not know: the journal, what an event means, who compares.

@@ -16,10 +16,10 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import loss
 from shoe_ctl.journal.evidence import PossibleLoss
 from shoe_ctl.journal.files import head_path
-from shoe_ctl.journal.loss import KeptLines, MissingEvents, find_loss, told_records
+from shoe_ctl.journal.loss import KeptLines, MissingEvents, find_loss, recovered_records
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, Ruling, ToldEvents
-from shoe_ctl.journal.recovery import rulings, told_events
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Ruling
+from shoe_ctl.journal.recovery import recovered_events, rulings
 from shoe_ctl.journal.store import AcceptedLoss, Store
 from shoe_ctl.records import Audience, source_of
 from shoe_testing.journals import alter_journal, opened, stored_round, verified
@@ -92,22 +92,24 @@ def test_a_number_from_nowhere_and_lines_that_are_no_events_cost_nothing(journal
     (part,) = found(journal, KeptLines("x", "e", [*odd, far])).tables
     (holder,) = part.held_by
     assert (holder.first, holder.events, holder.gapless) == (f"a/p{10**14}", 1, False)
-    (record,) = told_records([KeptLines("x", "e", [*odd, far])])
+    (record,) = recovered_records([KeptLines("x", "e", [*odd, far])])
     assert list(map(bytes, record.lines)) == [far]
 
 
-def test_what_was_told_is_kept_in_records_of_bounded_size_and_each_line_once() -> None:
+def test_recovered_events_are_kept_in_records_of_bounded_size_and_each_line_once() -> None:
     lines = [line(number, padding="x" * 1000) for number in range(1, 1001)]
-    records = list(told_records([KeptLines("x", "e", lines), KeptLines("y", "f", lines[500:])]))
+    records = list(
+        recovered_records([KeptLines("x", "e", lines), KeptLines("y", "f", lines[500:])])
+    )
     assert [bytes(each) for record in records for each in record.lines] == lines
     assert {record.sink for record in records} == {"x"}
-    assert all(len(record.to_bytes()) < 2 * loss.TOLD_BYTES for record in records)
+    assert all(len(record.to_bytes()) < 2 * loss.PORTION_BYTES for record in records)
     assert len(records) > 3
 
 
 def test_two_sinks_that_tell_otherwise_are_both_kept() -> None:
     one, other = line(9, hand="player", index=0), line(9, hand="banker", index=0)
-    records = told_records([KeptLines("x", "e", [one]), KeptLines("y", "f", [other])])
+    records = recovered_records([KeptLines("x", "e", [one]), KeptLines("y", "f", [other])])
     assert [(record.sink, bytes(record.lines[0])) for record in records] == [
         ("x", one), ("y", other),
     ]  # fmt: skip
@@ -117,35 +119,35 @@ def test_a_record_keeps_the_very_bytes_of_a_line() -> None:
     odd = (
         b'{ "id":"a/p9" , "source":"s","type":"t","time":"","data":{"x":1.50,"\\u00e4":"\xc3\xa4"}}'
     )
-    (record,) = told_records([KeptLines("x", "e", [odd])])
-    assert ToldEvents.from_bytes(record.to_bytes()) == record
-    assert bytes(ToldEvents.from_bytes(record.to_bytes()).lines[0]) == odd
+    (record,) = recovered_records([KeptLines("x", "e", [odd])])
+    assert RecoveredEvents.from_bytes(record.to_bytes()) == record
+    assert bytes(RecoveredEvents.from_bytes(record.to_bytes()).lines[0]) == odd
 
 
-def accepted_with(journal: Path, told: list[ToldEvents]) -> None:
-    """A person rules on a lost log, with what was told of it."""
+def accepted_with(journal: Path, recovered: list[RecoveredEvents]) -> None:
+    """A person rules on a lost log, with the events recovered of it."""
     head_path(journal).unlink(missing_ok=True)
     with pytest.raises(PossibleLoss) as doubtful:
         Store.open(journal, head_needed=True)
     gone_on = LossRuling(epoch="0c0c0c0c", t_us=T_US, lost=("x",), ruling=RULED)
-    accepted = AcceptedLoss(doubtful.value.evidence, gone_on, tuple(told))
+    accepted = AcceptedLoss(doubtful.value.evidence, gone_on, tuple(recovered))
     Store.open(journal, head_needed=True, accepted=accepted).close()
 
 
-def test_what_was_told_stands_before_its_ruling_and_is_shown_with_it(journal: Path) -> None:
+def test_recovered_events_stand_before_their_ruling_and_are_shown_with_it(journal: Path) -> None:
     kept = [
         KeptLines("x", "e", [line(9, hand="player", index=0, card="7D")]),
         KeptLines("y", "f", [], 3, "only a part"),
     ]
-    accepted_with(journal, list(told_records(kept)))
+    accepted_with(journal, list(recovered_records(kept)))
     with opened(journal) as store:
         store.commit([stored_round(2, "a")])
     accepted_with(journal, [])
     assert verified(journal).ok
     with Reader.open(journal) as reader:
         newest, first = rulings(reader)
-        assert list(told_events(reader, newest[0].n)) == []
-        assert len(list(told_events(reader, first[0].n))) == 2
+        assert list(recovered_events(reader, newest[0].n)) == []
+        assert len(list(recovered_events(reader, first[0].n))) == 2
     newer, older = found(journal).ruled
     assert newer.tables == ()
     assert [part.rounds[0].cards for part in older.tables] == [1]
@@ -153,12 +155,14 @@ def test_what_was_told_stands_before_its_ruling_and_is_shown_with_it(journal: Pa
     assert b"7D" not in msgspec.json.encode((newer, older))
 
 
-def test_told_events_that_were_altered_are_an_error_that_names_the_record(journal: Path) -> None:
-    accepted_with(journal, list(told_records([KeptLines("x", "e", [line(9)])])))
+def test_recovered_events_that_were_altered_are_an_error_that_names_the_record(
+    journal: Path,
+) -> None:
+    accepted_with(journal, list(recovered_records([KeptLines("x", "e", [line(9)])])))
     with Reader.open(journal) as reader:
         (record, _) = next(rulings(reader))
-    alter_journal(journal, record.n - 1, b'{"own":"told","sink":1}')
-    with pytest.raises(JournalError, match=f"record {record.n - 1} is no told events"):
+    alter_journal(journal, record.n - 1, b'{"own":"recovered","sink":1}')
+    with pytest.raises(JournalError, match=f"record {record.n - 1} is no recovered events"):
         found(journal)
 
 
@@ -166,5 +170,5 @@ def test_an_own_record_of_another_kind_begins_otherwise(journal: Path) -> None:
     accepted_with(journal, [])
     with Reader.open(journal) as reader:
         own = next(reader.indexed_records(JOURNAL, Kind.META))
-    assert not ToldEvents.is_one(own.body)
-    assert ToldEvents.is_one(ToldEvents(sink="x", holder="e").to_bytes())
+    assert not RecoveredEvents.is_one(own.body)
+    assert RecoveredEvents.is_one(RecoveredEvents(sink="x", holder="e").to_bytes())

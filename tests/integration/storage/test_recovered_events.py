@@ -1,4 +1,4 @@
-"""What was told of a journal's lost part: a ruling writes it down, and nobody reads cards there.
+"""Events recovered of a journal's lost part: a ruling writes them down, no one reads cards there.
 
 In: journals cut, deleted or put back after a kill, with sinks' files as they are and rotated.
 Out: a journal that holds the gap, and is whole; commands that count cards and name none.
@@ -19,17 +19,13 @@ from shoe_ctl.cli.main import shoectl
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import ToldEvents
-from shoe_ctl.journal.recovery import rulings, told_events
+from shoe_ctl.journal.record_format import RecoveredEvents
+from shoe_ctl.journal.recovery import recovered_events, rulings
 from shoe_ctl.sinks.nats import NatsSink
 from shoe_testing.config import SOCKET, TABLE
 from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, nothing_is_wrong_with, runner, serving
 from shoe_testing.daemon import ToldEvents as Told
-from shoe_testing.nats_server import nats_server, target_of
-from shoe_testing.ports import free_port
-from shoe_testing.rounds import lines_of
-from shoe_testing.socket_client import calling
-from tests.integration.storage.test_lost_newest import (
+from shoe_testing.lost_journal import (
     LOSSES,
     config_for,
     dealt_and_copied,
@@ -39,6 +35,10 @@ from tests.integration.storage.test_lost_newest import (
     put_older_back,
     ruling,
 )
+from shoe_testing.nats_server import nats_server, target_of
+from shoe_testing.ports import free_port
+from shoe_testing.rounds import lines_of
+from shoe_testing.socket_client import calling
 
 pytestmark = pytest.mark.slow
 
@@ -52,11 +52,11 @@ async def restored(daemon: Daemon) -> None:
             await asyncio.sleep(0.01)
 
 
-def told_in(journal: Path) -> list[ToldEvents]:
+def recovered_in(journal: Path) -> list[RecoveredEvents]:
     """What stands before the newest ruling, oldest first."""
     with Reader.open(journal) as reader:
         record, _ = next(rulings(reader))
-        return list(told_events(reader, record.n))[::-1]
+        return list(recovered_events(reader, record.n))[::-1]
 
 
 def lost_lines(folder: Path) -> dict[str, list[bytes]]:
@@ -76,7 +76,7 @@ def shown(folder: Path, *options: str) -> Result:
 
 @pytest.mark.parametrize("rotated", [False, True], ids=["in_place", "rotated"])
 @pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
-async def test_a_ruling_writes_down_what_was_told_and_the_journal_is_whole(
+async def test_a_ruling_writes_down_the_recovered_events_and_the_journal_is_whole(
     tmp_path: Path, lose: Any, rotated: bool
 ) -> None:
     config, told = config_for(tmp_path), Told()
@@ -94,7 +94,7 @@ async def test_a_ruling_writes_down_what_was_told_and_the_journal_is_whole(
             assert (await caller.asks(**ruling()))["accepted"]
             await restored(daemon)
     kept: dict[str, list[bytes]] = {audience: [] for audience in AUDIENCES}
-    for record in told_in(tmp_path / "journal.db"):
+    for record in recovered_in(tmp_path / "journal.db"):
         assert (record.table, record.trouble, record.not_kept) == (TABLE, "", 0)
         assert record.holder == f"{record.stream}.jsonl" + (".1.gz" if rotated else "")
         kept[record.stream] += map(bytes, record.lines)
@@ -135,7 +135,7 @@ async def test_a_ruling_on_what_a_shoe_shows_writes_down_what_rotated_files_hold
                 assert (await caller.asks(**ruling()))["accepted"]
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])
     kept: dict[str, list[bytes]] = {audience: [] for audience in AUDIENCES}
-    for record in told_in(tmp_path / "journal.db"):
+    for record in recovered_in(tmp_path / "journal.db"):
         kept[record.stream] += map(bytes, record.lines)
     assert kept == lost
     keys([*told.events, *lines_of(tmp_path / "public.jsonl")])
@@ -172,7 +172,7 @@ async def test_a_stream_shows_the_loss_and_its_events_are_written_down(tmp_path:
                 await restored(daemon)
     kept = [
         bytes(each)
-        for record in told_in(tmp_path / "journal.db")
+        for record in recovered_in(tmp_path / "journal.db")
         for each in record.lines
         if record.sink.startswith("nats")
     ]
@@ -194,13 +194,17 @@ async def test_a_broker_that_is_away_is_named_and_holds_up_no_ruling(tmp_path: P
         shows = await asyncio.to_thread(shown, tmp_path, "--config", str(config), "--json")
         unread = {each["sink"]: each["why"] for each in json.loads(shows.stdout)["unread"]}
         assert len(unread) == 2, unread
-        assert "nothing listens there" in next(why for sink, why in unread.items() if "nats" in sink)
+        assert "nothing listens there" in next(
+            why for sink, why in unread.items() if "nats" in sink
+        )
         assert "keeps no events" in next(why for sink, why in unread.items() if "mqtt" in sink)
         async with held(config, told) as (daemon, _):
             async with calling(tmp_path / SOCKET) as caller:
                 assert (await caller.asks(**ruling()))["accepted"]
             await restored(daemon)
-    assert {each.sink for each in told_in(tmp_path / "journal.db") if each.trouble} == set(unread)
+    assert {each.sink for each in recovered_in(tmp_path / "journal.db") if each.trouble} == set(
+        unread
+    )
 
 
 async def test_a_ruling_on_files_that_no_one_can_read_says_why_and_is_stored(
@@ -217,7 +221,7 @@ async def test_a_ruling_on_files_that_no_one_can_read_says_why_and_is_stored(
         async with held(config, told) as (daemon, _), calling(tmp_path / SOCKET) as caller:
             assert (await caller.asks(**ruling()))["accepted"]
             await restored(daemon)
-    troubles = {each.holder: each.trouble for each in told_in(tmp_path / "journal.db")}
+    troubles = {each.holder: each.trouble for each in recovered_in(tmp_path / "journal.db")}
     assert {name: said for name, said in troubles.items() if said} == {"restricted.jsonl.1.xz": why}
     nothing_is_wrong_with(tmp_path / "journal.db")
 
