@@ -126,10 +126,7 @@ class _Reader:
         self._goes_by_time = any(
             each.kind == "tick" and (each.public or each.restricted) for each in recording.happened
         )
-        self._passed_us = 0
-        """Up to where time has passed when the steps begin, and then before each of them."""
-
-        self._timed: dict[int, tuple[Plain, int]] = {}
+        self._timed: dict[int, tuple[Plain, int | None]] = {}
         """The steps in the order in which they were done, and when; by identity."""
 
         self._at = 0
@@ -165,10 +162,11 @@ class _Reader:
     # --- time -------------------------------------------------------------------------------
 
     def _note_time(self, happened: Happened) -> None:
-        """Note when the steps of this input were done; others may be put before them later."""
-        t_us = int(happened.what["t_us"])
-        if not self._opened:
-            self._passed_us = t_us
+        """Note when the steps of this input were done; others may be put before them later.
+
+        What stands for the time before a part of a recording has no time.
+        """
+        t_us = happened.what.get("t_us")
         for step in reversed(self._steps):
             if id(step) in self._timed:
                 break
@@ -181,11 +179,14 @@ class _Reader:
         while after their draw, a result that is missing. There every deadline falls between the
         same two steps again, however quickly they are taken.
         """
+        passed_us: int | None = None
         for step in self._steps:
-            _, t_us = self._timed.get(id(step), (step, 0))
-            if self._goes_by_time and t_us > self._passed_us:
-                yield {"pass_ms": _in_ms(t_us - self._passed_us)}
-                self._passed_us = t_us
+            _, t_us = self._timed.get(id(step), (step, None))
+            if passed_us is None:
+                passed_us = t_us
+            elif self._goes_by_time and t_us is not None and t_us > passed_us:
+                yield {"pass_ms": _in_ms(t_us - passed_us)}
+                passed_us = t_us
             yield step
 
     # --- one input --------------------------------------------------------------------------

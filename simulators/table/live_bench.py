@@ -34,7 +34,7 @@ CARD_EVENTS = ("round.card_drawn", "shoe.fault")
 
 
 class TableTime:
-    """How much time has passed at a table, in a file that its daemon reads.
+    """The time that has passed at a table, in a file that its daemon reads.
 
     The file holds microseconds as 8 bytes, least significant first.
     """

@@ -56,7 +56,7 @@ class Scenario:
 
     @property
     def passes_time(self) -> bool:
-        """Whether its steps say when time passes at the table."""
+        """True if its steps say when time passes at the table."""
         return any(isinstance(step, TimePasses) for step in self.steps)
 
     def differences(
