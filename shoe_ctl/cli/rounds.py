@@ -84,7 +84,7 @@ def rounds(  # noqa: PLR0913 - one for each option
     0, in minor units; --csv and --json say what it paid, collected and gave back.
     The list is restricted information, as the reports of shoectl replay are.
 
-    Rounds are found by the journal's index, and each is told from its own records.
+    Rounds are found by the journal's index, and each is listed from its own records.
     An index that leads elsewhere is an error; shoectl verify checks that it leaves
     nothing out. An export has none: every record is read, as with --all-records.
 
@@ -117,8 +117,10 @@ def rounds(  # noqa: PLR0913 - one for each option
             _show_tables(found, words)
         else:
             _show(_as_text(found, words))
-    by_index = reader.has_rounds and not all_records
-    click.echo(words("listed_by_index" if by_index else "listed_from_records"), err=True)
+    if not (as_csv or as_json):
+        by_index = reader.has_rounds and not all_records
+        said_how = words("listed_by_index") if by_index else words("listed_from_records")
+        click.echo(said_how, err=True)
 
 
 def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQuery) -> RoundQuery:

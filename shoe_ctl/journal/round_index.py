@@ -90,7 +90,7 @@ class IndexedRound(msgspec.Struct, frozen=True):
 
 
 class RoundQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rounds are asked for: all that every value given holds for.
+    """Conditions for a list of rounds: those are listed for which every value given holds.
 
     ``since_us`` (inclusive) and ``until_us`` (exclusive) are when a round was opened, in µs since
     1970 UTC; ``before`` is the record that opened another one; ``last`` is how many of the newest.
@@ -120,7 +120,7 @@ def round_of(table: str, type_: str, subject: str | None) -> RoundId | None:
 
 
 class Changes:
-    """What a transaction changes in the index."""
+    """The changes that a transaction makes to the index."""
 
     def __init__(self) -> None:
         self._opened: list[tuple[int, str, int, int, int]] = []

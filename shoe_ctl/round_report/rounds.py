@@ -78,7 +78,7 @@ class _Hand(msgspec.Struct):
 
 
 class _Data(msgspec.Struct):
-    """What a line takes from an event. ``player`` is a hand, or who placed a wager."""
+    """The values that a line takes from an event. ``player`` is a hand, or who placed a wager."""
 
     round_id: str | None = None
     key: str = ""

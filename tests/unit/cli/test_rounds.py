@@ -233,4 +233,4 @@ def test_a_journal_without_rounds_gives_a_header_and_says_so(tmp_path: Path) -> 
     assert result.exit_code == 0
     assert result.stderr.splitlines()[0] == "no rounds recorded"
     plain = rounds(tmp_path / "journal.db", "--json")
-    assert (plain.exit_code, plain.stdout) == (0, "")
+    assert (plain.exit_code, plain.stdout, plain.stderr) == (0, "", "")
