@@ -35,7 +35,7 @@ from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.packing import pack_batch
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
@@ -143,10 +143,12 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Store the ruling before anything else, and move cursors back to the journal's end."""
+        """Store recovered events and the ruling first; move cursors back to the journal's end."""
         batch = Batch()
         with schema.translate_errors(self.path):
             ruled_on = head_file.digest_of(self.path)
+        for found in accepted.recovered:
+            batch.append(JOURNAL, Kind.META, found.to_bytes())
         batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
         transaction = self._transaction()
         transaction.add(batch)
@@ -443,10 +445,14 @@ class Store:
 
 
 class AcceptedLoss(msgspec.Struct, frozen=True):
-    """A person's ruling that a journal goes on despite this evidence of a loss."""
+    """A person's ruling that a journal goes on despite this evidence of a loss.
+
+    ``recovered`` is what sinks still hold of the lost part.
+    """
 
     evidence: tuple[Evidence, ...]
     ruling: LossRuling
+    recovered: tuple[RecoveredEvents, ...] = ()
 
 
 def _find_evidence(
