@@ -104,6 +104,8 @@ PHRASES: Mapping[str, str] = {
     "stream_lost": "事件流中断：{why}",
     "stream_lost_since": "事件流中断，以下为中断前的情况：{why}",
     "stream_back": "事件流已恢复",
+    "listed_by_index": "按日志索引列出，每局均取自其本身的记录",
+    "listed_from_records": "不用索引，由全部记录列出",
     "no_rounds": "没有任何一局的记录",
     "shoe_heading": "牌靴 {shoe_id}，第一局在 {date}",
     "no_outcome": "没有结果",

@@ -104,6 +104,8 @@ PHRASES: Mapping[str, str] = {
     "stream_lost": "stream lost: {why}",
     "stream_lost_since": "STREAM LOST, as it was: {why}",
     "stream_back": "stream is back",
+    "listed_by_index": "listed by the journal's index, each round from its own records",
+    "listed_from_records": "listed from all records, without an index",
     "no_rounds": "no rounds recorded",
     "shoe_heading": "shoe {shoe_id}, its first round on {date}",
     "no_outcome": "no outcome",
