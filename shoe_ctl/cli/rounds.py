@@ -96,7 +96,7 @@ def rounds(  # noqa: PLR0913 - one for each option
       shoectl rounds journal.db --shoe bac-07-s1 --csv
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
-        raise click.UsageError("--csv cannot be combined with --json: give one of them")
+        raise click.UsageError(said("--csv cannot be combined with --json: give one of them"))
     from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.round_index import RoundQuery
@@ -131,7 +131,8 @@ def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQ
     """
     from msgspec.structs import replace
 
-    from shoe_ctl.errors import InputRefused
+    from shoe_ctl.cli.help_language import said
+from shoe_ctl.errors import InputRefused
     from shoe_ctl.history.shoe_sections import find_section, tables_of
 
     if table is not None and table not in (known := tables_of(reader)):

@@ -166,6 +166,13 @@ HELP: Mapping[str, str] = {
     # shoectl rounds.
     "List the shoes and rounds of JOURNAL with outcomes, money and irregularities.": "列出 JOURNAL 中的各靴牌和各局，及其结果、金额和异常。",
     "JOURNAL is a journal or an export. HOUSE is what the house wins, or loses below 0, in minor units; --csv and --json say what it paid, collected and gave back. The list is restricted information, as the reports of shoectl replay are.": "JOURNAL 是日志或导出文件。赌场一栏是赌场所赢，负数为所输，以最小货币单位计；--csv 和 --json 还列出赔付、收取和退还。此列表与 shoectl replay 的报告一样属受限信息。",
+    "Rounds are found by the journal's index, and each is listed from its own records. An index that leads elsewhere is an error; shoectl verify checks that it leaves nothing out. An export has none: every record is read, as with --all-records.": "各局由日志的索引查出，再按其自身的记录列出。索引指错即为错误；shoectl verify 检查索引没有遗漏。导出文件没有索引：读取全部记录，如同 --all-records。",
+    "List the rounds of this table only.": "只列出这张牌桌的各局。",
+    "List the last N rounds.": "列出最后 N 局。",
+    "List rounds opened at this time or later: 2026-03-01 or 2026-03-01T18:30, in UTC.": "列出此时或之后开始的各局：2026-03-01 或 2026-03-01T18:30，UTC 时间。",
+    "List rounds opened before this time, in UTC.": "列出此时之前开始的各局，UTC 时间。",
+    "Read every record instead of using the journal's index.": "不用日志的索引，读取全部记录。",
+    "--csv cannot be combined with --json: give one of them": "--csv 与 --json 只能给出一个",
     "List the rounds of this shoe only.": "只列出这一靴牌的各局。",
     "Print CSV, with a header line.": "以 CSV 显示，带标题行。",
     "Print one JSON object per line.": "每行一个 JSON 对象。",
