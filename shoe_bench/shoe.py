@@ -45,6 +45,7 @@ _RESTORES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "power_on": lambda shoe: not shoe["powered"],
     "clean_line": lambda shoe: bool(shoe["fault"]),
     "free": lambda shoe: bool(shoe["jammed"]),
+    "mend": lambda shoe: bool(shoe["cut"]),
     "unlock": lambda shoe: bool(shoe["locked_by_key"]),
     "clean_lens": lambda shoe: any(shoe["dirty_lens"][key] for key in ("misread", "unsure")),
     "new_shoe": lambda shoe: shoe["remaining"] < ENOUGH,
@@ -139,11 +140,25 @@ class BenchShoe:
                 report it. The test is left out, with the reason.
             simulators.errors.SimulatorError: it cannot be made as the shoe stands.
         """
-        if self._control is None:
-            raise LeftOut(f"{name}: the shoe at {self.port} takes no changes (no --shoe-control)")
+        self.check_takes(name)
         if name not in HARMLESS:
             self.was_changed = True
-        return self._made(name, arguments)
+        if name != "new_shoe" or self._cards is None:
+            return self._made(name, arguments)
+        self._cards.pass_over()
+        made = self._made(name, arguments)
+        if made.shoe["host"]:  # the cards that open the set are no cards of the next draw
+            self._cards.next(len(made.cards), self._within_s)
+        return made
+
+    def check_takes(self, name: str) -> None:
+        """Check that the shoe takes changes; ``name`` is the one that is meant.
+
+        Raises:
+            LeftOut: a real shoe does not do this on command.
+        """
+        if self._control is None:
+            raise LeftOut(f"{name}: the shoe at {self.port} takes no changes (no --shoe-control)")
 
     def close(self) -> None:
         """Hang up."""
@@ -224,17 +239,13 @@ class SimulatedShoe:
             raise NotInTime(f"the simulated shoe did not open in {within_s:g} s") from None
 
     async def _open(self, within_s: float) -> int:
-        from simulators.table.scenario_player import OPENING
-
         rig, device = self._rig, self._rig.device
         if not await self._bench.until(lambda: device.line_open, within_s):
             raise NotInTime(f"no host opened the simulated shoe's port in {within_s:g} s")
         if not device.powered:  # what a shoe that stores nothing says without a host is lost
             device.boot(rig.now)
             rig.turn()
-        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
-            device.draw(rig.now)
-            rig.turn()
+        self._bench.open_set()
         return device.shoe.drawn
 
     def _run(self) -> None:

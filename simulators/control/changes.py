@@ -17,6 +17,7 @@ from simulators.arguments import Arguments, Number, WholeNumber, Word
 from simulators.faults import Faults, FaultyLine
 from simulators.incidents import INCIDENTS, Incident
 from simulators.rig import Rig
+from simulators.shoe.device import OPENING
 from simulators.shoe.model import CannotSay, CardOut, Refused
 from simulators.shoe.reference import ReferenceDevice
 from simulators.table.dealer import Supply
@@ -67,6 +68,20 @@ class ShoeBench:
     def _check_dealer(self) -> None:
         if self._dealer is None:
             raise Refused("the hands of the scenario draw, and nobody else")
+
+    def open_set(self) -> list[str]:
+        """Draw the first card and those that are burned; return them, none where none is asked for.
+
+        Raises:
+            Refused: the shoe is jammed, or locked by its key.
+        """
+        device, cards = self.rig.device, []
+        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
+            out = device.draw(self.rig.now)
+            if isinstance(out, CardOut):
+                cards.append(out.card.code)
+            self.rig.turn()
+        return cards
 
     async def until(self, so: Callable[[], bool], within_s: float) -> bool:
         """Return whether it became so in this time; looked at whenever something happened."""
@@ -274,7 +289,7 @@ def _pace(bench: ShoeBench, given: Mapping[str, Any]) -> None:
     bench.set_pace(given["ms"] / 1000)
 
 
-def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> None:
+def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
     supply, seed = bench.supply, given["seed"]
     if supply is None:
         raise Refused("the scenario has the cards")
@@ -284,6 +299,8 @@ def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> None:
         supply.deck, supply.decks, supply.next_seed if seed is None else seed, bench.rig.now
     )
     supply.next_seed += seed is None
+    bench.rig.turn()
+    return bench.open_set() if bench.resting else ()
 
 
 def _status(_bench: ShoeBench, _: Mapping[str, Any]) -> None:
@@ -405,7 +422,8 @@ CHANGES: Mapping[str, Change] = {
         example="ms=50",
     ),
     "new_shoe": Change(
-        about="Take the cards out, and push another set in.",
+        about="Take the cards out, and push another set in. The cards that the shoe asks for "
+        "before a round are drawn too, by the dealer if it does not rest.",
         make=_new_shoe,
         arguments={
             "seed": WholeNumber(
