@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime, is_told_by_its_text
-from simulators.control.client import Changed, ShoeControl
+from simulators.control.client import CannotReport, Changed, ChangeNotInTime, ShoeControl
 from simulators.errors import SimulatorError
 
 __tracebackhide__ = is_told_by_its_text
@@ -39,18 +39,23 @@ ENOUGH = 60
 """Cards for a test: with fewer before it begins, another set is pushed in."""
 
 _RESTORES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "rest": lambda shoe: not shoe["resting"],
-    "replug": lambda shoe: not shoe["plugged"],
-    "thaw": lambda shoe: bool(shoe["frozen"]),
-    "power_on": lambda shoe: not shoe["powered"],
-    "clean_line": lambda shoe: bool(shoe["fault"]),
-    "free": lambda shoe: bool(shoe["jammed"]),
-    "mend": lambda shoe: bool(shoe["cut"]),
-    "unlock": lambda shoe: bool(shoe["locked_by_key"]),
-    "clean_lens": lambda shoe: any(shoe["dirty_lens"][key] for key in ("misread", "unsure")),
-    "new_shoe": lambda shoe: shoe["remaining"] < ENOUGH,
+    "rest": lambda shoe: shoe.get("resting") is False,
+    "replug": lambda shoe: shoe.get("plugged") is False,
+    "thaw": lambda shoe: bool(shoe.get("frozen")),
+    "power_on": lambda shoe: shoe.get("powered") is False,
+    "clean_line": lambda shoe: bool(shoe.get("fault")),
+    "free": lambda shoe: bool(shoe.get("jammed")),
+    "mend": lambda shoe: bool(shoe.get("cut")),
+    "unlock": lambda shoe: bool(shoe.get("locked_by_key")),
+    "clean_lens": lambda shoe: any(
+        shoe.get("dirty_lens", {}).get(key) for key in ("misread", "unsure")
+    ),
+    "new_shoe": lambda shoe: shoe.get("remaining", ENOUGH) < ENOUGH,
 }
-"""Changes that bring a shoe back, in order, and whether each is due as the shoe stands."""
+"""Changes that bring a shoe back, in order, and whether each is due as the shoe stands.
+
+What a rig does not tell of its shoe is taken to be well.
+"""
 
 
 class Cards(Protocol):
@@ -147,7 +152,7 @@ class BenchShoe:
             return self._made(name, arguments)
         self._cards.pass_over()
         made = self._made(name, arguments)
-        if made.shoe["host"]:  # the cards that open the set are no cards of the next draw
+        if made.shoe.get("host", True):  # the cards that open the set are no cards of the next draw
             self._cards.next(len(made.cards), self._within_s)
         return made
 
@@ -169,12 +174,12 @@ class BenchShoe:
         assert self._control is not None
         try:
             return self._control.change(name, **arguments)
+        except CannotReport as error:
+            raise LeftOut(str(error)) from None
         except SimulatorError as error:
-            if f"a shoe of profile {self.profile} cannot report" in str(error):
-                raise LeftOut(str(error)) from None
             if name != "draw":
                 raise error.with_traceback(None) from None
-            kind = NotInTime if "no card was freed" in str(error) else BenchError
+            kind = NotInTime if isinstance(error, ChangeNotInTime) else BenchError
             raise kind(str(error)) from None
 
 

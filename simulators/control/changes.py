@@ -26,6 +26,10 @@ from simulators.table.steps import CUT
 LONGEST_WAIT_S = 600.0
 
 
+class NotInTime(Refused):
+    """What a change waits for did not come in its time."""
+
+
 @dataclass
 class ShoeBench:
     """A shoe on its port, as changes find it. ``lines`` are the two directions of its cable.
@@ -253,7 +257,7 @@ async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     reported: list[ShoeEvent] = []
     while len(cards) < given["cards"]:
         if not await bench.until(lambda: device.lamp is not None and not rig.frozen, within_s):
-            raise Refused(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
+            raise NotInTime(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
         try:
             with device.listened_to() as said:
                 out = device.draw(rig.now)
@@ -345,7 +349,7 @@ async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     if not await bench.until(lambda: so(bench, count), within_s):
         came = _COUNTED[what](bench) if what in _COUNTED else None
         counted = "" if came is None else f": {came} of {count}"
-        raise Refused(f"{failure} in {within_s:g} s{counted}")
+        raise NotInTime(f"{failure} in {within_s:g} s{counted}")
     return Waited()
 
 
