@@ -27,6 +27,7 @@ from shoe_ctl.cli.common import (
     with_language,
     words_in,
 )
+from shoe_ctl.cli.help_language import said
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -131,8 +132,7 @@ def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQ
     """
     from msgspec.structs import replace
 
-    from shoe_ctl.cli.help_language import said
-from shoe_ctl.errors import InputRefused
+    from shoe_ctl.errors import InputRefused
     from shoe_ctl.history.shoe_sections import find_section, tables_of
 
     if table is not None and table not in (known := tables_of(reader)):
