@@ -38,7 +38,7 @@ async def ask(path: Path, *asked: bytes) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 async def test_the_page_names_every_key_of_an_answer(profile: str, tmp_path: Path) -> None:
-    (request,) = re.findall(r'(?m)^(\{"do": .*\})$', PAGE)
+    (request,) = re.findall(r'`(\{"do": .*?\})`', PAGE)
     async with served_shoe(tmp_path, profile):
         (answer,) = await ask(tmp_path / "shoe.ctl", request.encode())
     assert answer.keys() == keys(ANSWER)
