@@ -15,7 +15,7 @@ import pytest
 from shoe_testing.served_shoe import served_shoe
 from simulators import ShoeControl
 from simulators.control import client
-from simulators.control.client import CannotReport, ChangeRefused
+from simulators.control.client import CannotReport
 from simulators.errors import PortFault, SimulatorError, WrongUsage
 
 
