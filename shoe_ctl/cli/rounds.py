@@ -27,6 +27,7 @@ from shoe_ctl.cli.common import (
     with_language,
     words_in,
 )
+from shoe_ctl.cli.help_language import said
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -104,10 +105,10 @@ def rounds(  # noqa: PLR0913 - one for each option
 
     words = words_in(language)
     to_people = is_terminal() and not (as_csv or as_json)
-    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as listed:
         between = RoundQuery(since_us=since, until_us=until, last=last)
         query = _query(reader, table, shoe_id, between)
-        progress = said if not is_terminal() else lambda _n, _last: None
+        progress = listed if not is_terminal() else lambda _n, _last: None
         found = lines(reader, query, all_records=all_records, progress=progress)
         if as_json:
             _show(_as_json(found))
@@ -131,8 +132,7 @@ def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQ
     """
     from msgspec.structs import replace
 
-    from shoe_ctl.cli.help_language import said
-from shoe_ctl.errors import InputRefused
+    from shoe_ctl.errors import InputRefused
     from shoe_ctl.history.shoe_sections import find_section, tables_of
 
     if table is not None and table not in (known := tables_of(reader)):
