@@ -27,7 +27,7 @@ LONGEST_WAIT_S = 600.0
 
 
 class NotInTime(Refused):
-    """What a change waits for did not come in its time."""
+    """The state that a change waits for did not come in its time."""
 
 
 @dataclass

@@ -38,7 +38,7 @@ class CannotReport(ChangeRefused):
 
 
 class ChangeNotInTime(ChangeRefused):
-    """What the change waits for did not come in its time."""
+    """The state that the change waits for did not come in its time."""
 
 
 _KINDS = {
