@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoe_ctl.records import Audience
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import DiskChecked, from_bytes, to_bytes
-from shoe_testing.bench import TableHarness
+from shoe_testing.tables import TableHarness
 
 HOUR_US = 3_600_000_000
 
