@@ -293,8 +293,15 @@ def _play(
     Raises:
         InputRefused: something else came of it than it expects.
     """
-    from shoe_ctl.cli.demo_scenario import SECOND_PERSONS, Shown, configuration, perform
+    from shoe_ctl.cli.demo_scenario import (
+        SECOND_PERSONS,
+        ScenarioClock,
+        Shown,
+        configuration,
+        perform,
+    )
     from shoe_ctl.cli.run import until_terminated
+    from shoe_ctl.clock import SystemClock
 
     _refuse_what_it_says()
     options = {
@@ -303,6 +310,7 @@ def _play(
         "--socket": str(folder / "socket"),
         "--events": str(folder / "public.jsonl"),
         "--restricted": str(folder / "restricted.jsonl"),
+        "--time": str(folder / "time"),
         "--pace-ms": str(pace_ms),
         **{option: str(file) for option, file in reports.items() if file is not None},
     }
@@ -313,7 +321,8 @@ def _play(
 
         async def playing() -> None:
             click.echo(shoe.told["title"], err=as_json)
-            wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json)))
+            clock = ScenarioClock(folder / "time") if shoe.told["passes_time"] else SystemClock()
+            wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json), clock))
 
         asyncio.run(until_terminated(playing()))
     for text in wrong:

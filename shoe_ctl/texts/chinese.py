@@ -1138,6 +1138,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "missed_draw": "漏抽牌",
         "order_altered": "牌序打乱",
         "cutting_card": "切牌卡",
+        "out_of_view": "牌靴离开视线",
         "device_reset": "重置牌靴",
         "card_taken": "玩家带牌离开",
         "result_disagrees": "结果不符",
