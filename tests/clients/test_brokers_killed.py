@@ -96,7 +96,7 @@ class AtMosquitto:
         async with AsyncExitStack() as stack:
             for audience in AUDIENCES:
                 is_public = audience is Audience.PUBLIC
-                desk = BrokerDesk({USER: caller} if is_public else {})
+                desk = BrokerDesk({USER: caller} if is_public else {}, {USER: TABLES})
                 sink = found[audience] = MqttSink(
                     name_of(audience),
                     Broker(HOST, self._served.port),
