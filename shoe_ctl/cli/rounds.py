@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoe_ctl.cli import help_language
 from shoe_ctl.cli.common import (
     Column,
     Moment,
@@ -27,7 +28,6 @@ from shoe_ctl.cli.common import (
     with_language,
     words_in,
 )
-from shoe_ctl.cli.help_language import said
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def rounds(  # noqa: PLR0913 - one for each option
       shoectl rounds journal.db --shoe bac-07-s1 --csv
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
-        raise click.UsageError(said("--csv cannot be combined with --json: give one of them"))
+        raise click.UsageError(
+            help_language.said("--csv cannot be combined with --json: give one of them")
+        )
     from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.round_index import RoundQuery
