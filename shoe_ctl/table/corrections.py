@@ -129,11 +129,11 @@ def _arrange_third_cards(turn: Turn) -> None:
         else:
             placed.append(msgspec.structs.replace(third, hand=hand, index=3))
     turn.set_round(cards=tuple(placed))
+    _hold_early(turn, left)
     for was, now in zip(thirds, placed[len(placed) - len(thirds) + len(left) :], strict=False):
         if was.hand != now.hand:
             reconstruct.emit_moved(turn, was, now)
             stack.follow_card(turn, was, now)
-    _hold_early(turn, left)
 
 
 def _next_hand(placed: list[DealtCard]) -> str | None:

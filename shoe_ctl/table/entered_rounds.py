@@ -277,13 +277,13 @@ def _move_third_cards(turn: Turn, entered: Collection[tuple[str, int]]) -> None:
         if (slot := slots.get(dealt.number)) is not None
     )
     turn.set_round(cards=cards)
-    for dealt in before:
-        slot = slots.get(dealt.number)
-        if slot != (dealt.hand, dealt.index):
-            now = None if slot is None else next(d for d in cards if d.number == dealt.number)
-            reconstruct.emit_moved(turn, dealt, now)
     for dealt in not_due:
+        reconstruct.emit_moved(turn, dealt, None)
         _leave_round(turn, dealt)
+    were = {dealt.number: dealt for dealt in before}
+    for now in cards:
+        if (was := were[now.number]).hand != now.hand:
+            reconstruct.emit_moved(turn, was, now)
 
 
 def _counted_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> list[UnplacedCard]:
@@ -486,7 +486,7 @@ def _match_revised(
     return cards
 
 
-def _as_entered(
+def _as_entered(  # noqa: PLR0913 - what is known of the card, and of its round
     turn: Turn,
     slot: tuple[str, int],
     face: Card,

@@ -457,7 +457,7 @@ def test_of_two_open_third_cards_the_first_drawn_goes_to_the_hand_that_is_due() 
     table = with_thirds("2D 3C TS TH 4C 9C")
     table.does("enter_round", player="7D TS", banker="3C TH 4C", **BY_KEY)
     moved = [(d["from"]["hand"], d["hand"]) for d in table.told("round.card_moved")]
-    assert moved == [("player", "banker"), ("banker", None)]
+    assert moved == [("banker", None), ("player", "banker")]
     assert [one.card.code for one in table.now.aside] == ["9C"]
     assert balanced(table.now)
 
