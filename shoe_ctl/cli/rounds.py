@@ -107,10 +107,10 @@ def rounds(  # noqa: PLR0913 - one for each option
 
     words = words_in(language)
     to_people = is_terminal() and not (as_csv or as_json)
-    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as listed:
         between = RoundQuery(since_us=since, until_us=until, last=last)
         query = _query(reader, table, shoe_id, between)
-        progress = said if not is_terminal() else lambda _n, _last: None
+        progress = listed if not is_terminal() else lambda _n, _last: None
         found = lines(reader, query, all_records=all_records, progress=progress)
         if as_json:
             _show(_as_json(found))
