@@ -88,7 +88,8 @@ def test_a_revision_before_settle_is_answered_with_what_each_seat_is_paid_and_lo
         "seat 5: player wins, pay 200; next: pay and collect, then settle"
     )
     assert revises(table, "7D TS", "7C TH") == (
-        "Player's card is corrected; the outcome is revised: tie, 7 to 7 (6.3); seat 3: tie wins, pay 800; "
+        "Player's card is corrected; the outcome is revised: tie, 7 to 7 (6.3); "
+        "seat 3: tie wins, pay 800; "
         "seat 5: 200 on player goes back; next: pay and collect, then settle"
     )
 
