@@ -61,16 +61,14 @@ def _out_of_turn_cause(turn: Turn) -> Cause | None:
 
 
 def is_stale_arm(turn: Turn) -> bool:
-    """True if this draw may be of a round that has ended.
+    """True if this draw may be of a round that has ended, by its arm or by the shoe's own time.
 
-    That round left the shoe armed for it, the shoe refused it to this one as already drawn, or the
-    shoe's own time of it lies before this round. A card belongs to the round in which it left the
-    shoe, however late it is reported.
+    A card belongs to the round in which it left the shoe, however late it is reported.
     """
-    number = turn.drawn.number
-    if arming.is_stale(turn.now, number) or arming.was_drawn_before(turn.now, number):
+    drawn = turn.drawn
+    if arming.is_stale(turn.now, drawn.number):
         return True
-    return draw_time.is_of_round_before(turn)
+    return drawn.armed is False and draw_time.is_of_round_before(turn)
 
 
 # Whether it is a card of the shoe's decks.

@@ -52,11 +52,11 @@ def note_round_ended(turn: Turn) -> None:
 def is_of_round_before(turn: Turn) -> bool:
     """True if the shoe's clock shows that the drawn card left the shoe before the round began.
 
-    Only for a card that the shoe was not armed for. Nothing is shown by a clock that began anew
-    with another boot, that ran backwards, or that stands.
+    Nothing is shown by a clock that began anew with another boot, that ran backwards, or that
+    stands. A card that the shoe was armed for is in its turn, whatever the clock shows.
     """
     happened, shoe = turn.input_of(ShoeSaid), turn.now.shoe
-    if turn.drawn.armed is not False or shoe is None:
+    if shoe is None:
         return False
     device_us, clock, from_us = happened.device_us, shoe.clock, shoe.round_from_us
     if device_us is None or clock is None or from_us is None:
