@@ -53,7 +53,7 @@ def is_of_round_before(turn: Turn) -> bool:
     """True if the shoe's clock shows that the drawn card left the shoe before the round began.
 
     Nothing is shown by a clock that began anew with another boot, that ran backwards, or that
-    stands. A card that the shoe was armed for is in its turn, whatever the clock shows.
+    stands. Only of a card that the shoe was not armed for: one that it was is in its turn.
     """
     happened, shoe = turn.input_of(ShoeSaid), turn.now.shoe
     if shoe is None:
