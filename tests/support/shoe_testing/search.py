@@ -129,11 +129,10 @@ class Search:
         for ways in (corrected, leads_on, halts):
             for trigger, happened in ways:
                 table = place.table()
-                if ways is corrected:
-                    foretold = previewed(place, happened)
+                foretold = previewed(place, happened) if ways is corrected else None
                 effects = table.feed(happened)
                 self.tried += 1
-                if ways is corrected:
+                if foretold is not None:
                     answer = next(each for each in effects if isinstance(each, Answer))
                     self.put_right.append(PutRight(place, trigger, foretold, answer))
                 look(Way(place, trigger, happened, table, effects))
