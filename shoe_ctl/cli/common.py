@@ -178,7 +178,7 @@ def make_cell(value: str, style: str = "") -> RenderableType:
 
 
 class Progress:
-    """A bar on stderr of how many records are done; it is removed at the end.
+    """A bar on stderr of how many records are done, and how many a second; removed at the end.
 
     Nothing is shown where stderr is no terminal, or where all is done at once. ``done`` is what is
     done with the records, in one word.
@@ -187,7 +187,8 @@ class Progress:
     def __init__(self, done: str) -> None:
         self._done = done
         self._shows = sys.stderr is not None and sys.stderr.isatty()
-        self._updated_at = time.monotonic()
+        self._began_at = self._updated_at = time.monotonic()
+        self._first = 0
         self._bar: ProgressBar[Any] | None = None
 
     def __enter__(self) -> Callable[[int, int], None]:
@@ -209,6 +210,7 @@ class Progress:
             return
         self._updated_at = now
         if self._bar is None:
+            self._first = n
             self._bar = click.progressbar(
                 length=max(last_n, 1),
                 label=f"{self._done} records",
@@ -216,6 +218,8 @@ class Progress:
                 show_pos=True,
                 show_percent=True,
             )
+        a_second = round((n - self._first) / (now - self._began_at))
+        self._bar.label = f"{self._done} records, {a_second:,} a second"
         self._bar.length = max(last_n, 1)
         self._bar.update(n - self._bar.pos)
 
