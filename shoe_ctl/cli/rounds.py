@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoe_ctl.cli import help_language
 from shoe_ctl.cli.common import (
     Column,
     Moment,
@@ -96,7 +97,9 @@ def rounds(  # noqa: PLR0913 - one for each option
       shoectl rounds journal.db --shoe bac-07-s1 --csv
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
-        raise click.UsageError("--csv cannot be combined with --json: give one of them")
+        raise click.UsageError(
+            help_language.said("--csv cannot be combined with --json: give one of them")
+        )
     from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.round_index import RoundQuery
@@ -104,10 +107,10 @@ def rounds(  # noqa: PLR0913 - one for each option
 
     words = words_in(language)
     to_people = is_terminal() and not (as_csv or as_json)
-    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as listed:
         between = RoundQuery(since_us=since, until_us=until, last=last)
         query = _query(reader, table, shoe_id, between)
-        progress = said if not is_terminal() else lambda _n, _last: None
+        progress = listed if not is_terminal() else lambda _n, _last: None
         found = lines(reader, query, all_records=all_records, progress=progress)
         if as_json:
             _show(_as_json(found))

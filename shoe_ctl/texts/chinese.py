@@ -755,6 +755,18 @@ _CHOICES = {
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "hand": {"player": "闲家", "banker": "庄家"},
+    "demo_side": {"player": "闲家", "banker": "庄家", "tie": "和"},
+    "demo_label": {
+        "cards": "牌",
+        "rounds": "局数",
+        "cards seen": "已出的牌",
+        "cutting card": "切牌卡",
+        "keep journal": "保留日志",
+        "journal": "日志",
+        "verify it": "验证",
+        "replay it": "重放",
+        "deal it again": "再发一次",
+    },
     "command": _COMMANDS,
     "choice": _CHOICES,
     "act": {**_CHOICES, **_COMMANDS},

@@ -111,6 +111,16 @@ PHRASES: Mapping[str, str] = {
     "no_outcome": "没有结果",
     "revised_round": "已更正",
     "by_hand": "人工录入",
+    # shoectl demo.
+    "demo_rule": "{seen}（规则 {rule}）",
+    "demo_change_due": "须换靴",
+    "demo_halted": "牌桌中止：{reason:key}",
+    "demo_cutting_card": "第 {cards} 张牌之后，第 {round} 局",
+    "demo_rounds": "{rounds}  （闲家 {player}，庄家 {banker}，和 {tie}）",
+    "demo_not_reached": "未到",
+    "demo_side": "{side:demo_side}",
+    "demo_label": "{label:demo_label}",
+    "demo_wager": "{wager:wager} {odds}",
 }
 
 SENTENCES: Mapping[str, str] = {

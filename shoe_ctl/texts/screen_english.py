@@ -111,6 +111,16 @@ PHRASES: Mapping[str, str] = {
     "no_outcome": "no outcome",
     "revised_round": "revised",
     "by_hand": "by hand",
+    # shoectl demo.
+    "demo_rule": "{seen} (rule {rule})",
+    "demo_change_due": "shoe change due",
+    "demo_halted": "table halted: {reason:key}",
+    "demo_cutting_card": "after {cards} cards, in round {round}",
+    "demo_rounds": "{rounds}  (player {player}, banker {banker}, tie {tie})",
+    "demo_not_reached": "not reached",
+    "demo_side": "{side:demo_side}",
+    "demo_label": "{label:demo_label}",
+    "demo_wager": "{wager:wager} {odds}",
 }
 
 SENTENCES: Mapping[str, str] = {}

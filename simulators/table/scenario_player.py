@@ -12,7 +12,7 @@ from typing import Any, cast
 from simulators.incidents import INCIDENTS
 from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
 from simulators.shoe.build import simulated_shoe
-from simulators.shoe.device import Device
+from simulators.shoe.device import OPENING, Device
 from simulators.shoe.event_log import EventLog
 from simulators.shoe.model import CannotSay, CuttingCardOut, Refused
 from simulators.shoe.reference import ReferenceDevice
@@ -34,9 +34,6 @@ from simulators.table.steps import (
     TimePasses,
     Wait,
 )
-
-OPENING = ("first_card", "burn")
-"""Cards that a shoe that opens itself asks for before any round."""
 
 
 class StepFailed(Stuck):
