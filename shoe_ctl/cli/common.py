@@ -187,8 +187,8 @@ class Progress:
     def __init__(self, done: str) -> None:
         self._done = done
         self._shows = sys.stderr is not None and sys.stderr.isatty()
-        self._began_at = self._updated_at = time.monotonic()
-        self._first = 0
+        self._updated_at = time.monotonic()
+        self._began: tuple[int, float] | None = None
         self._bar: ProgressBar[Any] | None = None
 
     def __enter__(self) -> Callable[[int, int], None]:
@@ -206,20 +206,23 @@ class Progress:
 
     def _update(self, n: int, last_n: int) -> None:
         now = time.monotonic()
+        if self._began is None:
+            self._began = n, now
         if not self._shows or now - self._updated_at < SHORTEST_INTERVAL_S:
             return
         self._updated_at = now
         if self._bar is None:
-            self._first = n
             self._bar = click.progressbar(
                 length=max(last_n, 1),
                 label=f"{self._done} records",
                 file=sys.stderr,
+                width=20,
                 show_pos=True,
                 show_percent=True,
             )
-        a_second = round((n - self._first) / (now - self._began_at))
-        self._bar.label = f"{self._done} records, {a_second:,} a second"
+        first, began_at = self._began
+        if now > began_at:
+            self._bar.label = f"{self._done} records, {(n - first) / (now - began_at):,.0f}/s"
         self._bar.length = max(last_n, 1)
         self._bar.update(n - self._bar.pos)
 

@@ -166,7 +166,7 @@ def _tell(  # noqa: PLR0913 - each of them by name
 
 
 class Work(NamedTuple):
-    """How the work is shared: processes, and the file that keeps what is done."""
+    """The number of processes, and the file that keeps the parts that are done."""
 
     jobs: int
     state: Path | None

@@ -211,7 +211,7 @@ def _connections_behind(
 
 
 class _Given(msgspec.Struct, frozen=True):
-    """What a process is given on its standard input."""
+    """The part to replay, as it stands on a process's standard input."""
 
     path: str
     part: Part

@@ -77,7 +77,7 @@ class Part(msgspec.Struct, frozen=True):
 
     @property
     def records(self) -> int:
-        """How many records are read."""
+        """Return the number of records that are read."""
         return self.upto - self.after
 
 
