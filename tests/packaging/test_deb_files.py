@@ -75,9 +75,7 @@ db_stop() { :; }
 """
 
 
-def purged(
-    root: Path, *, answer: str | None, journal: bool = True, key: bool = False
-) -> list[str]:
+def purged(root: Path, *, answer: str | None, journal: bool = True, key: bool = False) -> list[str]:
     """What the script of the package does at a purge, on a system that is a folder.
 
     ``answer`` is debconf's; None where there is no debconf. Returns what was asked and removed.
