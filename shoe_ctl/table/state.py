@@ -785,12 +785,11 @@ ASIDE = "set_aside"
 
 def next_slot(now: TableState) -> tuple[str, int] | None:
     """Return the hand and index that the next card is for; None if no card is due."""
-    dealt = now.round.cards if now.round is not None else ()
+    played = now.round
+    dealt = () if played is None else played.cards
     if len(dealt) < len(INITIAL_DEAL):
         return INITIAL_DEAL[len(dealt or now.opening)]
-    if now.round is not None and now.round.due is not None:
-        return now.round.due, 3
-    return None
+    return None if played is None or played.due is None else (played.due, 3)
 
 
 def phase(now: TableState) -> str:
