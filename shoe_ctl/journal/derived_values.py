@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import msgspec
 
-from shoe_ctl.journal.packing import FAULT_INPUT, HELLO, unpack
-from shoe_ctl.journal.reader import Head
+from shoe_ctl.journal.batch import Head
+from shoe_ctl.journal.group import FAULT_INPUT, HELLO, LETTERS, Letter, unpack_group
 from shoe_ctl.journal.record_format import Kind
 
 _SHOE = b'{"input":"shoe"'
@@ -37,6 +37,9 @@ class _Numbered(msgspec.Struct):
     number: int
 
 
+_INPUTS = LETTERS[Kind.INPUT]
+_NOTED = _INPUTS + bytes((Letter.CONNECTION,))
+
 _shoe_input = msgspec.json.Decoder(_ShoeInput)
 _timed = msgspec.json.Decoder(_Timed)
 _opened = msgspec.json.Decoder(_Numbered)
@@ -50,7 +53,7 @@ def _is_numbered(body: bytes) -> bool:
 class DerivedValues:
     """The values that one table's records lead to.
 
-    ``whole``: its first record is among those walked. Bodies are given as the file holds them.
+    ``whole``: its first record is among those walked.
     """
 
     def __init__(self, table: str, *, whole: bool) -> None:
@@ -63,34 +66,42 @@ class DerivedValues:
         self._devices: dict[str, int] = {}
         self._unsure: set[str] = set()
         self._waiting: list[bytes] = []
-        self.see_input: Callable[[bytes], None] = self._waiting.append
-        """The table's next record is this input. There are millions: they are looked at together,
-        with ``take``, now and then."""
+        self.see_inputs: Callable[[bytes], None] = self._waiting.append
+        """The table's next group, as the file holds it: its inputs are of the common form. There
+        are millions: they are looked at together, with ``take``, now and then."""
 
-    def see_connection(self, body: bytes) -> None:
-        """Take the table's next record, a connection: its device is not known yet."""
+    def see_group(self, body: bytes) -> None:
+        """Take the table's next group, which has other inputs or a connection.
+
+        Raises:
+            InvalidGroup: it cannot be unpacked.
+        """
         self.take()
-        self._connection = unpack(self._table, Kind.CONNECTION.value, body)
-        self._settle()
-        self._speaking = None
+        for _, kind, record in unpack_group(self._table, body, _NOTED):
+            if kind == Kind.CONNECTION.value:
+                self._connection = record
+                self._settle()  # its device is not known yet
+                self._speaking = None
+            else:
+                self._input = record
+                self._look_at(record)
 
     def take(self) -> None:
-        """Process the inputs since the last call."""
-        if not self._waiting:
-            return
-        self._input = self._unpacked(self._waiting[-1])
-        together = b"\n".join(self._waiting)
-        if HELLO in together or FAULT_INPUT in together:  # these are not packed
-            for body in self._waiting:
-                self._look_at(self._unpacked(body))
-        else:
-            bodies = map(self._unpacked, reversed(self._waiting))
-            last = next((body for body in bodies if _is_numbered(body)), None)
-            self._numbered = self._numbered if last is None else last
-        self._waiting.clear()
+        """Process the groups since the last call.
 
-    def _unpacked(self, body: bytes) -> bytes:
-        return unpack(self._table, Kind.INPUT.value, body)
+        Raises:
+            InvalidGroup: one cannot be unpacked.
+        """
+        is_last = True
+        for group in reversed(self._waiting):
+            inputs = [body for _, _, body in unpack_group(self._table, group, _INPUTS)]
+            if is_last:
+                self._input, is_last = inputs[-1], False
+            last = next((body for body in reversed(inputs) if _is_numbered(body)), None)
+            if last is not None:
+                self._numbered = last
+                break
+        self._waiting.clear()
 
     def _look_at(self, body: bytes) -> None:
         if body.startswith(_SHOE):

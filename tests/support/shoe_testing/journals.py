@@ -28,8 +28,9 @@ from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.chain import chain_hash
+from shoe_ctl.journal.group import read_header, unpack_group
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import Kind, Meta
+from shoe_ctl.journal.record_format import Kind, Meta, Row
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.connection import Call, Reception
@@ -181,13 +182,24 @@ def records(path: Path) -> list[Record]:
         return list(reader.records())
 
 
-def held(path: Path) -> list[Record]:
-    """As ``records``, with the bodies that the file holds: hashes are made over these."""
+def held(path: Path) -> list[Row]:
+    """Every group as the file holds it: hashes are made over these."""
     with Reader.open(path) as reader:
-        return [
-            Record(n=n, table=table, kind=kind, body=body, hash=digest)
-            for n, table, kind, body, digest in reader.rows()
-        ]
+        return list(reader.rows())
+
+
+def first_of(row: Row) -> int:
+    """The number of a group's first record."""
+    return row[0] - row[2][1] + 1
+
+
+def plain_group(*records: tuple[str, bytes], before: tuple[int, int] = (0, 0)) -> bytes:
+    """A group that is not packed: the letter and the bytes of each part, written by hand."""
+    kinds = "".join(letter for letter, _ in records).encode()
+    lengths = b"".join(bytes((len(part),)) for letter, part in records if letter != "=")
+    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before)
+    parts = b"".join(part for _, part in records)
+    return bytes((2, len(records))) + kinds + numbers + lengths + parts
 
 
 def verified(path: Path, trusted: frozenset[bytes] = frozenset()) -> Verification:
@@ -507,15 +519,51 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def alter_journal(path: Path, n: int, body: bytes) -> None:
-    """Writes another body, and every hash behind it anew: who has the file can do so."""
+    """Writes another body of a record, and every hash behind it anew: who has the file can do so.
+
+    Of its group only the records stay that stand in it as they are.
+    """
     statements: list[Any] = []
-    found = held(path)
-    end = found[n - 2].hash if n > 1 else bytes(32)
-    for record in found[n - 1 :]:
-        now = body if record.n == n else record.body
-        end = chain_hash(end, record.n, record.table, record.kind, now)
+    ends: dict[str, bytes] = {}
+    for row in held(path):
+        last, table, now, _ = row
+        if first_of(row) <= n <= last:
+            now = with_body(table, now, n - first_of(row), body)
+        ends[table] = end = chain_hash(ends.get(table, bytes(32)), last, table, now)
         statements.append(
-            ("UPDATE record SET body = ?, hash = ? WHERE n = ?", (now, end, record.n))
+            ("UPDATE record_group SET body = ?, hash = ? WHERE n = ?", (now, end, last))
         )
-    statements.append(("UPDATE head SET hash = ?", (end,)))
-    spoil(path, *statements)
+    heads = [('UPDATE head SET hash = ? WHERE "table" = ?', (e, t)) for t, e in ends.items()]
+    spoil(path, *statements, *heads)
+
+
+_AS_IS = {
+    "meta": "m",
+    "snapshot": "s",
+    "checkpoint": "k",
+    "connection": "o",
+    "calls": "c",
+    "wire": "w",
+    "input": "I",
+    "event.public": "P",
+    "event.restricted": "R",
+}
+
+
+def with_body(table: str, group: bytes, place: int, body: bytes) -> bytes:
+    """The same group with another body at this place; every record in it as it is."""
+    header = read_header(group)
+    found = [(kind, record) for _, kind, record in unpack_group(table, group)]
+    found[place] = (found[place][0], body)
+    kinds = "".join(_AS_IS[kind] for kind, _ in found).encode()
+    lengths = b"".join(_leb128(len(record)) for _, record in found)
+    numbers = group[2 + header.records : header.at]
+    return bytes((2, len(found))) + kinds + numbers + lengths + b"".join(r for _, r in found)
+
+
+def _leb128(value: int) -> bytes:
+    digits = bytearray()
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*digits, value))
