@@ -21,7 +21,7 @@ from shoe_ctl.journal import files, schema
 from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.chain import Checkpoint, read_checkpoint
 from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.group import InvalidGroup, count_events, read_header
+from shoe_ctl.journal.group import InvalidGroup, count_events, landmarks, read_header
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind, Row
 from shoe_ctl.journal.recovery import chain_end
@@ -187,13 +187,13 @@ def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
         OSError: the folder takes no file, or the disk is full.
     """
     heads: dict[str, Head] = {}
-    landmarks: list[tuple[str, str, int]] = []
+    found: list[tuple[str, str, int]] = []
     with schema.new_export(folder) as (connection, file):
         try:
             with schema.translate_errors(reader.path), connection:
                 rows = _limited(_rows(reader, kept), reader.path)
-                connection.executemany(_INSERT, _counted(rows, reader.path, heads, landmarks))
-                connection.executemany(_LANDMARK, landmarks)
+                connection.executemany(_INSERT, _counted(rows, reader.path, heads, found))
+                connection.executemany(_LANDMARK, found)
                 for table, head in heads.items():
                     counted = (head.counters.public, head.counters.restricted)
                     said = (*counted, head.connection, head.t_us)
@@ -235,7 +235,7 @@ def _counted(
     rows: Iterator[Row],
     path: Path,
     heads: dict[str, Head],
-    landmarks: list[tuple[str, str, int]],
+    found: list[tuple[str, str, int]],
 ) -> Iterator[Row]:
     """Yield the rows; note each chain's end, the number of its events, and the landmarks."""
     for row in rows:
@@ -248,5 +248,5 @@ def _counted(
         before = header.before
         counters = Counters(before.public + public, before.restricted + restricted)
         heads[table] = Head(n, digest, counters)
-        landmarks += [(table, kind, at) for kind, at in header.landmarks(n)]
+        found += landmarks(table, n, header)
         yield row

@@ -45,7 +45,7 @@ from shoe_ctl.journal.batch import (
     StoredEvent,
 )
 from shoe_ctl.journal.dictionary import DICTIONARY
-from shoe_ctl.journal.record_format import WIRE_HEAD, Direction, Kind, Wire
+from shoe_ctl.journal.record_format import JOURNAL, WIRE_HEAD, Direction, Kind, Wire
 from shoe_ctl.records import Audience, source_of, utc
 
 DEFLATED: Final = 1
@@ -128,10 +128,8 @@ LETTERS: Final = {
 }
 """The letters of each kind."""
 
-LANDMARKS: Final = (Kind.META, Kind.SNAPSHOT, Kind.CHECKPOINT)
-"""The kinds of records that a restart looks for. Where they stand is kept beside the groups."""
-
-_landmark_letters = {letter: kind.value for letter, kind in _KINDS.items() if kind in LANDMARKS}
+_landmark_kinds = {Letter.META: Kind.META.value, Letter.SNAPSHOT: Kind.SNAPSHOT.value}
+_LANDMARK_LETTERS = bytes(_landmark_kinds)
 _all_letters = bytes(_KINDS)
 _PUBLIC_LETTERS, _RESTRICTED_LETTERS = LETTERS[Kind.PUBLIC], LETTERS[Kind.RESTRICTED]
 _NUMBERS = struct.Struct(">4s7s5s5s")
@@ -258,7 +256,7 @@ class Packing:
     Attributes:
         last_n: the number of the last record.
         groups: the groups that are packed.
-        landmarks: table, kind and number of each record of ``LANDMARKS``.
+        landmarks: table, kind and number of each, as ``landmarks`` finds them.
         devices: the last event number of each device.
     """
 
@@ -306,7 +304,7 @@ class Packing:
             stripped = _stripped_input(part, t_us)
             if stripped is not None:
                 letter, part = Letter.INPUT, group.time(t_us) + stripped
-        elif letter in _landmark_letters:
+        elif letter in _LANDMARK_LETTERS and entry.table != JOURNAL:
             self.landmarks.append((entry.table, entry.kind.value, self.last_n))
         elif entry.connection is not None:
             group.head.connection = entry.connection
@@ -548,14 +546,21 @@ class Header(NamedTuple):
         """Return True if a record has one of these letters."""
         return len(self.kinds.translate(None, letters)) < len(self.kinds)
 
-    def landmarks(self, n: int) -> list[tuple[str, int]]:
-        """Return kind and number of each landmark in the group that ends with record ``n``."""
-        first = n - len(self.kinds) + 1
-        return [
-            (_landmark_letters[letter], first + at)
-            for at, letter in enumerate(self.kinds)
-            if letter in _landmark_letters
-        ]
+
+def landmarks(table: str, n: int, header: Header) -> list[tuple[str, str, int]]:
+    """Return table, kind and number of each landmark in the group that ends with record ``n``.
+
+    These are what a restart looks for, a table's ``meta`` and ``snapshot`` records. Where they
+    stand is kept beside the groups. The journal's own chain is so short that it needs none.
+    """
+    if table == JOURNAL or not header.has(_LANDMARK_LETTERS):
+        return []
+    first = n - header.records + 1
+    return [
+        (table, _landmark_kinds[letter], first + at)
+        for at, letter in enumerate(header.kinds)
+        if letter in _LANDMARK_LETTERS
+    ]
 
 
 def read_header(body: bytes) -> Header:

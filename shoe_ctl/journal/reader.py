@@ -29,7 +29,7 @@ from shoe_ctl.journal.group import (
     read_header,
     unpack_group,
 )
-from shoe_ctl.journal.record_format import InvalidRow, Kind, Row, first_invalid
+from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.records import Audience, EventId, Record
 
 BATCH = 1000
@@ -203,7 +203,7 @@ class Reader:
         table: str | None = None,
         passing: Callable[[int], None] = lambda _: None,
         checked: bool = True,
-        at_once: int = BATCH,
+        at_once: int | None = None,
     ) -> Iterator[Row]:
         """Yield the groups that hold ``records``; with ``after=None`` also those with n below 1.
 
@@ -218,7 +218,9 @@ class Reader:
         if table is not None:
             where.append('"table" = ?')
             bindings.append(table)
-        wanted = f"FROM record_group WHERE {' AND '.join(where)} ORDER BY n LIMIT {at_once:d}"
+        wanted = (
+            f"FROM record_group WHERE {' AND '.join(where)} ORDER BY n LIMIT {at_once or BATCH:d}"
+        )
         position = -(2**63) if after is None else after
         while True:
             with schema.translate_errors(self.path):
@@ -266,17 +268,8 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        query = 'SELECT "table", hash FROM record_group WHERE n = ?'
-        with schema.translate_errors(self.path):
-            return bool(self._fetch(query, (n,)) == [(table, digest)])
-
-    def _record(self, n: int, table: str, kind: Kind) -> Record:
-        """Return the record with this number, which the file says is of this table and kind."""
-        for record in self.records(after=n - 1, upto=n, kinds=(kind,)):
-            if record.table == table:
-                return record
-        what = f"record {n} is no {kind.value} of table {table}, as is kept beside it"
-        raise corrupt_journal(self.path, what)
+        there = [(row[0], row[1], row[3]) for row in self.rows(after=n - 1, upto=n)]
+        return there == [(n, table, digest)]
 
     def _parts(
         self, wanted: str, bindings: Sequence[int | str], *, checked: bool
@@ -347,11 +340,14 @@ class Reader:
             JournalError: the file cannot be read.
         """
         sign, order = ("<", "DESC") if after is None else (">", "ASC")
+        position = after if after is not None else schema.BEYOND if before is None else before
+        if table == JOURNAL:
+            yield from self._own_records(kind, position, sign, order)
+            return
         query = (
             f'SELECT n FROM landmark WHERE "table" = ? AND kind = ? AND n {sign} ?'
             f" ORDER BY n {order} LIMIT 1"
         )
-        position = after if after is not None else schema.BEYOND if before is None else before
         while True:
             with schema.translate_errors(self.path):
                 rows = self._fetch(query, (table, kind.value, position))
@@ -360,7 +356,30 @@ class Reader:
             position = rows[0][0]
             if not isinstance(position, int):
                 raise corrupt_journal(self.path, f"the number of a {kind.value} cannot be read")
-            yield self._record(position, table, kind)
+            for record in self.records(after=position - 1, upto=position, kinds=(kind,)):
+                if record.table == table:
+                    yield record
+                    break
+            else:
+                what = f"record {position} is no {kind.value} of table {table}"
+                raise corrupt_journal(self.path, f"{what}, as is kept beside it")
+
+    def _own_records(self, kind: Kind, position: int, sign: str, order: str) -> Iterator[Record]:
+        """Yield records of the journal's own chain, each looked up when it is asked for."""
+        query = (
+            f'SELECT {_PARTS} FROM record_group WHERE "table" = ? AND n {sign} ?'
+            f" ORDER BY n {order} LIMIT 1"
+        )
+        while True:
+            with schema.translate_errors(self.path):
+                rows = self._fetch(query, (JOURNAL, position))
+            if not rows:
+                return
+            position = rows[0][0]
+            if first_invalid(rows) is not None:
+                raise InvalidRow(self.path, position, JOURNAL)
+            found = list(self.unpacked(rows, (kind,)))
+            yield from found if order == "ASC" else reversed(found)
 
     def landmarks(self, upto: int) -> list[tuple[str, str, int]]:
         """Return table, kind and number of each landmark up to a record, as kept beside them.

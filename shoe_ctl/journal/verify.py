@@ -38,6 +38,7 @@ from shoe_ctl.journal.group import (
     InvalidGroup,
     Letter,
     count_events,
+    landmarks,
     read_header,
     unpack_group,
 )
@@ -217,7 +218,7 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 _STARTS = LETTERS[Kind.META] + LETTERS[Kind.SNAPSHOT]
-_LANDMARKS = _STARTS + LETTERS[Kind.CHECKPOINT]
+_OF_FORM = _STARTS + LETTERS[Kind.CHECKPOINT]
 _OF_SHOES = bytes((Letter.CONNECTION, Letter.INPUT_AS_IS))
 
 Progress = Callable[[int, int], None]
@@ -312,7 +313,7 @@ class _Shape(NamedTuple):
     restricted: int
     has_inputs: bool
     has_shoes: bool
-    has_landmarks: bool
+    has_form: bool
 
 
 @lru_cache(1 << 12)
@@ -327,7 +328,7 @@ def _shape(kinds: bytes) -> _Shape:
         restricted=restricted,
         has_inputs=has(LETTERS[Kind.INPUT]),
         has_shoes=has(_OF_SHOES),
-        has_landmarks=has(_LANDMARKS),
+        has_form=has(_OF_FORM),
     )
 
 
@@ -376,9 +377,8 @@ class _Walk:
         try:
             return self._walked_over_types(progress)
         except InvalidRow as spoilt:
-            if self._whole and spoilt.n != self._due:
-                return BadRecord(spoilt.table, self._due, Fault.MISSING, f"no record {self._due}")
-            return BadRecord(spoilt.table, spoilt.n, Fault.ALTERED, "it cannot be read")
+            n = min(self._due, spoilt.n)
+            return BadRecord(spoilt.table, n, Fault.ALTERED, "it cannot be read")
 
     def _walked_over_types(self, progress: Progress) -> BadRecord | None:
         try:
@@ -404,10 +404,9 @@ class _Walk:
         try:
             for row in rows:
                 n, table, body, digest = row
-                chain = chains.get(table)
-                if chain is None:
-                    self._check(row)
-                    chain = self._begun(row)
+                chain = chains.get(table) or self._begun(row)
+                if n < due:
+                    return self._placed(row, due)
                 head = pack_head(n, len(chain.name), len(body))
                 if sha256(ends.get(table, GENESIS) + head + chain.name + body).digest() != digest:
                     return self._placed(row, due)
@@ -447,7 +446,7 @@ class _Walk:
             chain.notes.see_group(body)
         elif shape.has_inputs:
             chain.notes.see_inputs(body)
-        return self._is_wrong(row, header, records) if shape.has_landmarks else None
+        return self._is_wrong(row, header, records) if shape.has_form else None
 
     def _check(self, row: Row) -> None:
         """Refuse a row that no writer stored.
@@ -460,7 +459,12 @@ class _Walk:
             raise InvalidRow(self._reader.path, row[0], table if isinstance(table, str) else None)
 
     def _begun(self, row: Row) -> _Chain:
-        """Return the chain of a table that was not met before this group."""
+        """Return the chain of a table that was not met before this group.
+
+        Raises:
+            InvalidRow: it is no group.
+        """
+        self._check(row)
         table, begins = row[1], self._begins
         told = begins.counters.get(table, (0, 0))
         if not self._whole:  # an export begins anywhere
@@ -478,8 +482,8 @@ class _Walk:
             JournalError: a landmark is of another format.
         """
         n, table, body, digest = row
-        self._landmarks += [(table, kind, at) for kind, at in header.landmarks(n)]
-        for place, kind, record in unpack_group(table, body, _LANDMARKS):
+        self._landmarks += landmarks(table, n, header)
+        for place, kind, record in unpack_group(table, body, _OF_FORM):
             at = n - header.records + 1 + place
             if kind == Kind.CHECKPOINT.value:
                 if (bad := self.checkpoints.check(at, record, self.ends)) is not None:

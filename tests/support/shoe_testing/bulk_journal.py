@@ -32,6 +32,7 @@ from shoe_ctl.journal.group import (
     Header,
     Letter,
     count_events,
+    landmarks,
     pack_group,
     read_header,
     split_group,
@@ -395,7 +396,7 @@ class _Sets:
             self.signed_end = end
         else:
             self.end = end
-        self.landmarks += [(table, kind, at) for kind, at in header.landmarks(n)]
+        self.landmarks += landmarks(table, n, header)
         return n, table, body, end
 
     def _sign(self, t_us: int) -> Row:
