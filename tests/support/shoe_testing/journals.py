@@ -28,7 +28,7 @@ from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.chain import chain_hash
-from shoe_ctl.journal.group import read_header, unpack_group
+from shoe_ctl.journal.group import count_events, read_header, unpack_group
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind, Meta, Row
 from shoe_ctl.journal.store import Store
@@ -519,22 +519,8 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 def alter_journal(path: Path, n: int, body: bytes) -> None:
-    """Writes another body of a record, and every hash behind it anew: who has the file can do so.
-
-    Of its group only the records stay that stand in it as they are.
-    """
-    statements: list[Any] = []
-    ends: dict[str, bytes] = {}
-    for row in held(path):
-        last, table, now, _ = row
-        if first_of(row) <= n <= last:
-            now = with_body(table, now, n - first_of(row), body)
-        ends[table] = end = chain_hash(ends.get(table, bytes(32)), last, table, now)
-        statements.append(
-            ("UPDATE record_group SET body = ?, hash = ? WHERE n = ?", (now, end, last))
-        )
-    heads = [('UPDATE head SET hash = ? WHERE "table" = ?', (e, t)) for t, e in ends.items()]
-    spoil(path, *statements, *heads)
+    """Writes another body, and every hash behind it anew: who has the file can do so."""
+    spoil_records(path, lambda record: body if record.n == n else record.body, anew=True)
 
 
 _AS_IS = {
@@ -555,10 +541,80 @@ def with_body(table: str, group: bytes, place: int, body: bytes) -> bytes:
     header = read_header(group)
     found = [(kind, record) for _, kind, record in unpack_group(table, group)]
     found[place] = (found[place][0], body)
+    before = (header.before.public, header.before.restricted)
+    return group_as_is(found, before=before)
+
+
+def group_as_is(found: Sequence[tuple[str, bytes]], *, before: tuple[int, int]) -> bytes:
+    """A group that holds these kinds and bodies as they are, behind so many events."""
     kinds = "".join(_AS_IS[kind] for kind, _ in found).encode()
     lengths = b"".join(_leb128(len(record)) for _, record in found)
-    numbers = group[2 + header.records : header.at]
-    return bytes((2, len(found))) + kinds + numbers + lengths + b"".join(r for _, r in found)
+    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before)
+    bodies = b"".join(body for _, body in found)
+    return bytes((2, len(found))) + kinds + numbers + lengths + bodies
+
+
+Edit = Callable[[Record], bytes | None]
+"""Another body for a record, the same, or none: it is taken out."""
+
+
+def spoil_records(path: Path, edit: Edit, *, anew: bool = False) -> None:
+    """Changes records or takes them out. With ``anew``, numbers, hashes and heads fit again.
+
+    Groups without a change stay as they are. In others each record stands as it is, and what is
+    left of them when one is taken out stands in further groups.
+    """
+    rows: list[Row] = []
+    told: dict[str, tuple[int, int]] = {}
+    ends: dict[str, tuple[int, bytes]] = {}
+    with Reader.open(path) as reader:
+        for row in reader.rows():
+            found = [(record, edit(record)) for record in reader.unpacked([row])]
+            whole = all(now == record.body for record, now in found)
+            pieces = [found] if anew else _pieces(found)
+            for piece in pieces:
+                left = [(record.kind, now) for record, now in piece if now is not None]
+                if not left:
+                    continue
+                n, table, body, digest = row
+                before = told.get(table, (0, 0))
+                if not whole or before != _before(body):
+                    n, body = piece[-1][0].n, group_as_is(left, before=before)
+                if anew:
+                    n = (rows[-1][0] if rows else 0) + len(left)
+                    digest = chain_hash(ends.get(table, (0, bytes(32)))[1], n, table, body)
+                public, restricted = count_events(read_header(body).kinds)
+                told[table] = (before[0] + public, before[1] + restricted)
+                ends[table] = (n, digest)
+                rows.append((n, table, body, digest))
+    insert = "INSERT INTO record_group VALUES (?, ?, ?, ?)"
+    spoil(path, "DELETE FROM record_group", *((insert, row) for row in rows))
+    if anew:
+        head = 'UPDATE head SET n = ?, hash = ?, public = ?, restricted = ? WHERE "table" = ?'
+        heads = [(head, (*end, *told[table], table)) for table, end in ends.items()]
+        with Reader.open(path) as reader:
+            gone = reader.heads()[1].keys() - ends.keys()
+        drop = 'DELETE FROM head WHERE "table" = ?'
+        spoil(path, *heads, *((drop, (table,)) for table in gone))
+
+
+def _before(group: bytes) -> tuple[int, int]:
+    before = read_header(group).before
+    return before.public, before.restricted
+
+
+_Found = list[tuple[Record, bytes | None]]
+
+
+def _pieces(found: _Found) -> list[_Found]:
+    """Stretches of records without a gap: a group's numbers have none."""
+    pieces: list[_Found] = [[]]
+    for one in found:
+        if one[1] is None:
+            pieces.append([])
+        else:
+            pieces[-1].append(one)
+    return [piece for piece in pieces if piece]
 
 
 def _leb128(value: int) -> bytes:
