@@ -189,7 +189,7 @@ def read_anchor(reader: Reader) -> Anchor:
 
 
 class ChainPlace(NamedTuple):
-    """A place in a table's chain: behind record ``after``, whose chain hash is ``end``."""
+    """A place in a table's chain: behind the group with hash ``end``, whose last record is ``after``."""
 
     after: int
     end: bytes

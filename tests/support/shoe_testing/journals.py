@@ -520,7 +520,7 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 def alter_journal(path: Path, n: int, body: bytes) -> None:
     """Writes another body, and every hash behind it anew: who has the file can do so."""
-    spoil_records(path, lambda record: body if record.n == n else record.body, anew=True)
+    rewrite_records(path, lambda record: body if record.n == n else record.body)
 
 
 _AS_IS = {
@@ -558,44 +558,78 @@ Edit = Callable[[Record], bytes | None]
 """Another body for a record, the same, or none: it is taken out."""
 
 
-def spoil_records(path: Path, edit: Edit, *, anew: bool = False) -> None:
-    """Changes records or takes them out. With ``anew``, numbers, hashes and heads fit again.
+def spoil_records(path: Path, edit: Edit) -> None:
+    """Changes records or takes them out; numbers and hashes stay.
 
-    Groups without a change stay as they are. In others each record stands as it is, and what is
-    left of them when one is taken out stands in further groups.
+    In a group with a change each record stands as it is, and what is left of it when one is taken
+    out stands in further groups.
     """
-    rows: list[Row] = []
-    told: dict[str, tuple[int, int]] = {}
-    ends: dict[str, tuple[int, bytes]] = {}
+    statements: list[tuple[str, Sequence[Any]]] = []
     with Reader.open(path) as reader:
         for row in reader.rows():
             found = [(record, edit(record)) for record in reader.unpacked([row])]
-            whole = all(now == record.body for record, now in found)
-            pieces = [found] if anew else _pieces(found)
-            for piece in pieces:
-                left = [(record.kind, now) for record, now in piece if now is not None]
-                if not left:
-                    continue
-                n, table, body, digest = row
-                before = told.get(table, (0, 0))
-                if not whole or before != _before(body):
-                    n, body = piece[-1][0].n, group_as_is(left, before=before)
-                if anew:
-                    n = (rows[-1][0] if rows else 0) + len(left)
-                    digest = chain_hash(ends.get(table, (0, bytes(32)))[1], n, table, body)
-                public, restricted = count_events(read_header(body).kinds)
-                told[table] = (before[0] + public, before[1] + restricted)
-                ends[table] = (n, digest)
-                rows.append((n, table, body, digest))
-    insert = "INSERT INTO record_group VALUES (?, ?, ?, ?)"
-    spoil(path, "DELETE FROM record_group", *((insert, row) for row in rows))
-    if anew:
-        head = 'UPDATE head SET n = ?, hash = ?, public = ?, restricted = ? WHERE "table" = ?'
-        heads = [(head, (*end, *told[table], table)) for table, end in ends.items()]
-        with Reader.open(path) as reader:
-            gone = reader.heads()[1].keys() - ends.keys()
-        drop = 'DELETE FROM head WHERE "table" = ?'
-        spoil(path, *heads, *((drop, (table,)) for table in gone))
+            if all(now == record.body for record, now in found):
+                continue
+            statements.append(("DELETE FROM record_group WHERE n = ?", row[:1]))
+            before = _before(row[2])
+            for piece in _pieces(found):
+                body = group_as_is([(r.kind, now) for r, now in piece], before=before)
+                again = (piece[-1][0].n, row[1], body, row[3])
+                statements.append(("INSERT INTO record_group VALUES (?, ?, ?, ?)", again))
+                before = _behind(before, body)
+    spoil(path, *statements)
+
+
+def alter_record(path: Path, n: int, body: bytes) -> None:
+    """Writes another body into a record; no hash fits it."""
+    spoil_records(path, lambda record: body if record.n == n else record.body)
+
+
+def take_out(path: Path, *, n: int | None = None, kind: Kind | None = None) -> None:
+    """Takes a record out, or all of a kind."""
+    spoil_records(
+        path,
+        lambda record: (
+            None
+            if record.n == n or (kind is not None and record.kind == kind.value)
+            else record.body
+        ),
+    )
+
+
+def rewrite_records(path: Path, edit: Edit) -> None:
+    """As ``spoil_records``, with numbers, hashes and heads that fit again."""
+    rows: list[Row] = []
+    told: dict[str, tuple[int, int]] = {}
+    with Reader.open(path) as reader:
+        gone = set(reader.heads()[1])
+        for row in list(reader.rows()):
+            _, table, was, _ = row
+            found = [(r, edit(r)) for r in reader.unpacked([row])]
+            left = [(r.kind, now) for r, now in found if now is not None]
+            if not left:
+                continue
+            before = told.get(table, (0, 0))
+            whole = before == _before(was) and all(now == r.body for r, now in found)
+            body = was if whole else group_as_is(left, before=before)
+            n = (rows[-1][0] if rows else 0) + len(left)
+            end = next((row[3] for row in reversed(rows) if row[1] == table), bytes(32))
+            rows.append((n, table, body, chain_hash(end, n, table, body)))
+            told[table] = _behind(before, body)
+    heads = {table: (n, digest, *told[table], table) for n, table, _, digest in rows}
+    head = 'UPDATE head SET n = ?, hash = ?, public = ?, restricted = ? WHERE "table" = ?'
+    spoil(
+        path,
+        "DELETE FROM record_group",
+        *(("INSERT INTO record_group VALUES (?, ?, ?, ?)", row) for row in rows),
+        *((head, values) for values in heads.values()),
+        *(('DELETE FROM head WHERE "table" = ?', (table,)) for table in gone - heads.keys()),
+    )
+
+
+def _behind(before: tuple[int, int], group: bytes) -> tuple[int, int]:
+    public, restricted = count_events(read_header(group).kinds)
+    return before[0] + public, before[1] + restricted
 
 
 def _before(group: bytes) -> tuple[int, int]:
@@ -603,17 +637,14 @@ def _before(group: bytes) -> tuple[int, int]:
     return before.public, before.restricted
 
 
-_Found = list[tuple[Record, bytes | None]]
-
-
-def _pieces(found: _Found) -> list[_Found]:
+def _pieces(found: Sequence[tuple[Record, bytes | None]]) -> list[list[tuple[Record, bytes]]]:
     """Stretches of records without a gap: a group's numbers have none."""
-    pieces: list[_Found] = [[]]
-    for one in found:
-        if one[1] is None:
+    pieces: list[list[tuple[Record, bytes]]] = [[]]
+    for record, body in found:
+        if body is None:
             pieces.append([])
         else:
-            pieces[-1].append(one)
+            pieces[-1].append((record, body))
     return [piece for piece in pieces if piece]
 
 

@@ -41,8 +41,8 @@ from shoe_testing.journals import (
     opened,
     plain_group,
     records,
+    rewrite_records,
     spoil,
-    spoil_records,
     stored_round,
     verified,
 )
@@ -81,7 +81,7 @@ def rewrite(path: Path, changed: dict[int, bytes], *, without: Sequence[int] = (
     def edit(record: Record) -> bytes | None:
         return None if record.n in without else changed.get(record.n, record.body)
 
-    spoil_records(path, edit, anew=True)
+    rewrite_records(path, edit)
     spoil(path, *_noted(records(path)))
     head_path(path).unlink(missing_ok=True)
 

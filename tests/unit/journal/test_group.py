@@ -40,7 +40,7 @@ from shoe_testing.journals import (
     verified,
 )
 
-DICTIONARY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+DICTIONARY_SHA256 = "9ac06451755b1047505677ee19330034a63f8cf6a3fef7368a9b50f16af135dc"
 
 encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -300,9 +300,10 @@ def test_each_event_is_found_and_read_alone(tmp_path: Path) -> None:
             all_, _ = reader.events(audience, after=0, limit=10**6, table=TABLE)
             assert all_ == reader.events(audience, after=0, limit=10**6)[0]
             assert reader.event_numbers(TABLE, audience) == (1, len(all_))
+            wanted = event_id(json.loads(all_[-1][1])["id"])
+            assert reader.find_event(wanted._replace(number=len(all_) + 1)) is None
             for n, body in all_[:: len(all_) // 40]:
                 wanted = event_id(json.loads(body)["id"])
                 assert reader.find_event(wanted) == n
                 assert reader.events(audience, after=n - 1, limit=1, table=TABLE)[0] == [(n, body)]
                 assert reader.event_numbers(TABLE, audience, upto=n) == (1, wanted.number)
-            assert reader.find_event(wanted._replace(number=len(all_) + 1)) is None
