@@ -1,19 +1,40 @@
-"""Compare what is stored beside a table's records with the records: last numbers, times, devices.
+"""Compare what is stored beside the records with them: last numbers, times, devices, rounds.
 
-In: a table's connections and inputs as they are walked, the stored values. Out: the first value
-that does not follow from the records. Must not know: more of a body than such a value needs.
+In: connections, inputs and events as they are walked, the stored values. Out: the first value that
+does not follow from the records. Must not know: more of a body than such a value needs.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import msgspec
 
 from shoe_ctl.journal.batch import Head
-from shoe_ctl.journal.group import FAULT_INPUT, HELLO, LETTERS, Letter, unpack_group
-from shoe_ctl.journal.record_format import Kind
+from shoe_ctl.journal.chain import BadRecord, Fault
+from shoe_ctl.journal.group import (
+    FAULT_INPUT,
+    HELLO,
+    LETTERS,
+    InvalidGroup,
+    Letter,
+    has_in_parts,
+    read_header,
+    unpack_group,
+)
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import InvalidRow, Kind, Row
+from shoe_ctl.journal.round_index import (
+    OPENED,
+    TYPES,
+    IndexedRound,
+    RoundId,
+    RoundQuery,
+    round_of,
+)
+from shoe_ctl.records import Record, utc
 
 _SHOE = b'{"input":"shoe"'
 _NO_NUMBER = b'"seq":null'
@@ -37,12 +58,25 @@ class _Numbered(msgspec.Struct):
     number: int
 
 
+class _RoundEvent(msgspec.Struct):
+    type: str
+    time: str = ""
+    subject: str | None = None
+
+
+_ANY_TYPE = b"|".join(re.escape(type_.encode()) for type_ in sorted(TYPES))
+_OF_ROUNDS = re.compile(b'"type":"(%b)"' % _ANY_TYPE).search
+_MAY_BE = re.compile(b'(%b)"' % _ANY_TYPE).search
+_NOT_LED_TO = "the file's index of rounds, that does not lead to it"
+_TOO_MUCH = "the file's index of rounds, that leads to what is no event of a round"
+
 _INPUTS = LETTERS[Kind.INPUT]
 _NOTED = _INPUTS + bytes((Letter.CONNECTION,))
 
 _shoe_input = msgspec.json.Decoder(_ShoeInput)
 _timed = msgspec.json.Decoder(_Timed)
 _opened = msgspec.json.Decoder(_Numbered)
+_round_event = msgspec.json.Decoder(_RoundEvent)
 
 
 def _is_numbered(body: bytes) -> bool:
@@ -160,4 +194,79 @@ class DerivedValues:
                 continue  # of long ago: what it said was taken out
             if seq != stored and not (seq > stored and device in self._unsure):
                 return f"the note of shoe {device} is altered: it says {seq}, {stored} is its last"
+        return None
+
+
+class IndexedRounds:
+    """The journal's index of rounds, beside the events of its rounds as they are walked.
+
+    Each event is looked up, and so many are counted: an index that leads to all of them, and to no
+    more, is right.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._waiting: list[Row] = []
+        self.see_group: Callable[[Row], None] = self._waiting.append
+        """The journal's next group that has events. They are looked at together, with ``take``, now
+        and then."""
+        self._rounds = self._events = 0
+        self._wrong: BadRecord | None = None
+
+    def take(self) -> None:
+        """Process the groups since the last call.
+
+        Raises:
+            InvalidRow: one cannot be unpacked.
+        """
+        known: dict[RoundId, IndexedRound | None] = {}
+        groups = (row for row in self._waiting if self._may_be_of_a_round(row))
+        for record in self._reader.unpacked(groups, (Kind.RESTRICTED,)):
+            if _OF_ROUNDS(record.body) is not None:
+                self._look_up(record, known)
+        self._waiting.clear()
+
+    def _may_be_of_a_round(self, row: Row) -> bool:
+        """Return False for most groups: their records need no unpacking."""
+        n, table, body, _ = row
+        try:
+            return has_in_parts(body, read_header(body), _MAY_BE)
+        except InvalidGroup as error:
+            raise InvalidRow(self._reader.path, n, table, str(error)) from None
+
+    def _look_up(self, record: Record, known: dict[RoundId, IndexedRound | None]) -> None:
+        try:
+            event = _round_event.decode(record.body)
+        except ValueError:  # it is none of ours
+            return
+        of = round_of(record.table, event.type, event.subject)
+        if of is None or self._wrong is not None:
+            return
+        if of not in known:
+            known[of] = self._reader.round(of)
+        found = known[of]
+        opens = event.type == OPENED
+        if found is None and not opens:
+            return  # the round was opened in records that were taken out
+        if found is None or record.n not in found.records:
+            self._wrong = BadRecord(record.table, record.n, Fault.ALTERED, _NOT_LED_TO)
+        elif record.n == found.records[0] and not (opens and event.time == utc(found.t_us)):
+            self._wrong = BadRecord(record.table, record.n, Fault.ALTERED, _TOO_MUCH)
+        else:
+            self._events += 1
+            self._rounds += record.n == found.records[0]
+
+    def wrong(self, upto: int) -> BadRecord | None:
+        """Return how the index differs from the records up to one, once all were walked."""
+        self.take()
+        if self._wrong is not None:
+            return self._wrong
+        rounds = events = 0
+        for found in self._reader.rounds(RoundQuery()):
+            if found.records[0] > upto:
+                break
+            rounds += 1
+            events += sum(n <= upto for n in found.records)
+        if (rounds, events) != (self._rounds, self._events):
+            return BadRecord(None, upto, Fault.ALTERED, _TOO_MUCH)
         return None

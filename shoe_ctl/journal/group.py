@@ -606,22 +606,38 @@ def unpack_group(
         raise InvalidGroup("its parts are not what its header says") from None
 
 
+def has_in_parts(body: bytes, header: Header, search: Callable[[bytes], object]) -> bool:
+    """Return True if ``search`` finds something in what a group's parts hold.
+
+    Raises:
+        InvalidGroup: it cannot be unpacked.
+    """
+    return search(_unpacked(body, header)[0]) is not None
+
+
 def split_group(body: bytes, header: Header) -> Iterator[bytes]:
     """Yield the parts of a group, in order.
 
     Raises:
         InvalidGroup: it is cut short, or does not unpack to what its header says.
-        IndexError: it is cut short where the lengths stand.
     """
-    at, lengths = header.at, []
-    for _ in range(header.records - header.kinds.count(Letter.COPY)):
-        length, at = _read_leb128(body, at)
-        lengths.append(length)
-    content = _content(header.form, body[at:], sum(lengths))
+    content, lengths = _unpacked(body, header)
     start = 0
     for end in accumulate(lengths):
         yield content[start:end]
         start = end
+
+
+def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
+    """Return what a group's parts hold, one behind another, and their lengths."""
+    at, lengths = header.at, []
+    try:
+        for _ in range(header.records - header.kinds.count(Letter.COPY)):
+            length, at = _read_leb128(body, at)
+            lengths.append(length)
+    except IndexError:
+        raise InvalidGroup("it is cut short") from None
+    return _content(header.form, body[at:], sum(lengths)), lengths
 
 
 def _records(

@@ -86,9 +86,10 @@ class RecentEvents:
 MOST_BATCHES = 100
 """Batches that one sync stores at most: the loop packs them in one go, and does nothing else."""
 
-LATER_S = 0.05
+LATER_S = 0.25
 """A batch that nobody waits for may wait for so long for one that somebody waits for: both cost one
-sync. It is a shoe's status, mostly, which comes with each card."""
+sync. It is a shoe's status, mostly, which comes with each card. A table that is dealt quickly then
+has one transaction a card, and people see a status later by no more than they notice."""
 
 
 class Ends(Protocol):

@@ -17,12 +17,13 @@ from typing import Any, Literal
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import schema
+from shoe_ctl.journal import round_index, schema
 from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.group import (
     LETTERS,
     LONGEST_HEADER,
+    MOST_RECORDS,
     Header,
     InvalidGroup,
     count_events,
@@ -30,6 +31,7 @@ from shoe_ctl.journal.group import (
     unpack_group,
 )
 from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind, Row, first_invalid
+from shoe_ctl.journal.round_index import IndexedRound, RoundId, RoundQuery
 from shoe_ctl.records import Audience, EventId, Record
 
 BATCH = 1000
@@ -70,6 +72,7 @@ class Reader:
         self._connection = opened.connection
         self.path = path
         self.is_export = opened.is_export
+        self.has_rounds = not opened.is_export
         self._at_rest = opened.at_rest
         self._abandoned = False
 
@@ -370,16 +373,21 @@ class Reader:
             f'SELECT {_PARTS} FROM record_group WHERE "table" = ? AND n {sign} ?'
             f" ORDER BY n {order} LIMIT 1"
         )
+        # The group of the record that is begun at may end behind it.
+        at = position if order == "ASC" else min(position + MOST_RECORDS, schema.BEYOND)
         while True:
             with schema.translate_errors(self.path):
-                rows = self._fetch(query, (JOURNAL, position))
+                rows = self._fetch(query, (JOURNAL, at))
             if not rows:
                 return
-            position = rows[0][0]
+            at = rows[0][0]
             if first_invalid(rows) is not None:
-                raise InvalidRow(self.path, position, JOURNAL)
+                raise InvalidRow(self.path, at, JOURNAL)
             found = list(self.unpacked(rows, (kind,)))
-            yield from found if order == "ASC" else reversed(found)
+            if order == "ASC":
+                yield from (record for record in found if record.n > position)
+            else:
+                yield from (record for record in reversed(found) if record.n < position)
 
     def landmarks(self, upto: int) -> list[tuple[str, str, int]]:
         """Return table, kind and number of each landmark up to a record, as kept beside them.
@@ -506,6 +514,68 @@ class Reader:
             return n, read_header(body)
         except InvalidGroup as error:
             raise InvalidRow(self.path, n, table, str(error)) from None
+
+    def rounds(self, query: RoundQuery) -> Iterator[IndexedRound]:
+        """Yield the rounds that a query asks for, by the index, in the order of their records.
+
+        An export has no index of them.
+
+        Raises:
+            JournalError: the file cannot be read, or its index has a row that no writer stored.
+        """
+        if query.last is not None:
+            yield from reversed(list(islice(self._indexed_rounds(query), query.last)))
+        else:
+            yield from self._indexed_rounds(query)
+
+    def _indexed_rounds(self, query: RoundQuery) -> Iterator[IndexedRound]:
+        after: int | None = None
+        limit = BATCH if query.last is None else min(BATCH, query.last)
+        while found := self._index_rows(*round_index.select(query, limit=limit, after=after)):
+            yield from found
+            after = found[-1].records[0]
+
+    def round(self, of: RoundId) -> IndexedRound | None:
+        """Return a round by the index; None where the journal has none of this id.
+
+        Raises:
+            JournalError: as ``rounds``.
+        """
+        return next(iter(self._index_rows(*round_index.select_round(of))), None)
+
+    def _index_rows(self, query: str, bindings: Sequence[int | str]) -> list[IndexedRound]:
+        with schema.translate_errors(self.path):
+            rows = self._fetch(query, bindings)
+        found: list[IndexedRound] = []
+        for row in rows:
+            if (one := round_index.indexed_round(row)) is None:
+                raise corrupt_journal(self.path, "its index of rounds cannot be read")
+            found.append(one)
+        return found
+
+    def records_at(self, numbers: Sequence[int]) -> Iterator[Record]:
+        """Yield the records with these numbers that there are, in order.
+
+        Raises:
+            JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
+        """
+        left = sorted(set(numbers), reverse=True)
+        while left:
+            some = left[-BATCH:]
+            wanted = ", ".join(f"({n})" for n in some)
+            which = (
+                "FROM record_group WHERE n IN (SELECT (SELECT min(held.n) FROM record_group AS held"
+                f" WHERE held.n >= wanted.column1) FROM (VALUES {wanted}) AS wanted) ORDER BY n"
+            )
+            with schema.translate_errors(self.path):
+                rows, spoilt = self._parts(which, (), checked=True)
+            asked = frozenset(some)
+            yield from (record for record in self.unpacked(rows) if record.n in asked)
+            if spoilt is not None:
+                raise InvalidRow(self.path, *spoilt)
+            reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
+            while left and (left[-1] <= reached or not rows):
+                left.pop()
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.

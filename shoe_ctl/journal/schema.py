@@ -21,7 +21,7 @@ from urllib.parse import quote
 import apsw
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files
+from shoe_ctl.journal import files, round_index
 from shoe_ctl.journal.files import corrupt_journal
 
 APPLICATION_ID = 0x53484F45
@@ -52,8 +52,8 @@ _LOOKS_AT_ROOM = 64
 
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 6
-"""``PRAGMA user_version``: rises with every change of what stands below. Up to 5 it was written by
+VERSION = 7
+"""``PRAGMA user_version``: rises with every change of what stands below. Up to 6 it was written by
 builds before 0.3.0, the first release. They are not read."""
 
 BEYOND = 2**63 - 1
@@ -181,6 +181,7 @@ def create(path: Path, vfs: str | None) -> None:
             connection.execute("PRAGMA synchronous = EXTRA")
             with connection:
                 connection.execute(_TABLES)
+                connection.execute(round_index.TABLES)
             # Last: a log with content would be named after the file as it is called now.
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
@@ -221,17 +222,18 @@ _LOOSE = re.compile(r"STRICT|NOT NULL|[\s,]")
 Without these words its rows are read, and found bad."""
 
 
-def check_tables(connection: apsw.Connection, path: Path) -> None:
+def check_tables(connection: apsw.Connection, path: Path, *, is_export: bool) -> None:
     """Refuse a file whose tables are no plain tables of this form, before a row of it is read.
 
-    A stranger's file may have an endless view or a table that computes its rows under their names.
+    An export has no index of rounds. A stranger's file may have an endless view or a table that
+    computes its rows under their names.
 
     Raises:
         JournalError: one of them is missing or of another form.
         apsw.Error: it cannot be read.
     """
     query = "SELECT name, type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE"
-    for name, form in _tables().items():
+    for name, form in _tables(is_export=is_export).items():
         there = connection.execute(query, (name,)).fetchall()
         if not there:
             raise corrupt_journal(path, f"it has no table {name}")
@@ -242,12 +244,20 @@ def check_tables(connection: apsw.Connection, path: Path) -> None:
 
 
 @functools.cache
-def _tables() -> Mapping[str, str]:
+def _tables(*, is_export: bool) -> Mapping[str, str]:
     """Return the statement that makes each table, without its strictness."""
-    with closing(apsw.Connection(":memory:")) as made:
-        made.execute(_TABLES)
+    with _new_tables(is_export=is_export) as made:
         query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
         return {str(name): _loose(str(sql)) for name, sql in made.execute(query)}
+
+
+@contextmanager
+def _new_tables(*, is_export: bool) -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(":memory:")) as made:
+        made.execute(_TABLES)
+        if not is_export:
+            made.execute(round_index.TABLES)
+        yield made
 
 
 def _loose(sql: str) -> str:
@@ -277,8 +287,7 @@ def schema_difference(connection: apsw.Connection) -> SchemaDifference | None:
         apsw.Error: it cannot be read.
     """
     there = _form(connection)
-    with closing(apsw.Connection(":memory:")) as made:
-        made.execute(_TABLES)
+    with _new_tables(is_export=connection.pragma("application_id") == EXPORT_ID) as made:
         due = _form(made)
     for name in sorted(there.keys() | due.keys()):
         if name not in there:
@@ -524,9 +533,8 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
-        application_id = check_file(connection, path)
-        check_tables(connection, path)
-        is_export = application_id == EXPORT_ID
+        is_export = check_file(connection, path) == EXPORT_ID
+        check_tables(connection, path, is_export=is_export)
     except BaseException as error:
         close(connection)
         unshared = isinstance(error, apsw.CantOpenError) and not at_rest

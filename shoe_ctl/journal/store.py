@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files, head_file, schema, wal
+from shoe_ctl.journal import files, head_file, round_index, schema, wal
 from shoe_ctl.journal.batch import Batch, CommitResult, Counters, Head
 from shoe_ctl.journal.chain import (
     GENESIS,
@@ -33,7 +33,7 @@ from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.group import Packing
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, Row
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Row
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
@@ -46,7 +46,11 @@ _ROWS_AT_ONCE = 32
 """Rows that one statement inserts at most. Each number of rows needs its own statement, for each of
 four tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""
 
-_TAKE_OUT = ("DELETE FROM record_group WHERE n < ?", "DELETE FROM landmark WHERE n < ?")
+_TAKE_OUT = (
+    "DELETE FROM record_group WHERE n < ?",
+    "DELETE FROM landmark WHERE n < ?",
+    round_index.TAKE_OUT,
+)
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
 
 _CURSORS_BACK = "UPDATE cursor SET n = ? WHERE n > ?"
@@ -128,10 +132,12 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Store the ruling before anything else, and move cursors back to the journal's end."""
+        """Store recovered events and the ruling first; move cursors back to the journal's end."""
         batch = Batch()
         with schema.translate_errors(self.path):
             ruled_on = head_file.digest_of(self.path)
+        for found in accepted.recovered:
+            batch.append(JOURNAL, Kind.META, found.to_bytes())
         batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
         transaction = _Transaction(self.last_n, self._heads, [batch])
         with schema.translate_errors(self.path):
@@ -421,10 +427,14 @@ class Store:
 
 
 class AcceptedLoss(msgspec.Struct, frozen=True):
-    """A person's ruling that a journal goes on despite this evidence of a loss."""
+    """A person's ruling that a journal goes on despite this evidence of a loss.
+
+    ``recovered`` is what sinks still hold of the lost part.
+    """
 
     evidence: tuple[Evidence, ...]
     ruling: LossRuling
+    recovered: tuple[RecoveredEvents, ...] = ()
 
 
 def _find_evidence(
@@ -472,7 +482,12 @@ class _Transaction:
         self.heads: dict[str, Head] = {}
         self._before = heads
         self._packing = packing = Packing(last_n, self._head)
-        self.results = [packing.add(batch) for batch in batches]
+        self._rounds = round_index.Changes()
+        self.results: list[CommitResult] = []
+        for batch in batches:
+            result = packing.add(batch)
+            self._rounds.take(batch.entries, result.events)
+            self.results.append(result)
         packing.close()
         self.last_n = packing.last_n
         self._rows: list[Row] = []
@@ -508,6 +523,7 @@ class _Transaction:
         ]
         _insert(connection, _HEAD, heads)
         _insert(connection, _DEVICE, self._packing.devices)
+        self._rounds.write(connection)
 
 
 def _insert(

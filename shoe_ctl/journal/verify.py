@@ -28,7 +28,7 @@ from shoe_ctl.journal.chain import (
     chain_hash,
     pack_head,
 )
-from shoe_ctl.journal.derived_values import DerivedValues
+from shoe_ctl.journal.derived_values import DerivedValues, IndexedRounds
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.group import (
@@ -371,6 +371,7 @@ class _Walk:
         )
         self._chains: dict[str, _Chain] = {}
         self._landmarks: list[tuple[str, str, int]] = []
+        self._rounds = IndexedRounds(reader) if reader.has_rounds else None
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """Return what is wrong with the first record that is not what was written."""
@@ -394,8 +395,7 @@ class _Walk:
         records = 0
 
         def passing(n: int) -> None:
-            for chain in self._chains.values():
-                chain.notes.take()
+            self._take_notes()
             progress(n, self._last_n)
 
         # What is no group has another hash, or none: only then its types are looked at.
@@ -427,6 +427,12 @@ class _Walk:
             self.records, self._due, self._row = records, due, row
         return None
 
+    def _take_notes(self) -> None:
+        for chain in self._chains.values():
+            chain.notes.take()
+        if self._rounds is not None:
+            self._rounds.take()
+
     def _follow(self, chain: _Chain, row: Row, header: Header, records: int) -> BadRecord | None:
         """Note what a group that is in its chain has, and return what is wrong with it.
 
@@ -446,6 +452,8 @@ class _Walk:
             chain.notes.see_group(body)
         elif shape.has_inputs:
             chain.notes.see_inputs(body)
+        if shape.restricted and self._rounds is not None:
+            self._rounds.see_group(row)
         return self._is_wrong(row, header, records) if shape.has_form else None
 
     def _check(self, row: Row) -> None:
@@ -574,6 +582,8 @@ class _Walk:
         }:
             what = "the file's index, that does not lead to each group of a table"
             return BadRecord(None, last_n, Fault.ALTERED, what)
+        if self._rounds is not None and (bad := self._rounds.wrong(last_n)) is not None:
+            return bad
         wrong = set(reader.landmarks(last_n)) ^ set(self._landmarks)
         if not wrong:
             return None

@@ -589,6 +589,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """That wager as it was after it; None where it is about no wager that lies there."""
     settled_once: str | None = None
     """The Player whose wagers under the minimum it recorded as settled once."""
+    shoe: str | None = None
+    """The shoe whose cutting card was declared; None where it is about anything else."""
 
 
 # The whole table.
@@ -783,12 +785,11 @@ ASIDE = "set_aside"
 
 def next_slot(now: TableState) -> tuple[str, int] | None:
     """Return the hand and index that the next card is for; None if no card is due."""
-    dealt = now.round.cards if now.round is not None else ()
+    played = now.round
+    dealt = () if played is None else played.cards
     if len(dealt) < len(INITIAL_DEAL):
         return INITIAL_DEAL[len(dealt or now.opening)]
-    if now.round is not None and now.round.due is not None:
-        return now.round.due, 3
-    return None
+    return None if played is None or played.due is None else (played.due, 3)
 
 
 def phase(now: TableState) -> str:

@@ -61,13 +61,8 @@ def _out_of_turn_cause(turn: Turn) -> Cause | None:
 
 
 def is_stale_arm(turn: Turn) -> bool:
-    """True if this draw may be of a round that has ended.
-
-    That round left the shoe armed for it, or the shoe refused it to this one as already drawn. A
-    card belongs to the round in which it left the shoe, however late it is reported.
-    """
-    number = turn.drawn.number
-    return arming.is_stale(turn.now, number) or arming.was_drawn_before(turn.now, number)
+    """True if this draw may be of a round that has ended."""
+    return arming.is_stale(turn.now, turn.drawn.number)
 
 
 # Whether it is a card of the shoe's decks.

@@ -273,13 +273,15 @@ HOSTILE: dict[str, Kind] = {
     "sixty bodies of 12 MB": Kind(inserted(up_to(60), "zeroblob(12000000)"), refused=False),
     "numbers at their end": Kind(
         sql(
-            "UPDATE record_group SET n = 9223372036854775807 WHERE n = (SELECT max(n) FROM record_group)"
+            "UPDATE record_group SET n = 9223372036854775807"
+            " WHERE n = (SELECT max(n) FROM record_group)"
         ),
         refused=False,
     ),
     "numbers below zero": Kind(
         sql(
-            "UPDATE record_group SET n = -9223372036854775808 WHERE n = (SELECT min(n) FROM record_group)"
+            "UPDATE record_group SET n = -9223372036854775808"
+            " WHERE n = (SELECT min(n) FROM record_group)"
         ),
         refused=False,
     ),

@@ -40,6 +40,7 @@ from shoe_ctl.journal.group import (
 )
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Connection, Direction, Kind, Meta, Row
+from shoe_ctl.journal.round_index import IndexedRound, RoundQuery
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import utc
@@ -69,6 +70,7 @@ _RISING = re.compile(
 _CHAINED = b'"hash":?'
 _INSERT = "INSERT INTO record_group VALUES (?, ?, ?, ?)"
 _LANDMARK = "INSERT INTO landmark VALUES (?, ?, ?)"
+_INSERT_ROUND = "INSERT INTO round VALUES (?, ?, ?, ?, ?, ?)"
 _TABLE_HEAD = (
     "UPDATE head SET n = ?, hash = ?, public = public + ?, restricted = restricted + ?,"
     ' connection = connection + ?, t_us = t_us + ? WHERE "table" = ?'
@@ -350,7 +352,7 @@ def _t_us(moment: bytes) -> int:
 class _Sets:
     """What comes after the third set: the groups to the checkpoint of any further one."""
 
-    def __init__(self, rows: Sequence[Row], key: Signer) -> None:
+    def __init__(self, rows: Sequence[Row], rounds: Sequence[IndexedRound], key: Signer) -> None:
         ends = _ends(rows)
         assert len(ends) == DEALT + 1
         second = rows[ends[-3] + 1 : ends[-2] + 1]
@@ -361,6 +363,7 @@ class _Sets:
         self._parts = _Parts(before, of_table)
         self._signed_at = {row[0]: _checkpoint(row).t_us for row in third if row[1] == JOURNAL}
         self._many = third[-1][0] - second[-1][0]
+        self._rounds = [r for r in rounds if second[-1][0] < r.records[0] <= third[-1][0]]
         self._signed = _checkpoint(rows[-1])
         self._key = key
         self.events = Counter(
@@ -387,6 +390,16 @@ class _Sets:
             chain.append(self.end)
             if self.last_n + 1 in signed_at:
                 yield self._sign(signed_at[self.last_n + 1])
+
+    def rounds_after(self, sets: int) -> Iterator[tuple[int, str, int, int, int, bytes]]:
+        """The index's rows for the rounds of that set."""
+        more = sets * self._many
+        for one in self._rounds:  # a table goes on counting its rounds from set to set
+            table, shoe, number = one.id
+            number += sets * len(self._rounds)
+            t_us = one.t_us + sets * _dealt().lasts_us
+            records = b"".join((n + more).to_bytes(8, "big") for n in one.records)
+            yield one.records[0] + more, table, shoe + sets, number, t_us, records
 
     def _next(self, table: str, body: bytes, header: Header) -> Row:
         n = self.last_n = self.last_n + header.records
@@ -451,7 +464,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
     with dealing(path, DEALT, key) as table:
         rounds_each = table.controller.state.rounds // DEALT
     with Reader.open(path) as reader:
-        sets = _Sets(list(reader.rows()), key)
+        sets = _Sets(list(reader.rows()), list(reader.rounds(RoundQuery())), key)
     more = max(0, math.ceil(rounds / rounds_each) - DEALT)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
@@ -462,6 +475,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
                 connection.executemany(_INSERT, sets.after(number))
                 connection.executemany(_LANDMARK, sets.landmarks)
                 sets.landmarks.clear()
+                connection.executemany(_INSERT_ROUND, sets.rounds_after(number))
             sets.heads(connection, more)
         connection.pragma("journal_mode", "wal")
     finally:
