@@ -35,6 +35,9 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     """The first of the bytes that carried it, as in ``session.ReceivedEvent``."""
     last: int = 0
     """The last of the bytes that carried it."""
+    device_us: int | None = None
+    """The device's own time of the event, in µs since its present boot; None where the profile or
+    the event has none. What was recorded without it is the same without it."""
 
 
 class SecondPerson(
@@ -297,7 +300,7 @@ KINDS: tuple[type[Happened], ...] = get_args(Input)
 # Bytes.
 
 
-class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
+class _Wire(Happened, frozen=True, kw_only=True, tag="shoe", omit_defaults=True):
     """``ShoeSaid`` as it is stored in the journal: its event is a tagged object."""
 
     event: dict[str, Any]
@@ -305,6 +308,7 @@ class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
     seq: int | str | None
     first: int
     last: int
+    device_us: int | None = None
 
 
 # Keys keep their order. A command's arguments must be read back in the order in which they were
@@ -324,6 +328,7 @@ def to_bytes(happened: Input) -> bytes:
                 seq=happened.seq,
                 first=happened.first,
                 last=happened.last,
+                device_us=happened.device_us,
             )
         )
     return _encoder.encode(happened)
@@ -348,5 +353,6 @@ def from_bytes(body: bytes) -> Input:
             seq=plain.seq,
             first=plain.first,
             last=plain.last,
+            device_us=plain.device_us,
         )
     return plain

@@ -49,12 +49,14 @@ class Draw:
     ``together``: all in one pull, and the shoe counts each. ``as_one``, ``unordered``: the shoe
     tells of the pull, and knows in which order they came, or does not. ``under_key``: by hand,
     while the shoe is locked by its key. ``under_way``: freed, and the host hears of it only behind
-    the next step. ``when_freed``: the pull waits until the shoe may be drawn from.
+    the next step. ``when_freed``: the pull waits until the shoe may be drawn from. ``held_back``:
+    the host hears of the cards only behind so many further steps.
     """
 
     count: int
     manner: Manner = "freed"
     when_freed: bool = False
+    held_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +160,11 @@ def _draw(fields: Fields, verb: str) -> Step:
     else:
         count = fields.whole(verb, at_least=1)
     is_pull = manners[verb] in ("together", "as_one", "unordered")
-    return Draw(count, manners[verb], is_pull and fields.flag("when_freed"))
+    when_freed = is_pull and fields.flag("when_freed")
+    held_back = int(manners[verb] == "under_way")
+    if manners[verb] == "early":
+        held_back = fields.optional_whole("held_back", at_least=1) or 0
+    return Draw(count, manners[verb], when_freed, held_back)
 
 
 def _say(fields: Fields, verb: str) -> Step:
