@@ -527,7 +527,7 @@ def _wire_body(chunk: ChunkEntry) -> bytes:
 
 
 class Header(NamedTuple):
-    """What a group says of its records: their letters, and the table's events before it."""
+    """The header of a group: its records' letters, and the table's events before it."""
 
     form: int
     kinds: bytes

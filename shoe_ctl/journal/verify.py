@@ -306,7 +306,7 @@ def _verify_once(
 
 
 class _Shape(NamedTuple):
-    """What the letters of a group's records come to: one look for all groups that are alike."""
+    """The sum of a group's letters: one look for all groups that are alike."""
 
     records: int
     public: int
