@@ -205,6 +205,7 @@ _FAULT_PLACES = {
     "delivery_parked": "DeliveryParked",
     "delivery_taken": "DeliveryTaken",
     "commands_refused": "CommandsRefused",
+    "disk_checked": "DiskChecked",
 }
 """Tag of an input → its name in ``Fault.where``. Journals contain these names: they stay as they
 are, also when a class is renamed."""
@@ -272,6 +273,13 @@ class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused
     """Since when, µs since 1970 UTC."""
 
 
+class DiskChecked(Happened, frozen=True, kw_only=True, tag="disk_checked"):
+    """The disk of the journal will be full soon, or not so soon any more."""
+
+    full_us: int | None = None
+    """When, at the rate of the last hour, µs since 1970 UTC; None where that is not soon."""
+
+
 _OtherInput = (
     TableCommand
     | LinkUp
@@ -288,6 +296,7 @@ _OtherInput = (
     | DeliveryParked
     | DeliveryTaken
     | CommandsRefused
+    | DiskChecked
 )
 
 Input = ShoeSaid | _OtherInput

@@ -292,9 +292,12 @@ def next_message(at: TableView) -> Message:
 
 def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[str, Any]:
     """The step, with what is wrong at the other end of the line."""
-    if trouble is None:
-        return step
-    both = message("next_with_trouble", next=step["message"], trouble=trouble[1])
+    return step if trouble is None else with_trouble(step, trouble[1])
+
+
+def with_trouble(step: dict[str, Any], trouble: Message) -> dict[str, Any]:
+    """Return what is next, with something beside it that is wrong."""
+    both = message("next_with_trouble", next=step["message"], trouble=trouble)
     return step | {"message": both.as_data()}
 
 

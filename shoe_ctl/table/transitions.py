@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from shoe_ctl.table import answers, corrections, decisions, undelivered
+from shoe_ctl.table import answers, corrections, decisions, disk, undelivered
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
 from shoe_ctl.table.commands import command_rows
 from shoe_ctl.table.corrections import correct_card
@@ -569,6 +569,8 @@ ALWAYS: Mapping[str, Cell] = {
         why="A sink took an event that it had refused."),
     "commands_refused": does(answers.emit_unrecorded,
         why="They were too many to be recorded one by one: their number is."),
+    "disk_checked": does(disk.emit_disk_use,
+        why="A full disk halts every table. Staff are warned days before, and the round goes on."),
     "not_told": does(
         why="The order could not be sent. What waits for its answer acts on it, not the round."),
     # -- the shoe's set of cards -----------------------------------------------------------------

@@ -16,7 +16,7 @@ from simulators.faults import DIRECTIONS, TO_SHOE
 from simulators.incidents import INCIDENTS
 from simulators.shoe.reference import FEWEST_TOGETHER, MOST_TOGETHER
 from simulators.table.expectation import Pattern, expected_event
-from simulators.table.fields import Fields, Wrong
+from simulators.table.fields import Fields
 from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
 
 CUT: Arguments = {
@@ -136,9 +136,9 @@ def step(given: object, place: str) -> Step:
     """Return the step that this table of a file describes; ``place`` names it in errors.
 
     Raises:
-        Wrong: says key and what was expected.
+        simulators.table.fields.Wrong: says of each mistake the key and what was expected.
     """
-    fields = Fields(given, place)
+    fields = Fields(given, place, gathers=True)
     verb = fields.one_of_keys(tuple(_READERS))
     read = _READERS[verb](fields, verb)
     fields.nothing_else()
@@ -198,19 +198,25 @@ def _refusal(fields: Fields) -> str | None:
     """Return what a refusal has to want, or its code."""
     given = fields.optional_text("refused")
     if given is not None and given not in NEEDS and not REFUSAL.fullmatch(given):
-        raise Wrong(
+        return fields.refuse(
             f"{fields.at('refused')}: expected one of {', '.join(NEEDS)}, not {given!r} (or a "
-            "refusal's code, such as refused_in_this_state)"
+            "refusal's code, such as refused_in_this_state)",
+            None,
         )
     return given
 
 
+_NO_EVENT = Pattern("", ())
+"""Stands where an event cannot be read, until all mistakes are raised."""
+
+
 def _event(fields: Fields, verb: str) -> Pattern:
-    line = fields.text(verb)
+    if not (line := fields.text(verb)):
+        return _NO_EVENT
     try:
         return expected_event(line)
     except ValueError as error:
-        raise Wrong(f"{fields.at(verb)}: {error}") from None
+        return fields.refuse(f"{fields.at(verb)}: {error}", _NO_EVENT)
 
 
 def _play(fields: Fields, verb: str) -> Step:
@@ -236,11 +242,11 @@ def _host(fields: Fields, verb: str) -> Step:
 
 
 def _new_shoe(fields: Fields, verb: str) -> Step:
-    given = Fields(fields.take(verb), fields.at(verb))
+    given = Fields(fields.take(verb), fields.at(verb), gathers=True)
     for key in OF_THE_SHOE:
         if given.take(key) is not None:
-            raise Wrong(f"{given.at(key)}: expected no such key: the shoe itself stays")
-    return NewShoe(ShoeSetup.read(given))
+            given.refuse(f"{given.at(key)}: expected no such key: the shoe itself stays", None)
+    return NewShoe(fields.part(lambda: ShoeSetup.read(given), ShoeSetup()))
 
 
 def _judges(fields: Fields, verb: str) -> Step:

@@ -63,6 +63,7 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    DiskChecked,
     Fault,
     HearingLost,
     HearingRestored,
@@ -215,11 +216,12 @@ FACTS = (
     "delivery_parked",
     "delivery_taken",
     "commands_refused",
+    "disk_checked",
 )
 KINDS = (
     LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
     NotTold, Fault, StorageRestored,
-    DeliveryParked, DeliveryTaken, CommandsRefused,
+    DeliveryParked, DeliveryTaken, CommandsRefused, DiskChecked,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -310,6 +312,7 @@ def facts(t_us: int) -> Iterator[Input]:
     taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
     yield DeliveryTaken(t_us=t_us, record=7, **taken)
     yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
+    yield DiskChecked(t_us=t_us, full_us=t_us + 3_600_000_000)
     yield StorageRestored(
         t_us=t_us,
         since_us=t_us - 1,

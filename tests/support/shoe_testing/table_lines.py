@@ -56,6 +56,7 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    DiskChecked,
     HearingLost,
     HearingRestored,
     Input,
@@ -983,6 +984,9 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     "delivery_taken": _delivery_taken,
     "commands_refused": _at("revealing", happens(
         lambda t_us: CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
+    )),
+    "disk_checked": _at("revealing", happens(
+        lambda t_us: DiskChecked(t_us=t_us, full_us=t_us + 1)
     )),
     "not_told": _at("revealing", happens(
         lambda t_us: NotTold(t_us=t_us, number=1, reason="no_key", why=FULL)

@@ -310,6 +310,7 @@ ALONE: dict[str, Row] = {
     "delivery_parked": stays("delivery.parked"),
     "delivery_taken": stays("delivery.taken"),
     "commands_refused": stays("secret command.unrecorded"),
+    "disk_checked": stays("secret disk.filling"),
     "not_told": stays(),
     "hello.answers_step": goes(
         "dealing",
