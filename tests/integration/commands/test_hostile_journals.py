@@ -266,7 +266,7 @@ HOSTILE: dict[str, Kind] = {
         refused=False,
     ),
     "two thousand views": Kind(
-        sql(*(f"CREATE VIEW v{n} AS SELECT * FROM record" for n in range(2000))),
+        sql(*(f"CREATE VIEW v{n} AS SELECT * FROM record_group" for n in range(2000))),
         refused=False,
     ),
     "bodies of 900 MB": Kind(inserted(up_to(1), "zeroblob(900000000)"), refused=False),
