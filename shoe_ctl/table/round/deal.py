@@ -21,11 +21,6 @@ from shoe_ctl.texts.message import message
 # Opening the round and closing the bets.
 
 
-def has_implied_announcements(turn: Turn) -> bool:
-    """True if announcements are implied: they follow from the cards."""
-    return turn.implied
-
-
 def open_round(turn: Turn) -> None:
     """Open the round and give it its id (*place your bets*, 3.1)."""
     number = turn.now.rounds + 1

@@ -1096,7 +1096,6 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     "card_unread": lambda: Play(round_at("2D"), next_card(None)),
     "card_unread.shown": _at("dealing", next_card(None), **FACE_UP),
     "one_too_many": _nine_of_a_face,
-    "one_too_many.round_ends": _nine_as_the_round_ends,
     "third_card.contested": lambda: Play(
         _all_seen(_objected(known=True)), commands("announce_totals")
     ),
@@ -1191,6 +1190,7 @@ ROUND: Mapping[tuple[str, str], Callable[[], Play]] = {
     ("resolved", "round_over"): _last_card_seen,
     ("suspended", "halt_ended"): lambda: Play(halted("dealing"), decides("play_on")),
     ("suspended", "round_voided"): lambda: Play(halted("dealing"), decides("void")),
+    ("suspended", "round_over"): _nine_as_the_round_ends,
     ("suspended", "round_entered"): lambda: Play(halted("dealing"), commands(
         "enter_round", player="2D TS 4C", banker="3C TH 5D", reason="by hand", consented_by="lee"
     )),

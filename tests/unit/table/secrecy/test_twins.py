@@ -116,8 +116,10 @@ class Bench:
         self.asks("declare", self.data.draw(st.sampled_from(declared), label="declared"))
 
     def corrects(self) -> None:
-        if opened := list(corrections(at(self.twins.one))):
-            self.asks("correct_card", self.data.draw(st.sampled_from(opened), label="corrected"))
+        """An open card as another one; and any slot as a card that lies at one of the tables."""
+        one = at(self.twins.one)
+        if named := [*corrections(one), *typed_cards(one)]:
+            self.asks("correct_card", self.data.draw(st.sampled_from(named), label="corrected"))
 
     def retracts(self) -> None:
         if declared := list(retractions(at(self.twins.one))):
