@@ -8,9 +8,17 @@ import pytest
 
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.status import status
 from shoe_testing.table_corpus import WAYS
 from shoe_testing.table_situations import public_bytes
-from shoe_testing.tables import SHIFT, TableHarness, balanced, cards, restricted_data
+from shoe_testing.tables import (
+    SHIFT,
+    TableHarness,
+    balanced,
+    cards,
+    restricted_data,
+    staked_table,
+)
 
 IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 1000}
 FACE_UP: dict[str, Any] = {"faces": "face_up", "face_up_after_ms": 0}
@@ -389,6 +397,64 @@ def test_a_round_entered_by_hand_may_contradict_an_open_card() -> None:
     assert table.told("round.outcome")[0]["banker"]["cards"] == ["2H", "3C", "5C"]
     shoe = table.now.shoe
     assert (shoe.overruled, shoe.drawn) == ({"4H": 1}, 5)
+    assert balanced(table.now)
+
+
+# A third card that lies face down with a Player.
+
+
+def with_a_player(third: str = "4C") -> TableHarness:
+    """Ann has Player's third card face down; the four others are open. Bob has Banker's hand."""
+    table = staked_table(("ann", 1, "player", 100), ("bob", 2, "banker", 100))
+    table.does("no_more_bets")
+    for code in ["2D", "3C", "TS", "TH"]:
+        table.draw(code)
+    for hand in ("player", "banker"):
+        table.does("pass_cards", hand=hand)
+        table.does("expose", hand=hand)
+    table.does("announce_totals")
+    table.draw(third)
+    return table
+
+
+def test_a_card_face_down_with_a_player_goes_to_the_hand_that_is_due() -> None:
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        assert corrects(table, "player", 1, "7D").accepted
+        assert status(table.now, table.game, table.settings)["next"]["args"] == {"hand": "banker"}
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    table = tables[0]
+    table.does("expose", hand="banker")
+    table.does("announce_outcome")
+    assert table.told("round.outcome")[0]["banker"]["cards"] == ["3C", "TH", "4C"]
+    assert balanced(table.now)
+
+
+def test_one_that_was_not_due_is_ruled_on_and_may_open_the_next_round() -> None:
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        assert corrects(table, "player", 1, "9D").accepted
+        assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    tables[0].rules("first_card")
+    assert [one.card.code for one in tables[0].now.opening] == ["4C"]
+    assert balanced(tables[0].now)
+
+
+def test_a_card_that_a_player_took_is_still_the_one_once_it_is_anothers() -> None:
+    """Nobody has determined it yet when the correction makes it Banker's."""
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        table.does("declare", key="card_taken", hand="player", index=3, reason="gone")
+        assert corrects(table, "player", 1, "7D").accepted
+        (step,) = list(table.told("irregularity.step"))[-1:]
+        assert step["gone"] == ["banker 3"]
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    table = tables[0]
+    table.does("decide", choice="value_known", source="shoe", reason="read", consented_by="lee")
+    assert table.told("round.card_revealed")[-1] == {"hand": "banker", "index": 3, "card": "4C"}
+    table.does("announce_outcome")
+    assert table.told("round.outcome")[0]["banker"]["cards"] == ["3C", "TH", "4C"]
     assert balanced(table.now)
 
 
