@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from firmware_proto.version import describe_version
 from shoe_bench.daemon import Daemon, configuration, program
 from shoe_bench.errors import (
     BenchError,
@@ -27,7 +28,7 @@ from shoe_bench.errors import (
 from shoe_bench.events import Event, Events, event_pattern, unasked_words
 from shoe_bench.shoe import DEVICE, SIMULATED, BenchShoe, SimulatedShoe
 from shoe_bench.table import Commands, Table, stands
-from shoe_bench.wire_report import NoCapture, as_text, capture
+from shoe_bench.wire_report import NoCapture, as_text, capture, first_hello
 from simulators.table.expectation import Pattern
 
 __tracebackhide__ = is_told_by_its_text
@@ -90,6 +91,7 @@ class ShoeBench:
         self.folder = folder
         self.capture = folder / "shoe.capture"
         self._setup = dict(wanted.shoe)
+        self._seed = wanted.shoe.get("seed", 1)
         self._table = {"game": GAME, **wanted.table}
         self._more = wanted.more
         self._tell = tell
@@ -184,6 +186,25 @@ class ShoeBench:
             yield "bytes of the shoe", as_text(self._words, self.capture)
         except (NoCapture, OSError, ValueError) as error:
             yield "bytes of the shoe", f"there are none: {error}"
+
+    def properties(self) -> Iterator[tuple[str, str]]:
+        """Yield what was tested, by name, once the daemon has stopped: for a report in XML.
+
+        A shoe that reports neither serial number nor firmware has none of these.
+        """
+        yield "profile", self.shoe.profile
+        if self.place.port is not None:
+            yield "port", self.place.port
+        else:
+            yield "seed", str(self._seed)
+        if self._daemon is not None and self._daemon.journal.exists():
+            with suppress(NoCapture, ValueError):
+                said = first_hello(self._words, self._daemon.journal)
+                found = (("serial", said.get("device_id")), ("firmware", said.get("firmware")))
+                yield from ((name, str(value)) for name, value in found if value is not None)
+        if self._events is not None and (started := self._events.first("table.started")):
+            yield "daemon", str(started.data["software"])
+        yield "shoe_bench", describe_version()
 
     # --- to the known state -----------------------------------------------------------------
 

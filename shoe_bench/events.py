@@ -141,6 +141,11 @@ class Events:
         finally:
             self._awaited = None
 
+    def pass_over(self) -> None:
+        """Leave out what has come by now: ``wait`` then returns the next event of its kind."""
+        self.take()
+        self._looked = len(self.seen)
+
     def wait_for_news(self, what: str, within_s: float) -> None:
         """Wait until anything more has come; raises like ``wait``."""
         limit, seen = time.monotonic() + within_s, len(self.seen)
@@ -205,6 +210,10 @@ class Events:
             raise NotInTime(f"the stream of events did not end in {within_s:g} s") from None
         except OSError:
             return
+
+    def first(self, kind: str) -> Event | None:
+        """Return the first event of this type that was read; None where none was."""
+        return next((event for event in self.seen if event.type == kind), None)
 
     def count(self, kind: str) -> int:
         """Return how many events of this type were read."""

@@ -6,8 +6,10 @@ that cannot be run there are skipped, by name and with the reason.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import tomllib
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ import pytest
 from shoe_bench.errors import is_told_by_its_text
 
 if TYPE_CHECKING:
-    from shoe_bench.bench import Place, ShoeBench
+    from shoe_bench.bench import Place, ShoeBench, Wanted
 
 
 def _is_told_by_its_text(error: pytest.ExceptionInfo[BaseException]) -> bool:
@@ -47,7 +49,9 @@ SETTINGS = {
 }
 """Files with pytest's settings, and what stands in them then."""
 
-_bench = pytest.StashKey["ShoeBench"]()
+_benches = pytest.StashKey["list[ShoeBench]"]()
+"""Those of a test, in the order in which they were opened."""
+
 _place = pytest.StashKey["Place"]()
 
 
@@ -122,7 +126,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave out the tests that this shoe is not for, each with its reason."""
     for item in items:
-        if "shoe_bench" in getattr(item, "fixturenames", ()):
+        if "shoe_bench" in _fixtures(item):
             why = _left_out(item)
             if why is not None:
                 item.add_marker(pytest.mark.skip(reason=why))
@@ -139,16 +143,51 @@ def shoe_bench(
     request: pytest.FixtureRequest, tmp_path: Path, shoe_configuration: str
 ) -> Iterator[ShoeBench]:
     """A shoe at a table of its own: ``shoe``, ``table``, ``commands``, ``events``."""
-    from shoe_bench.bench import ShoeBench, Wanted
+    from shoe_bench.bench import Wanted
 
     wanted = Wanted(
         shoe=_arguments(request.node, "shoe"),
         table=_arguments(request.node, "shoe_table"),
         more=shoe_configuration,
     )
-    tell = _terminal(request.config)
-    bench = ShoeBench(_place_of(request.config), tmp_path, wanted, tell=tell)
-    request.node.stash[_bench] = bench
+    with _opened(request, _place_of(request.config), tmp_path, wanted) as bench:
+        yield bench
+
+
+@pytest.fixture
+def open_shoe_bench(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[Callable[..., ShoeBench]]:
+    """Open another simulated shoe, at a table and a daemon of its own.
+
+    It takes the keys of the marker ``shoe``, ``table`` with those of ``shoe_table``, and
+    ``configuration``: ``open_shoe_bench(profile="angel_eye", table={"game": "tiger"})``.
+    """
+    from shoe_bench.bench import Wanted
+
+    place = dataclasses.replace(_place_of(request.config), port=None, control=None, options={})
+    with contextlib.ExitStack() as opened:
+
+        def open_bench(
+            *, table: Mapping[str, Any] | None = None, configuration: str = "", **shoe: Any
+        ) -> ShoeBench:
+            number = len(request.node.stash.get(_benches, [])) + 1
+            folder = tmp_path / f"shoe-{number}"
+            folder.mkdir()
+            wanted = Wanted(shoe=shoe, table=table or {}, more=configuration)
+            return opened.enter_context(_opened(request, place, folder, wanted))
+
+        yield open_bench
+
+
+@contextlib.contextmanager
+def _opened(
+    request: pytest.FixtureRequest, place: Place, folder: Path, wanted: Wanted
+) -> Iterator[ShoeBench]:
+    from shoe_bench.bench import ShoeBench
+
+    bench = ShoeBench(place, folder, wanted, tell=_terminal(request.config))
+    request.node.stash.setdefault(_benches, []).append(bench)
     try:
         bench.start()
         yield bench
@@ -159,8 +198,7 @@ def shoe_bench(
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Run the test, then look at what the shoe did to its end; skip what it cannot do."""
-    bench = item.stash.get(_bench, None)
-    if bench is None:
+    if _fixtures(item).isdisjoint(("shoe_bench", "open_shoe_bench")):
         return (yield)
     from shoe_bench.errors import LeftOut, Unasked
 
@@ -171,10 +209,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     except Unasked:
         raise
     except (Exception, pytest.fail.Exception) as error:
-        bench.finish(error)
+        for bench in item.stash.get(_benches, []):
+            bench.finish(error)
         raise
-    bench.finish()
+    for bench in item.stash.get(_benches, []):
+        bench.finish()
     return None
+
+
+def _fixtures(item: pytest.Item) -> frozenset[str]:
+    return frozenset(getattr(item, "fixturenames", ()))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -183,17 +227,33 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show of a test that failed its events, the daemon's log and the shoe's bytes."""
     report = yield
-    bench = item.stash.get(_bench, None)
-    if bench is not None and report.failed and call.when != "call":
+    benches = item.stash.get(_benches, [])
+    if benches and report.failed and call.when != "call":
         _show_text_alone(item, call, report)
-    if bench is not None and report.skipped and isinstance(report.longrepr, tuple):
+    if benches and report.skipped and isinstance(report.longrepr, tuple):
         path, line, _ = item.reportinfo()  # where the test is, not where it was left
         report.longrepr = (str(path), (line or 0) + 1, report.longrepr[2])
-    if bench is not None and report.failed and call.when in ("setup", "call"):
-        report.sections += bench.sections()
-        if bench.capture.exists():
-            report.user_properties.append(("shoe_capture", str(bench.capture)))
+    if call.when == "call" or (call.when == "setup" and report.failed):
+        for number, bench in enumerate(benches, 1):
+            _describe(item, report, bench, "" if number == 1 else f"{number}")
     return report
+
+
+def _describe(item: pytest.Item, report: pytest.TestReport, bench: ShoeBench, number: str) -> None:
+    """Say of one bench what a report of a test shows of it: its properties, and why it failed.
+
+    The properties are those of the whole test, which the XML has at its end.
+    """
+    properties: list[tuple[str, object]] = []
+    if report.failed:
+        of = f" {number}" if number else ""
+        report.sections += [(f"{title}{of}", text) for title, text in bench.sections()]
+        if bench.capture.exists():
+            properties.append((f"shoe{number}_capture", str(bench.capture)))
+    if item.config.getoption("xmlpath", None):
+        properties += [(f"shoe{number}_{name}", value) for name, value in bench.properties()]
+    item.user_properties += properties
+    report.user_properties += properties
 
 
 def _show_text_alone(
@@ -355,4 +415,4 @@ def _terminal(config: pytest.Config) -> Callable[[str], None]:
     return tell
 
 
-__all__ = ["MARKERS", "shoe_bench"]
+__all__ = ["MARKERS", "open_shoe_bench", "shoe_bench"]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shoe_bench.errors import BenchError, LeftOut, NoKnownState, NotInTime, is_told_by_its_text
-from simulators.control.client import Changed, ShoeControl
+from simulators.control.client import CannotReport, Changed, ChangeNotInTime, ShoeControl
 from simulators.errors import SimulatorError
 
 __tracebackhide__ = is_told_by_its_text
@@ -39,17 +39,23 @@ ENOUGH = 60
 """Cards for a test: with fewer before it begins, another set is pushed in."""
 
 _RESTORES: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "rest": lambda shoe: not shoe["resting"],
-    "replug": lambda shoe: not shoe["plugged"],
-    "thaw": lambda shoe: bool(shoe["frozen"]),
-    "power_on": lambda shoe: not shoe["powered"],
-    "clean_line": lambda shoe: bool(shoe["fault"]),
-    "free": lambda shoe: bool(shoe["jammed"]),
-    "unlock": lambda shoe: bool(shoe["locked_by_key"]),
-    "clean_lens": lambda shoe: any(shoe["dirty_lens"][key] for key in ("misread", "unsure")),
-    "new_shoe": lambda shoe: shoe["remaining"] < ENOUGH,
+    "rest": lambda shoe: shoe.get("resting") is False,
+    "replug": lambda shoe: shoe.get("plugged") is False,
+    "thaw": lambda shoe: bool(shoe.get("frozen")),
+    "power_on": lambda shoe: shoe.get("powered") is False,
+    "clean_line": lambda shoe: bool(shoe.get("fault")),
+    "free": lambda shoe: bool(shoe.get("jammed")),
+    "mend": lambda shoe: bool(shoe.get("cut")),
+    "unlock": lambda shoe: bool(shoe.get("locked_by_key")),
+    "clean_lens": lambda shoe: any(
+        shoe.get("dirty_lens", {}).get(key) for key in ("misread", "unsure")
+    ),
+    "new_shoe": lambda shoe: shoe.get("remaining", ENOUGH) < ENOUGH,
 }
-"""Changes that bring a shoe back, in order, and whether each is due as the shoe stands."""
+"""Changes that bring a shoe back, in order, and whether each is due as the shoe stands.
+
+What a rig does not tell of its shoe is taken to be well.
+"""
 
 
 class Cards(Protocol):
@@ -139,11 +145,25 @@ class BenchShoe:
                 report it. The test is left out, with the reason.
             simulators.errors.SimulatorError: it cannot be made as the shoe stands.
         """
-        if self._control is None:
-            raise LeftOut(f"{name}: the shoe at {self.port} takes no changes (no --shoe-control)")
+        self.check_takes(name)
         if name not in HARMLESS:
             self.was_changed = True
-        return self._made(name, arguments)
+        if name != "new_shoe" or self._cards is None:
+            return self._made(name, arguments)
+        self._cards.pass_over()
+        made = self._made(name, arguments)
+        if made.shoe.get("host", True):  # the cards that open the set are no cards of the next draw
+            self._cards.next(len(made.cards), self._within_s)
+        return made
+
+    def check_takes(self, name: str) -> None:
+        """Check that the shoe takes changes; ``name`` is the one that is meant.
+
+        Raises:
+            LeftOut: a real shoe does not do this on command.
+        """
+        if self._control is None:
+            raise LeftOut(f"{name}: the shoe at {self.port} takes no changes (no --shoe-control)")
 
     def close(self) -> None:
         """Hang up."""
@@ -154,12 +174,12 @@ class BenchShoe:
         assert self._control is not None
         try:
             return self._control.change(name, **arguments)
+        except CannotReport as error:
+            raise LeftOut(str(error)) from None
         except SimulatorError as error:
-            if f"a shoe of profile {self.profile} cannot report" in str(error):
-                raise LeftOut(str(error)) from None
             if name != "draw":
                 raise error.with_traceback(None) from None
-            kind = NotInTime if "no card was freed" in str(error) else BenchError
+            kind = NotInTime if isinstance(error, ChangeNotInTime) else BenchError
             raise kind(str(error)) from None
 
 
@@ -224,17 +244,13 @@ class SimulatedShoe:
             raise NotInTime(f"the simulated shoe did not open in {within_s:g} s") from None
 
     async def _open(self, within_s: float) -> int:
-        from simulators.table.scenario_player import OPENING
-
         rig, device = self._rig, self._rig.device
         if not await self._bench.until(lambda: device.line_open, within_s):
             raise NotInTime(f"no host opened the simulated shoe's port in {within_s:g} s")
         if not device.powered:  # what a shoe that stores nothing says without a host is lost
             device.boot(rig.now)
             rig.turn()
-        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
-            device.draw(rig.now)
-            rig.turn()
+        self._bench.open_set()
         return device.shoe.drawn
 
     def _run(self) -> None:

@@ -29,6 +29,9 @@ __tracebackhide__ = is_told_by_its_text
 TABLE = "bench"
 """The table's id at every bench: its rounds are ``bench-s1-r1`` and so on."""
 
+SILENT = ("bee_tek",)
+"""Profiles whose shoes do not report that another set of cards is in them."""
+
 _PIECE = 65536
 
 
@@ -204,6 +207,28 @@ class Table:
             if left <= 0:
                 raise NotInTime(f"{until} did not come in {within_s:g} s; {stands(status)}")
             self._play_on(status, until, left)
+
+    def new_shoe(self, **arguments: Any) -> Event:
+        """Change the set of cards between two rounds, and return the event ``shoe.loaded``.
+
+        Staff order the change, and name the new set where the shoe does not report it.
+        ``arguments`` are those of the change ``new_shoe``, such as ``seed``.
+
+        Raises:
+            CommandRefused: a round is open, or the table is halted.
+            LeftOut: nobody can load a real shoe on command: the test is left out.
+            NotInTime: the table does not get the set.
+        """
+        self._shoe.check_takes("new_shoe")
+        self._events.pass_over()
+        if self.state != "shoe_change":
+            self._commands.give("change_shoe", position="pit_supervisor")
+        if self._shoe.profile in SILENT:
+            self._commands.give("declare_new_shoe", position="pit_supervisor")
+        self._shoe.change("new_shoe", **arguments)
+        loaded = self._events.wait("shoe.loaded")
+        self.wait_for("idle")
+        return loaded
 
     def _play_on(self, status: Mapping[str, Any], until: str, left_s: float) -> None:
         """Do what is next; where that is nobody's to do, wait for the next event."""

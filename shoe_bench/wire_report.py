@@ -5,10 +5,12 @@ In: the journal of a daemon that has stopped, ``shoectl``. Out: a capture file, 
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from firmware_proto.capture import HOST, Chunk, Lost, read_entry
 from shoe_bench.table import TABLE
@@ -46,6 +48,19 @@ def as_text(words: Sequence[str], path: Path) -> str:
     lines += _cut(list(_lines(entries)), "reads and writes")
     lines += ["", "what the shoe said:", *_cut(messages, "messages")]
     return "\n".join(lines)
+
+
+def first_hello(words: Sequence[str], journal: Path) -> Mapping[str, Any]:
+    """Return what the shoe said of itself first; nothing where it does not.
+
+    Raises:
+        NoCapture: the journal cannot be read.
+    """
+    for line in _run(*words, "decode", str(journal), "--json").splitlines():
+        event: Mapping[str, Any] = json.loads(line)
+        if event.get("type") == "hello":
+            return event
+    return {}
 
 
 def _lines(entries: Sequence[str]) -> Iterator[str]:

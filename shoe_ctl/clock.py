@@ -34,6 +34,9 @@ class Clock(Protocol):
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """Runs the callback in the loop, ``delay_s`` seconds from now."""
 
+    def call_when(self, wall_us: int, callback: Callable[[], None]) -> Timer:
+        """Runs the callback in the loop once ``wall_us()`` has reached this time."""
+
 
 class SystemClock:
     """The real clock, for the loop that is running.
@@ -78,6 +81,10 @@ class SystemClock:
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """A timer of the running loop."""
         return asyncio.get_running_loop().call_later(delay_s, callback)
+
+    def call_when(self, wall_us: int, callback: Callable[[], None]) -> Timer:
+        """A timer; where the wall clock is set back meanwhile, it is early."""
+        return self.call_later(max(0, wall_us - self.wall_us()) / 1_000_000, callback)
 
 
 async def sleep(clock: Clock, delay_s: float, *, unless: asyncio.Event | None = None) -> bool:

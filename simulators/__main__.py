@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,13 +40,19 @@ def _list_scenarios(ctx: click.Context, _: click.Parameter, asked: bool) -> None
 @click.option(
     "--scenarios", is_flag=True, is_eager=True, expose_value=False, callback=_list_scenarios
 )
+@click.option(
+    "--time",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The file in which the daemon reads how much time has passed in the scenario.",
+)
 @shoe_options
-def child(**options: Any) -> int:
+def child(time: Path | None, **options: Any) -> int:
     """Serve a simulated shoe until stdin ends; the first line on stdout is JSON with its port."""
     from simulators.server import serve
 
     if options["scenario"] is not None:
-        return _play(scenario_run(options, patience_s=_PATIENCE_S))
+        return _play(replace(scenario_run(options, patience_s=_PATIENCE_S), time=time))
     settings = server_settings(options)
 
     def tell(serving: Server) -> None:
@@ -83,6 +90,7 @@ def _play(scene: ScenarioRun) -> int:
             title=scene.scenario.title,
             table=configured(scene.scenario, serving.address),
             people=second_persons(scene.scenario),
+            passes_time=scene.scenario.passes_time,
             **_attachment(serving),
         )
 

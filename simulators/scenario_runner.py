@@ -23,7 +23,7 @@ from simulators.report.observer import ObservedClient, ObservedPort, Observer, c
 from simulators.rig import Rig
 from simulators.server import Server, port_at, signals, stdin_watched
 from simulators.table.client import SocketClient
-from simulators.table.live_bench import LiveBench
+from simulators.table.live_bench import LiveBench, TableTime
 from simulators.table.scenario import Scenario
 from simulators.table.scenario_player import ScenarioPlayer, shoe_for
 
@@ -49,6 +49,12 @@ class ScenarioRun:
 
     restricted: Path | None = None
     """The daemon's file of restricted events, to hold them to the scenario, too."""
+
+    time: Path | None = None
+    """The file in which the daemon reads how much time has passed, if it goes by that.
+
+    It is written if the scenario itself says when time passes.
+    """
 
     report: Path | None = None
     """A page to write about it; with .json at its end what was observed, as data."""
@@ -123,12 +129,14 @@ async def _play(run: ScenarioRun, rig: Rig, observer: Observer, progress: Progre
         progress.host(what)
         await bench.in_time(lambda: rig.connections > connected, run.patience_s)
 
+    goes_by_it = run.time is not None and run.scenario.passes_time
     bench = LiveBench(
         rig,
         client,
         run.events,
         restart=restart,
         restricted=run.restricted,
+        time=TableTime(run.time) if run.time is not None and goes_by_it else None,
         pace_s=run.pace_ms / 1000,
         patience_s=run.patience_s,
         arrived=observer.arrived,

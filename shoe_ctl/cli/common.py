@@ -68,6 +68,33 @@ class Number(click.FloatRange):
     name = "number"
 
 
+class Moment(click.ParamType):  # type: ignore[type-arg]
+    """A date or a time, of UTC unless it names another zone; as µs since 1970 UTC."""
+
+    name = "time"
+
+    def convert(
+        self, value: str | int, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the moment.
+
+        Raises:
+            click.BadParameter: it is none.
+        """
+        from datetime import datetime, timedelta, timezone
+
+        if isinstance(value, int):
+            return value
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time; write 2026-03-01 or 2026-03-01T18:30", param, ctx)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        began = datetime(1970, 1, 1, tzinfo=timezone.utc)
+        return (moment - began) // timedelta(microseconds=1)
+
+
 # Tables. A terminal gets one that rich draws; a pipe gets the plain text of each command.
 
 SHORTEST_INTERVAL_S = 0.3

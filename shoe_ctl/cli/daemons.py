@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from shoe_ctl.cli.help_language import said
 from shoe_ctl.errors import ConfigError, UsageError
 
 
@@ -46,7 +47,9 @@ def find_daemons(config_files: Sequence[str], socket_path: str | None) -> list[D
     if not config_files:
         if socket_path is None:
             raise UsageError(
-                "no daemon is named: give --config FILE or --socket PATH, or set SHOECTL_SOCKET"
+                said(
+                    "no daemon is named: give --config FILE or --socket PATH, or set SHOECTL_SOCKET"
+                )
             )
         return [Daemon(Path(socket_path))]
     from shoe_ctl.config.daemons import configuration_files
@@ -70,10 +73,11 @@ def daemon_of(daemons: Sequence[Daemon], table: str | None) -> Daemon:
         return daemons[0]
     have = ", ".join(each for daemon in daemons for each in daemon.tables)
     if table is None:
-        raise UsageError(f"no table is named: give --table, one of {have}")
+        raise UsageError(said("no table is named: give --table, one of {have}", have=have))
     found = [daemon for daemon in daemons if table in daemon.tables]
     if not found:
-        raise UsageError(f"there is no table {table} (there is: {have})")
+        text = "there is no table {table} (there is: {have})"
+        raise UsageError(said(text, table=table, have=have))
     if len(found) > 1:
         files = " and ".join(daemon.file for daemon in found)
         raise ConfigError(f"table {table} is in {files}: give it to one of them")

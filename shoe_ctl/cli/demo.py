@@ -27,7 +27,15 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from firmware_proto.profiles import PROFILES
-from shoe_ctl.cli.common import COLUMNS, WholeNumber, format_row, is_terminal
+from shoe_ctl.cli.common import (
+    COLUMNS,
+    WholeNumber,
+    format_row,
+    is_terminal,
+    with_language,
+    words_in,
+)
+from shoe_ctl.cli.help_language import said
 from shoe_ctl.errors import (
     EnvironmentFault,
     InputRefused,
@@ -100,6 +108,7 @@ _ROUNDS_A_DECK = 7
 @click.option(
     "--json", "as_json", is_flag=True, help="Write public events to stdout, one per line."
 )
+@with_language
 def demo(  # noqa: PLR0913 - the options of the command line
     game: str,
     rounds: int | None,
@@ -112,6 +121,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
     junit: Path | None,
     keep: bool,
     as_json: bool,
+    language: str | None,
 ) -> None:
     """Deal a simulated shoe to the end: real bytes, a real pty, the real daemon.
 
@@ -141,12 +151,14 @@ def demo(  # noqa: PLR0913 - the options of the command line
         return
     for name, given in (("report", report), ("junit", junit)):
         if given is not None:
-            raise UsageError(f"--{name} needs --scenario: name the scenario.")
+            text = "--{name} needs --scenario: name the scenario."
+            raise UsageError(said(text, name=name))
     seed = random.SystemRandom().getrandbits(32) if seed is None else seed
     plan = resolve(parse(_toml(game, profile, "journal.db", "pty"), "demo"))[0]
     deck, decks = plan.game.deck, plan.settings.decks
+    words = words_in(language)
     view: View
-    view = JsonView(rounds) if as_json else TextView(rounds, decks * len(deck.cards))
+    view = JsonView(rounds) if as_json else TextView(rounds, decks * len(deck.cards), words)
     shoes = 1 if rounds is None else 1 + rounds // (decks * _ROUNDS_A_DECK)
     again = _again(seed, game, profile, rounds)
     with _folder(again, keep=keep) as folder:
@@ -169,7 +181,7 @@ def demo(  # noqa: PLR0913 - the options of the command line
             config = parse(toml if speaks else toml + _way_in(socket), "demo")
             asyncio.run(_deal(config, view, shoe, stop_at_change=rounds is None))
         if view.halted:
-            raise InputRefused(f"the table halted: {view.halted}")
+            raise InputRefused(words("demo_halted", reason=view.halted))
     view.sum_up(journal=journal if keep else None, again=again)
 
 
@@ -293,8 +305,15 @@ def _play(
     Raises:
         InputRefused: something else came of it than it expects.
     """
-    from shoe_ctl.cli.demo_scenario import SECOND_PERSONS, Shown, configuration, perform
+    from shoe_ctl.cli.demo_scenario import (
+        SECOND_PERSONS,
+        ScenarioClock,
+        Shown,
+        configuration,
+        perform,
+    )
     from shoe_ctl.cli.run import until_terminated
+    from shoe_ctl.clock import SystemClock
 
     _refuse_what_it_says()
     options = {
@@ -303,6 +322,7 @@ def _play(
         "--socket": str(folder / "socket"),
         "--events": str(folder / "public.jsonl"),
         "--restricted": str(folder / "restricted.jsonl"),
+        "--time": str(folder / "time"),
         "--pace-ms": str(pace_ms),
         **{option: str(file) for option, file in reports.items() if file is not None},
     }
@@ -313,7 +333,8 @@ def _play(
 
         async def playing() -> None:
             click.echo(shoe.told["title"], err=as_json)
-            wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json)))
+            clock = ScenarioClock(folder / "time") if shoe.told["passes_time"] else SystemClock()
+            wrong.append(await perform(config, shoe.alive, Shown(as_json=as_json), clock))
 
         asyncio.run(until_terminated(playing()))
     for text in wrong:
@@ -332,7 +353,10 @@ def _refuse_what_it_says() -> None:
     for name in ("game", "rounds", "seed", "profile"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise UsageError(
-                f"--{name} cannot be combined with --scenario: the scenario defines the {name}."
+                said(
+                    "--{name} cannot be combined with --scenario: the scenario defines the {name}.",
+                    name=name,
+                )
             )
 
 

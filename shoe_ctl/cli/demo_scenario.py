@@ -10,12 +10,14 @@ import asyncio
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from shoe_ctl.clock import Clock, SystemClock, Timer
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.texts.catalogue import in_words
 
@@ -26,6 +28,7 @@ SECOND_PERSONS = ("Ann", "lee")
 """Second persons in scenarios: users of the daemon who are not at its socket."""
 
 _PIECE = 65536
+_LOOK_EVERY_S = 0.005
 _HANDS = ("player", "banker")
 
 
@@ -110,7 +113,47 @@ def configuration(
     return of_plain(plain, "the scenario")
 
 
-async def perform(config: Config, table: IO[bytes], shown: Shown) -> str | None:
+class ScenarioClock(SystemClock):
+    """A wall clock that stands until the scenario lets time pass; links keep the real time.
+
+    ``passed`` is the simulated table's file: microseconds as 8 bytes, least significant first.
+    Whatever a slow machine does between two steps, the table's times are those of the scenario.
+    """
+
+    def __init__(self, passed: Path) -> None:
+        super().__init__()
+        self._passed = passed
+        self._began_us = time.time_ns() // 1000
+
+    def wall_us(self) -> int:
+        """The time at which the clock was made, and what has passed in the scenario since."""
+        return self._began_us + int.from_bytes(self._passed.read_bytes(), "little")
+
+    def call_when(self, wall_us: int, callback: Callable[[], None]) -> Timer:
+        """Looks at the file until the time has come."""
+        return _Look(self, wall_us, callback)
+
+
+class _Look:
+    """A timer of a ``ScenarioClock``; a file tells nobody that it has changed."""
+
+    def __init__(self, clock: ScenarioClock, wall_us: int, callback: Callable[[], None]) -> None:
+        self._clock = clock
+        self._wall_us = wall_us
+        self._callback = callback
+        self._next = clock.call_later(0.0, self._look)
+
+    def _look(self) -> None:
+        if self._clock.wall_us() >= self._wall_us:
+            self._callback()
+        else:
+            self._next = self._clock.call_later(_LOOK_EVERY_S, self._look)
+
+    def cancel(self) -> None:
+        self._next.cancel()
+
+
+async def perform(config: Config, table: IO[bytes], shown: Shown, clock: Clock) -> str | None:
     """Run the daemon until the scenario is over; what came otherwise than expected, or None.
 
     Raises:
@@ -122,7 +165,7 @@ async def perform(config: Config, table: IO[bytes], shown: Shown) -> str | None:
     lines = Lines(table)
     try:
         while True:
-            said = await _one_start(config, f"{boot}-{reboots}", lines, shown)
+            said = await _one_start(config, f"{boot}-{reboots}", lines, shown, clock)
             if "end" in said:
                 wrong: str | None = said["end"]
                 return wrong
@@ -131,11 +174,12 @@ async def perform(config: Config, table: IO[bytes], shown: Shown) -> str | None:
         lines.close()
 
 
-async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> dict[str, Any]:
+async def _one_start(
+    config: Config, boot: str, lines: Lines, shown: Shown, clock: Clock
+) -> dict[str, Any]:
     """The daemon from its start to when it has to stop, and why it has to."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from shoe_ctl.clock import SystemClock
     from shoe_ctl.daemon.daemon import Daemon
     from shoe_ctl.daemon.delivery import NamedSink
     from shoe_ctl.records import Audience
@@ -143,7 +187,7 @@ async def _one_start(config: Config, boot: str, lines: Lines, shown: Shown) -> d
     with ThreadPoolExecutor(thread_name_prefix="port") as executor:
         daemon = Daemon(
             config,
-            clock=SystemClock(),
+            clock=clock,
             executor=executor,
             host_boot=boot,
             sinks=[NamedSink("demo", Audience.PUBLIC, shown)],

@@ -18,7 +18,8 @@ from typing import Any, Protocol, Self
 import click
 
 from shoe_ctl.cli.common import is_terminal, make_console
-from shoe_ctl.texts.catalogue import text
+from shoe_ctl.terminal_text import cell_width, pad
+from shoe_ctl.texts.screen import Words
 
 
 class View(AbstractContextManager[Any], Protocol):
@@ -43,7 +44,8 @@ class Tally:
         self.rounds = 0
         self.cards = 0
         self.wins: Counter[str] = Counter()
-        self.cutting_card: str | None = None
+        self.cutting_card: tuple[int, int] | None = None
+        """After how many cards, and in which round, the cutting card came."""
         self.halted: str | None = None
 
     def count(self, event: dict[str, Any]) -> bool:
@@ -58,7 +60,7 @@ class Tally:
                 self.rounds += 1
                 return self.rounds == self.wanted
             case "irregularity.raised" if data["key"] == "cutting_card":
-                self.cutting_card = f"after {self.cards} cards, in round {self.rounds + 1}"
+                self.cutting_card = self.cards, self.rounds + 1
             case "table.halted":
                 self.halted = data["reason"]
         return False
@@ -100,9 +102,10 @@ class JsonView:
 class TextView:
     """A line a round, made for 80 columns; on a terminal in colour, with a bar of the cards."""
 
-    def __init__(self, rounds: int | None, cards: int) -> None:
+    def __init__(self, rounds: int | None, cards: int, words: Words) -> None:
+        self._words = words
         self._tally = Tally(rounds)
-        self._bar = _Bar(rounds, cards) if is_terminal() else None
+        self._bar = _Bar(rounds, cards, words) if is_terminal() else None
 
     @property
     def halted(self) -> str | None:
@@ -129,14 +132,17 @@ class TextView:
         data = event["data"]
         match event["type"]:
             case "round.outcome":
-                self._print(_round_line(self._tally.rounds + 1, data))
+                self._print(_round_line(self._tally.rounds + 1, data, self._words))
             case "irregularity.raised":
-                rule = f" (rule {data['rule']})" if data.get("rule") else ""
-                self._print(f"      {_paint(text(data['seen']) + rule, 'yellow')}")
+                seen = self._words.text(data["seen"])
+                if data.get("rule"):
+                    seen = self._words("demo_rule", seen=seen, rule=data["rule"])
+                self._print(f"      {_paint(seen, 'yellow')}")
             case "shoe.change_due":
-                self._print("      shoe change due")
+                self._print(f"      {self._words('demo_change_due')}")
             case "table.halted":
-                self._print(f"      {_paint('table halted: ' + data['reason'], 'red')}")
+                halted = self._words("demo_halted", reason=data["reason"])
+                self._print(f"      {_paint(halted, 'red')}")
         tally = self._tally
         if self._bar is not None:
             self._bar.move(tally.cards if tally.wanted is None else tally.rounds)
@@ -151,12 +157,21 @@ class TextView:
 
     def sum_up(self, *, journal: Path | None, again: str) -> None:
         """The summary, as a table; of a journal that was kept, what can be done with it."""
-        tally = self._tally
-        wins = ", ".join(f"{side} {tally.wins[side]}" for side in ("player", "banker", "tie"))
+        tally, words = self._tally, self._words
+        came = words("demo_not_reached")
+        if tally.cutting_card is not None:
+            cards, number = tally.cutting_card
+            came = words("demo_cutting_card", cards=cards, round=number)
         lines = {
-            "rounds": f"{tally.rounds}  ({wins})",
+            "rounds": words(
+                "demo_rounds",
+                rounds=tally.rounds,
+                player=tally.wins["player"],
+                banker=tally.wins["banker"],
+                tie=tally.wins["tie"],
+            ),
             "cards seen": str(tally.cards),
-            "cutting card": tally.cutting_card or "not reached",
+            "cutting card": came,
         }
         if journal is None:
             lines["keep journal"] = f"{_program()} demo {again} --keep"
@@ -169,13 +184,14 @@ class TextView:
         lines["deal it again"] = f"{_program()} demo {again}"
         click.echo()
         for name, value in lines.items():
-            click.echo(f"{name:>14}  {value}")
+            label = words("demo_label", label=name)
+            click.echo(f"{' ' * (14 - cell_width(label))}{label}  {value}")
 
 
 class _Bar:
     """The progress of the demo, on a terminal: of the rounds wanted, or of the cards."""
 
-    def __init__(self, rounds: int | None, cards: int) -> None:
+    def __init__(self, rounds: int | None, cards: int, words: Words) -> None:
         from rich.progress import BarColumn, Progress, TextColumn
 
         self._console = make_console()
@@ -187,7 +203,8 @@ class _Bar:
             transient=True,
         )
         counted = "cards" if rounds is None else "rounds"
-        self._task = self._progress.add_task(counted, total=rounds or cards)
+        label = words("demo_label", label=counted)
+        self._task = self._progress.add_task(label, total=rounds or cards)
         self.start, self.stop = self._progress.start, self._progress.stop
 
     def move(self, done: int) -> None:
@@ -213,18 +230,20 @@ def _program() -> str:
     return started.name if found is not None and Path(found).samefile(started) else str(started)
 
 
-def _round_line(number: int, data: dict[str, Any]) -> str:
+def _round_line(number: int, data: dict[str, Any], words: Words) -> str:
+    sides = {name: words("demo_side", side=name) for name in ("player", "banker", "tie")}
     hands = "  ".join(
-        f"{name} {' '.join(data[name]['cards']):<8} {data[name]['total']}"
+        f"{sides[name]} {' '.join(data[name]['cards']):<8} {data[name]['total']}"
         f"{'*' if data[name]['natural'] else ' '}"
         for name in ("player", "banker")
     )
     colour = {"player": "blue", "banker": "red", "tie": "green"}[data["winner"]]
     side = [
-        f"{wager} {result['odds']}"
+        words("demo_wager", wager=wager, odds=result["odds"])
         for wager, result in data["wagers"].items()
         if result["result"] == "win" and wager not in ("player", "banker", "tie")
     ]
-    winner = data["winner"].ljust(6) if side else data["winner"]
-    extra = f"  {', '.join(side)}" if side else ""
+    winner = sides[data["winner"]]
+    winner = pad(winner, 6) if side else winner
+    extra = f"  {words.join(side)}" if side else ""
     return f"{number:>4}  {hands} {_paint(winner, colour)}{extra}"

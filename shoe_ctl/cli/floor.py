@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shoe_ctl.cli.common import Number, is_terminal, with_language, words_in
+from shoe_ctl.cli.help_language import said
 from shoe_ctl.errors import ConfigError, EnvironmentFault, UsageError
 from shoe_ctl.records import Audience
 
@@ -85,14 +86,15 @@ def floor(  # noqa: PLR0913 - the options of the command line
       shoectl floor --address nats://127.0.0.1:4222 --once --json
     """  # noqa: D301 - click wants the very character
     if bool(config_files) == (address is not None):
-        raise UsageError("give --config FILE or --address ADDRESS")
+        raise UsageError(said("give --config FILE or --address ADDRESS"))
     files = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
     if config_files:
         given = {"stream": stream, "user": user, **files}
         wrong = next((name for name, value in given.items() if value is not None), None)
         if wrong is not None:
             option = wrong.replace("_", "-")
-            raise UsageError(f"--{option}: the configuration says it: leave it out, or --config")
+            text = "--{option}: the configuration says it: leave it out, or --config"
+            raise UsageError(said(text, option=option))
         target = _configured(config_files)
     else:
         assert address is not None
@@ -152,7 +154,7 @@ def _given(address: str, stream: str | None, user: str | None, files: dict[str, 
     except ValueError as error:
         raise UsageError(f"--address: {error}") from None
     if (user is None) != ("password_file" not in files):
-        raise UsageError("--user and --password-file need each other: give both, or none")
+        raise UsageError(said("--user and --password-file need each other: give both, or none"))
     paths = {name: Path(file) for name, file in files.items() if name != "password_file"}
     encrypted = servers[0].startswith("tls://")
     if paths and not encrypted:

@@ -1,23 +1,22 @@
-"""``shoectl loss``: show what a journal lost, before anyone rules on it, and who still has it.
+"""``shoectl loss``: show what a journal lost, who still has it, and what earlier rulings kept.
 
-In: a journal's path, the configuration whose sinks' files are compared. Out: lines for people or
-one JSON object; exit 1 where something may be
-lost. It reads only. Must not know: how a loss is found.
+In: a journal's path, the configuration whose sinks are asked. Out: lines for people or one JSON
+object; exit 1 where something may be lost. It reads only. Must not know: how a loss is found.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from shoe_ctl.config.schema import Config
     from shoe_ctl.journal.evidence import DeliveredEvent
-    from shoe_ctl.journal.loss import Loss
+    from shoe_ctl.journal.loss import KeptLines, Loss, LostPart, Unread
 
 
 @click.command
@@ -27,12 +26,14 @@ if TYPE_CHECKING:
     "config_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Compare the files of this configuration's sinks, too.",
+    help="Ask this configuration's sinks, too: their files, rotated ones, and streams.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def loss(ctx: click.Context, journal: Path, config_path: Path | None, as_json: bool) -> None:
     """Show what JOURNAL lost, and who still has it, before a ruling.
+
+    It also shows earlier rulings, and what they kept of what sinks still had.
 
     No card is named: cards are counted. The exit code is 1 if something may be lost.
 
@@ -51,41 +52,37 @@ def loss(ctx: click.Context, journal: Path, config_path: Path | None, as_json: b
 
 
 def _found(journal: Path, config_path: Path | None) -> Loss:
-    from functools import partial
-
     from shoe_ctl.journal.evidence import find_evidence
     from shoe_ctl.journal.files import is_held
-    from shoe_ctl.journal.loss import KeptLines, MissingEvents, find_loss
+    from shoe_ctl.journal.loss import MissingEvents, find_loss
     from shoe_ctl.journal.reader import Reader
 
-    given: Callable[[], Iterable[DeliveredEvent]] = tuple
-    files: list[tuple[str, str, Path]] = []
-    if config_path is not None:
-        from shoe_ctl.config.schema import load
-        from shoe_ctl.config.sinks import JsonlConfig
-        from shoe_ctl.daemon.delivery import given_last
-
-        config = load(config_path)
-        given = partial(given_last, config)
-        files = [
-            (sink.known_as, sink.path, config.path(sink.path))
-            for sink in config.sink
-            if isinstance(sink, JsonlConfig) and sink.path != "-"
-        ]
     with Reader.open(journal) as reader:
-        evidence = find_evidence(reader, given, writer_at_work=is_held(reader.path))
-        kept = []
-        if files:
-            from shoe_ctl.sinks.jsonl_tail import lines_behind
+        kept: list[KeptLines] = []
+        given: list[DeliveredEvent] = []
+        if config_path is not None:
+            from shoe_ctl.config.schema import load
+            from shoe_ctl.daemon.event_copies import find_copies
 
-            missing = MissingEvents(reader)
-            for sink, said, path in files:
-                with suppress(OSError):
-                    kept.append(KeptLines(sink, said, lines_behind(path, missing)))
+            config = load(config_path)
+            kept = find_copies(config, MissingEvents(reader))
+            given = _given(config, kept)
+        evidence = find_evidence(reader, lambda: given, writer_at_work=is_held(reader.path))
         return find_loss(reader, evidence, kept)
 
 
+def _given(config: Config, kept: Iterable[KeptLines]) -> list[DeliveredEvent]:
+    """Return the last events that the sinks were given: by their files, and by their streams."""
+    from shoe_ctl.config.sinks import JsonlConfig
+    from shoe_ctl.daemon.delivery import given_last
+    from shoe_ctl.journal.loss import last_delivered
+
+    files = {sink.known_as for sink in config.sink if isinstance(sink, JsonlConfig)}
+    return [*given_last(config), *last_delivered(each for each in kept if each.sink not in files)]
+
+
 def _show(found: Loss) -> None:
+    from shoe_ctl.records import utc
     from shoe_ctl.terminal_text import printable
 
     if not found.evidence:
@@ -94,7 +91,19 @@ def _show(found: Loss) -> None:
         click.echo(printable(doubt.what))
     if found.records is not None:
         click.echo(f"records lost   {found.records} or more, behind record {found.last_n}")
-    for part in found.tables:
+    _show_parts(found.tables, found.unread)
+    for ruled in found.ruled:
+        who = f"{printable(ruled.person)}: {printable(ruled.reason)}"
+        click.echo(f"record {ruled.n}, {utc(ruled.t_us)}: a loss was accepted by {who}")
+        for what in ruled.lost:
+            click.echo(f"  {printable(what)}")
+        _show_parts(ruled.tables, ruled.unread)
+
+
+def _show_parts(tables: Iterable[LostPart], unread: Iterable[Unread]) -> None:
+    from shoe_ctl.terminal_text import printable
+
+    for part in tables:
         click.echo(f"table {printable(part.table)}")
         for each in part.rounds:
             end = "with its outcome" if each.outcome else "without an outcome"
@@ -102,7 +111,12 @@ def _show(found: Loss) -> None:
         for held in part.held_by:
             what = f"{held.first} to {held.last}" if held.first else "events of that stream"
             whole = "without a gap" if held.gapless else "with gaps"
+            if held.not_kept:
+                whole += f", and {held.not_kept} events that are too many to read here"
             who = f"{printable(held.sink)} ({printable(held.file)})"
             click.echo(f"  {held.stream} stream: {who} has {what}, {whole}")
         if not part.held_by:
-            click.echo("  no sink's file that was compared has any of it")
+            click.echo("  no sink that was asked has any of it")
+    for source in unread:
+        who = f"{printable(source.sink)} ({printable(source.file)})"
+        click.echo(f"not read: {who}: {printable(source.why)}")

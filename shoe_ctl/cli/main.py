@@ -11,10 +11,11 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+from shoe_ctl.cli import help_language
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
 from shoe_ctl.terminal_text import printable, shortened
 
@@ -55,6 +56,17 @@ class _Start(NamedTuple):
 
 class _Lazy(click.Group):
     """Imports a command when it is asked for: a command pays only for what it uses."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Begin in the language that is asked for: help may come before any option is read."""
+        help_language.speak(help_language.asked_language(args))
+        return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(COMMANDS)
@@ -175,4 +187,8 @@ def _in_one_line(error: click.ClickException) -> str:
     """Return the error in one line and, for wrong usage, the help page to see."""
     text = " ".join(error.format_message().split())
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return text if ctx is None else f"{text.rstrip('.')} (see: {ctx.command_path} --help)"
+    if ctx is None:
+        return text
+    return help_language.said(
+        "{error} (see: {command} --help)", error=text.rstrip(".。"), command=ctx.command_path
+    )

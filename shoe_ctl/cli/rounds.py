@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shoe_ctl.cli import help_language
 from shoe_ctl.cli.common import (
     Column,
+    Moment,
+    WholeNumber,
     format_row,
     is_terminal,
     make_cell,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.journal.round_index import RoundQuery
     from shoe_ctl.round_report.rounds import Line, RoundLine
     from shoe_ctl.texts.screen import Words
 
@@ -45,12 +49,35 @@ _STYLES = {"player": "blue", "banker": "red", "tie": "green"}
 
 @click.command
 @click.argument("journal", type=click.Path(path_type=Path))
+@click.option("--table", metavar="ID", help="List the rounds of this table only.")
 @click.option("--shoe", "shoe_id", metavar="ID", help="List the rounds of this shoe only.")
+@click.option("--last", type=WholeNumber(min=1), metavar="N", help="List the last N rounds.")
+@click.option(
+    "--since",
+    type=Moment(),
+    metavar="TIME",
+    help="List rounds opened at this time or later: 2026-03-01 or 2026-03-01T18:30, in UTC.",
+)
+@click.option(
+    "--until", type=Moment(), metavar="TIME", help="List rounds opened before this time, in UTC."
+)
+@click.option(
+    "--all-records", is_flag=True, help="Read every record instead of using the journal's index."
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, with a header line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @with_language
-def rounds(
-    journal: Path, shoe_id: str | None, as_csv: bool, as_json: bool, language: str | None
+def rounds(  # noqa: PLR0913 - one for each option
+    journal: Path,
+    table: str | None,
+    shoe_id: str | None,
+    last: int | None,
+    since: int | None,
+    until: int | None,
+    all_records: bool,
+    as_csv: bool,
+    as_json: bool,
+    language: str | None,
 ) -> None:
     """List the shoes and rounds of JOURNAL with outcomes, money and irregularities.
 
@@ -58,20 +85,33 @@ def rounds(
     0, in minor units; --csv and --json say what it paid, collected and gave back.
     The list is restricted information, as the reports of shoectl replay are.
 
+    Rounds are found by the journal's index, and each is listed from its own records.
+    An index that leads elsewhere is an error; shoectl verify checks that it leaves
+    nothing out. An export has none: every record is read, as with --all-records.
+
     \b
     Examples:
       shoectl rounds journal.db
+      shoectl rounds journal.db --table bac-07 --last 100
+      shoectl rounds journal.db --since 2026-03-01 --until 2026-03-02
       shoectl rounds journal.db --shoe bac-07-s1 --csv
     """  # noqa: D301 - click wants the very character
     if as_csv and as_json:
-        raise click.UsageError("--csv cannot be combined with --json: give one of them")
+        raise click.UsageError(
+            help_language.said("--csv cannot be combined with --json: give one of them")
+        )
     from shoe_ctl.cli.common import Progress, explain_damage
     from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.journal.round_index import RoundQuery
+    from shoe_ctl.round_report.rounds import lines
 
     words = words_in(language)
     to_people = is_terminal() and not (as_csv or as_json)
-    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as said:
-        found = _lines(reader, shoe_id, said if not is_terminal() else lambda _n, _last: None)
+    with explain_damage(journal), Reader.open(journal) as reader, Progress("listed") as listed:
+        between = RoundQuery(since_us=since, until_us=until, last=last)
+        query = _query(reader, table, shoe_id, between)
+        progress = listed if not is_terminal() else lambda _n, _last: None
+        found = lines(reader, query, all_records=all_records, progress=progress)
         if as_json:
             _show(_as_json(found))
         elif as_csv:
@@ -80,23 +120,32 @@ def rounds(
             _show_tables(found, words)
         else:
             _show(_as_text(found, words))
+    if not (as_csv or as_json):
+        by_index = reader.has_rounds and not all_records
+        said_how = words("listed_by_index") if by_index else words("listed_from_records")
+        click.echo(said_how, err=True)
 
 
-def _lines(reader: Reader, shoe_id: str | None, progress: Any) -> Iterator[Line]:
-    from shoe_ctl.history.shoe_sections import find_section
-    from shoe_ctl.round_report.rounds import lines
+def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQuery) -> RoundQuery:
+    """Return the query with its table and shoe.
 
+    Raises:
+        InputRefused: the journal has no such table or shoe, or the shoe is another table's.
+    """
+    from msgspec.structs import replace
+
+    from shoe_ctl.errors import InputRefused
+    from shoe_ctl.history.shoe_sections import find_section, tables_of
+
+    if table is not None and table not in (known := tables_of(reader)):
+        have = ", ".join(known) or "none"
+        raise InputRefused(f"{reader.path}: no table {table} (have: {have})")
     if shoe_id is None:
-        return lines(reader, progress=progress)
-    span = find_section(reader, shoe_id)
-    return lines(
-        reader,
-        table=span.table,
-        shoe_id=shoe_id,
-        first=span.first,
-        last=span.last,
-        progress=progress,
-    )
+        return replace(query, table=table)
+    section = find_section(reader, shoe_id)
+    if table not in (None, section.table):
+        raise InputRefused(f"shoe {shoe_id} is of table {section.table}, not of {table}")
+    return replace(query, table=section.table, shoe=section.number)
 
 
 def _show(lines: Iterable[str]) -> None:

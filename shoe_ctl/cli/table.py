@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from shoe_ctl.cli.common import language_option, words_in
+from shoe_ctl.cli.help_language import said
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError, UsageError
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ class _Group(click.Group):
         """The command that is named first, or the one that was likely meant."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            ctx.fail(f"No such command {name[:64]!r}.{_suggestion(name, self.list_commands(ctx))}")
+            unknown = said("No such command {name!r}.", name=name[:64])
+            ctx.fail(f"{unknown}{_suggestion(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -138,11 +140,11 @@ def _suggestion(name: str, commands: Sequence[str]) -> str:
     from shoe_ctl.cli import table_pages
 
     if name in table_pages.choice_names():
-        return f" It is a choice: shoectl table decide choice={name}"
+        return said(" It is a choice: shoectl table decide choice={name}", name=name)
     if name in (line.name for line in table_pages.declared()):
-        return f" It is declared: shoectl table declare key={name}"
+        return said(" It is declared: shoectl table declare key={name}", name=name)
     near = nearest_name(name, commands)
-    return f" Did you mean {near!r}?" if near else ""
+    return said(" Did you mean {near!r}?", near=near) if near else ""
 
 
 class _Choice(click.Choice[str]):
@@ -157,7 +159,9 @@ class _Choice(click.Choice[str]):
 
         near = nearest_name(str(value), self.choices)
         if near:
-            return f"{value!r} is not one of its values. Did you mean {near!r}?"
+            return said(
+                "{value!r} is not one of its values. Did you mean {near!r}?", value=value, near=near
+            )
         return super().get_invalid_choice_message(value, ctx)
 
 
@@ -176,7 +180,7 @@ class _Value(click.ParamType[object]):
             return value
         read = _read_value(str(value))
         if self._kinds == ("int",) and not (read is None or type(read) is int):
-            self.fail(f"{value!r} is not a whole number.", param, ctx)
+            self.fail(said("{value!r} is not a whole number.", value=value), param, ctx)
         return _NULL if read is None else read
 
 
@@ -253,10 +257,10 @@ class _Command(click.Command):
             for one in self.arguments:
                 if one.is_needed and ctx.params.get(str(one.name)) is None:
                     if one.argument == "choice":  # few of all the choices are open at a time
-                        raise click.UsageError(
-                            "choice=... is missing: shoectl table status lists what may be chosen",
-                            ctx=ctx,
+                        text = (
+                            "choice=... is missing: shoectl table status lists what may be chosen"
                         )
+                        raise click.UsageError(said(text), ctx=ctx)
                     raise click.MissingParameter(ctx=ctx, param=one)
         return rest
 
@@ -414,7 +418,7 @@ def _run(ctx: click.Context, /, args: tuple[str, ...], **own: Any) -> int:
     if command == "status" and options.table is None:
         return _show_every_status(daemons, connection, words, as_json=options.as_json)
     if command == "redeliver" and len(daemons) > 1:
-        raise UsageError("redeliver is for one daemon: give its --config alone")
+        raise UsageError(said("redeliver is for one daemon: give its --config alone"))
     table = _table_of(str(arguments["after"])) if command == "resend" else options.table
     daemon = daemon_of(daemons, table)
     if len(daemons) > 1:
@@ -444,17 +448,20 @@ def _refuse_what_it_takes_not(
     """
     given = [*options[3:9]]
     if options.preview and command in ("redeliver", "resend", "status", "events"):
-        raise UsageError(f"{command} has no preview: it changes nothing at a table")
+        text = "{command} has no preview: it changes nothing at a table"
+        raise UsageError(said(text, command=command))
     if command == "redeliver" and (set(arguments) - {"sink"} or names_table or any(given)):
-        raise UsageError("redeliver takes sink=NAME and no other argument: events keep their ids")
+        text = "redeliver takes sink=NAME and no other argument: events keep their ids"
+        raise UsageError(said(text))
     if command == "resend" and (set(arguments) != {"sink", "after"} or names_table or any(given)):
-        raise UsageError("resend takes sink=NAME and after=ID and no other argument")
+        raise UsageError(said("resend takes sink=NAME and after=ID and no other argument"))
     if command == "status" and (arguments or any(value is not None for value in given)):
-        raise UsageError("status takes --table and no other argument: it changes nothing")
+        raise UsageError(said("status takes --table and no other argument: it changes nothing"))
     if command == "events" and (set(arguments) - {"after", "source", "audience"} or any(given)):
-        raise UsageError(
+        text = (
             "events takes after=ID, source=SOURCE, audience=NAME and --table, and no other argument"
         )
+        raise UsageError(said(text))
 
 
 def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, Any]:
@@ -470,7 +477,9 @@ def _collect_arguments(words: Sequence[str], own: dict[str, Any]) -> dict[str, A
             continue
         name = parameter.removeprefix(ARGUMENT_PREFIX)
         if name in arguments:
-            raise UsageError(f"{name} is given twice: as {name}=... and as an option")
+            raise UsageError(
+                said("{name} is given twice: as {name}=... and as an option", name=name)
+            )
         arguments[name] = None if value is _NULL else value
     return arguments
 
@@ -695,7 +704,7 @@ def _argument(word: str) -> tuple[str, Any]:
     """``hand=player``, ``index=2``: the name and the value."""
     key, equals, text = word.partition("=")
     if not (key and equals):
-        raise UsageError(f"expected NAME=VALUE, not {word!r}")
+        raise UsageError(said("expected NAME=VALUE, not {word!r}", word=word))
     return key, _read_value(text)
 
 
@@ -720,7 +729,7 @@ def _login() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         raise UsageError(
-            "no person is named and this user has no login name: give --person NAME"
+            said("no person is named and this user has no login name: give --person NAME")
         ) from None
 
 

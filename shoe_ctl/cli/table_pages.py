@@ -10,6 +10,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shoe_ctl.cli.help_language import is_english, name_of, said
+
 if TYPE_CHECKING:
     import msgspec
 
@@ -278,6 +280,9 @@ _MEANINGS: Mapping[str, str] = {
     "against_reading": "true if the shoe read another card and is wrong",
     "banker": "Banker's cards",
     "round": "the round, by its id",
+    "declaration": "the declaration, by its number in the status",
+    "again": "true to exchange the same two once more",
+    "earlier": "true for a wager that was settled in an earlier round",
     "what": "the question: each model of shoe knows its own",
     "overdraw": "the fate of an overdrawn card",
     "key_id": "the id of the key in the key file",
@@ -314,8 +319,8 @@ def situation_of(command: str) -> str:
 
 
 def summary(command: str) -> str:
-    """Return what it does, in one line."""
-    return PAGES[command].summary
+    """Return what it does, in one line; in another language its name says that."""
+    return PAGES[command].summary if is_english() else name_of("command", command)
 
 
 def commands() -> tuple[str, ...]:
@@ -413,9 +418,10 @@ def _own_arguments(command: str) -> list[Argument]:
 def _meaning(command: str, one: Argument) -> str:
     special = _SPECIAL.get(command, {})
     text = special.get(one.name, _MEANINGS.get(one.name, one.name))
+    text = text if is_english() else name_of("argument", one.name)
     if one.name in _OPTION_NAMES:
-        text += f"; as an option {_OPTION_NAMES[one.name]}"
-    return text + (" (optional)" if one.optional else "")
+        text = said("{text}; as an option {option}", text=text, option=_OPTION_NAMES[one.name])
+    return said("{text} (optional)", text=text) if one.optional else text
 
 
 def _option_name(argument: str) -> str:
@@ -445,15 +451,17 @@ def given_by(command: str) -> str:
     from shoe_ctl.table.positions import APART
 
     known = COMMANDS.get(command)
-    lowest = (ABOUT_THE_JOURNAL[command] if known is None else known.position).replace("_", " ")
-    apart = f", or {APART}" if known is not None and known.apart else ""
+    lowest = ABOUT_THE_JOURNAL[command] if known is None else known.position
+    text = said("{position} or a higher position (6.2)", position=name_of("position", lowest))
+    if known is not None and known.apart:
+        text += said(", or {position}", position=name_of("position", APART))
     more = {
         "change_method": "; the game defines who chooses which method",
         "decide": "; each choice has its own, below",
         "declare": "; each key has its own, below",
         "accept_loss": "; a second person consents",
     }
-    return f"{lowest} or a higher position (6.2){apart}{more.get(command, '')}"
+    return text + said(more.get(command, ""))
 
 
 def taken_in(command: str) -> str:
@@ -462,24 +470,30 @@ def taken_in(command: str) -> str:
     from shoe_ctl.table.situations import STATES
 
     if command in ABOUT_THE_JOURNAL:
-        return "while the journal is in doubt, when no other command is taken"
+        return said("while the journal is in doubt, when no other command is taken")
     states = COMMANDS[command].states
-    return "in every state" if len(states) == len(STATES) else ", ".join(states)
+    if len(states) == len(STATES):
+        return said("in every state")
+    return ", ".join(states if is_english() else (name_of("state", one) for one in states))
 
 
 def rules(command: str) -> str:
     """Return the rule number, game by game where they differ."""
     cites = PAGES[command].cites
     if not cites:
-        return {
+        text = {
             "accept_loss": "6.1",
             "declare": "each irregularity has its own; 6.1 where no rule covers it",
             "decide": "each choice has its own: the status shows it",
         }.get(command, "none")
-    games = {name: _rule(file, cites.split()) for name, file in _game_files().items()}
+        return said(text)
+    games = {
+        name if is_english() else name_of("game", name): _rule(file, cites.split())
+        for name, file in _game_files().items()
+    }
     numbers = dict.fromkeys(number for number in games.values() if number is not None)
     if not numbers:
-        return "none"
+        return said("none")
     staffed = {name: number for name, number in games.items() if number is not None}
     if len(numbers) == 1 and len(staffed) == len(games):
         return next(iter(numbers))
@@ -523,11 +537,11 @@ def declared() -> list[Line]:
     found: list[Line] = []
     for key, recorded in RECORDED.items():
         stake = [_shown(*one) for one in _arguments(DeclaredWager) if one[0] in recorded.names]
-        found.append(Line(key, _with(stake, COMMANDS["declare"].position)))
+        found.append(Line(key, _with(stake, name_of("position", COMMANDS["declare"].position))))
     for key, procedure in PROCEDURES.items():
         if (how := procedure.declared) is not None:
             names = [_shown(*one) for one in _arguments(how.takes) if one[0] != "key"]
-            found.append(Line(key, _with(names, how.by)))
+            found.append(Line(key, _with(names, name_of("position", how.by))))
     return sorted(found)
 
 
@@ -547,12 +561,13 @@ def _choice(choice: Choice) -> str:
     from shoe_ctl.table.procedures.procedure import DECIDES
 
     names = [_shown(*one) for one in _arguments(choice.arguments) if one[0] != "choice"]
-    by = "highest authority, 6.1" if choice.by == DECIDES else choice.by.replace("_", " ")
+    highest = choice.by == DECIDES
+    by = said("highest authority, 6.1") if highest else name_of("position", choice.by)
     return f"{choice.name} {_with(names, by)}"
 
 
-def _with(names: list[str], position: str) -> str:
-    return " ".join([*names, f"({position.replace('_', ' ')})"])
+def _with(names: list[str], by: str) -> str:
+    return " ".join([*names, f"({by})"])
 
 
 def _shown(name: str, values: str, may: bool) -> str:

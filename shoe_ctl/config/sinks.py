@@ -188,6 +188,9 @@ class Sender(UserConfig, frozen=True, kw_only=True):
     user: BrokerUser
     """The user's name at the broker, which is the last part of the topic that its commands come on.
     It has no blank, `/`, `+` or `#`. Each user is listed once."""
+    tables: list[TableId] = []
+    """The tables that this user may command and ask about. It is needed where the sink publishes
+    more than one table; without it, the one table."""
 
 
 class MqttConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag="mqtt"):
@@ -287,6 +290,7 @@ def sink_mistakes(sinks: Sequence[SinkConfig], tables: Sequence[str]) -> Iterato
         if sink.table is not None and sink.table not in tables:
             have = ", ".join(tables)
             yield f"sink[{at}].table: there is no table {sink.table!r} (there is: {have})"
+        yield from _sender_mistakes(sink, tables, f"sink[{at}].sender")
         try:
             _check_sink(sink)
         except ValueError as error:
@@ -318,6 +322,21 @@ def _check_sink(sink: SinkConfig) -> None:
         _check_login(sink, "mqtt", "mqtts", encrypted=_parsed(lambda: sink.broker).tls)
         for shared in _more_than_once([sender.user for sender in sink.sender]):
             raise ValueError(f"sender: {shared!r} is there twice")
+
+
+def _sender_mistakes(sink: SinkConfig, tables: Sequence[str], where: str) -> Iterator[str]:
+    """Yield what is wrong with the tables that the senders of a sink may command."""
+    published = [table for table in tables if sink.is_for(table)]
+    for at, sender in enumerate(sink.sender if isinstance(sink, MqttConfig) else ()):
+        if not sender.tables and len(published) > 1:
+            yield (
+                f"{where}[{at}].tables: this sink publishes {len(published)} tables: name those "
+                f"that {sender.user!r} may command"
+            )
+        for table in sender.tables:
+            if table not in published:
+                have = ", ".join(published)
+                yield f"{where}[{at}].tables: no table {table!r} at this sink (there is: {have})"
 
 
 def _parsed(address: Callable[[], T]) -> T:

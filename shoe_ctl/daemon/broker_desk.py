@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -47,10 +47,16 @@ log = logging.getLogger(__name__)
 
 
 class BrokerDesk:
-    """Answers the ``senders`` of one sink, by their names at its broker."""
+    """Answers the ``senders`` of one sink, by their names at its broker.
 
-    def __init__(self, senders: Mapping[str, Caller]) -> None:
+    ``tables`` are those that each of them may command and ask about.
+    """
+
+    def __init__(
+        self, senders: Mapping[str, Caller], tables: Mapping[str, Collection[str]]
+    ) -> None:
         self._senders = senders
+        self._tables = tables
         self._handler: Handler | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._answering: set[asyncio.Task[Any]] = set()
@@ -92,6 +98,8 @@ class BrokerDesk:
                 self._unknown.add(asked.user)
                 log.warning("broker: user refused: user=%s reason=not_configured", asked.user)
             return refusal(message("daemon_user_unknown", user=asked.user))
+        if asked.table not in self._tables[asked.user]:
+            return refusal(message("daemon_table_not_yours", user=asked.user, table=asked.table))
         if len(asked.body) >= MOST_BYTES:
             return refusal(message("request_too_long", most=MOST_BYTES - 1))
         try:

@@ -34,8 +34,8 @@ async def open_mqtt(
         await asyncio.to_thread(read_files, broker)
     except ConfigError as error:
         raise ConfigError(f"sink {sink.known_as}: {error}") from None
-    desk = BrokerDesk(senders)
     tables = [table.id for table in config.table if sink.is_for(table.id)]
+    desk = BrokerDesk(senders, {each.user: each.tables or tables for each in sink.sender})
     opened = MqttSink(
         sink.known_as,
         broker,

@@ -16,6 +16,8 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
+import msgspec
+
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.api.unix_socket import EventSource, Handler, bound_socket
@@ -36,6 +38,7 @@ from shoe_ctl.daemon.delivery import (
 )
 from shoe_ctl.daemon.disk_use import DiskUse
 from shoe_ctl.daemon.environment import SYSTEM, Environment
+from shoe_ctl.daemon.event_copies import find_copies
 from shoe_ctl.daemon.event_streams import event_streams
 from shoe_ctl.daemon.journal_upkeep import Checkpointer, Retention, retention_policy
 from shoe_ctl.daemon.outage import (
@@ -63,8 +66,9 @@ from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import signing
 from shoe_ctl.journal.evidence import PossibleLoss, was_replaced
 from shoe_ctl.journal.journal import DeliveryGate, Journal
+from shoe_ctl.journal.loss import MissingEvents, recovered_records
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import LossRuling, Meta, Ruling
+from shoe_ctl.journal.record_format import LossRuling, Meta, RecoveredEvents, Ruling
 from shoe_ctl.journal.recovery import Recovered, current_epoch, rulings
 from shoe_ctl.journal.recovery import recover as recovered_numbers
 from shoe_ctl.journal.store import AcceptedLoss, Store
@@ -305,7 +309,7 @@ class Daemon:
         )
         with self._environment.thread("journal-again") as opener:
             store = await asyncio.get_running_loop().run_in_executor(
-                opener, self._open_verified, AcceptedLoss(doubtful.evidence, gone_on)
+                opener, self._open_ruled, AcceptedLoss(doubtful.evidence, gone_on)
             )
         log.warning(
             'journal: loss accepted: path=%s epoch=%s ruling="%s"',
@@ -315,16 +319,21 @@ class Daemon:
         )
         return store
 
-    def _open_verified(self, accepted: AcceptedLoss | None) -> Store:
-        """Open the store once what is left of it is verified."""
+    def _open_ruled(self, accepted: AcceptedLoss) -> Store:
+        """Verify what is left, recover events of the rest, and open the store."""
         with Reader.open(self._path, vfs=self._vfs) as reader:
             from shoe_ctl.journal.verify import verify
 
             found = verify(reader, newest=False)
+            recovered = self._recover(MissingEvents(reader)) if found.first_bad is None else ()
         if found.first_bad is not None:
             bad = found.first_bad
             raise JournalError(f"journal {self._path} is corrupt: record {bad.n}: {bad.text}")
-        return self._open_store(accepted)
+        return self._open_store(msgspec.structs.replace(accepted, recovered=recovered))
+
+    def _recover(self, missing: MissingEvents) -> tuple[RecoveredEvents, ...]:
+        """Return what the sinks still hold of the missing events. It blocks."""
+        return tuple(recovered_records(find_copies(self._config, missing)))
 
     def _epoch_of(self, reader: Reader, table: str) -> str:
         """Return the table's epoch. A journal without any gets one."""
@@ -401,6 +410,7 @@ class Daemon:
                 self._clock,
                 epoch=self._environment.epoch,
                 tell=tell,
+                recover=partial(self._recover, self._missing_now(store)),
             )
             deliveries = await stack.enter_async_context(
                 delivering(
@@ -461,6 +471,11 @@ class Daemon:
                     last = None if failed else checkpointer
                     await flush([runner for runner, _ in at_work], last)
         raise AssertionError("a link ends only by being cancelled")
+
+    def _missing_now(self, store: Store) -> MissingEvents:
+        """Return what tells which events are missing, by how the tables stand before they start."""
+        with store.reader() as reader:
+            return MissingEvents(reader, [setup.settings.table for setup in self._setups])
 
     def _gate(
         self, store: Store, recovered: Sequence[_TableStart], sinks: Sequence[NamedSink]

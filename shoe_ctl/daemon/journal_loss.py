@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.evidence import WHAT_TO_DO, PossibleLoss
 from shoe_ctl.journal.journal import DeliveryGate, Journal
-from shoe_ctl.journal.record_format import LossRuling, Ruling
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Ruling
 from shoe_ctl.table import consent
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
@@ -256,7 +256,8 @@ class LossRulings:
     The journal lost its newest part for every table: another table may have lost records that its
     shoe cannot show. So from the moment that a shoe shows a loss, every other table goes on under
     another epoch and need not wait. What was stored until then, and went to no sink, is never
-    published. ``tell`` is given a line for everyone, ``epoch`` draws another epoch.
+    published. ``tell`` is given a line for everyone, ``epoch`` draws another epoch. ``recover``
+    returns what sinks still hold of the lost part; it blocks.
     """
 
     def __init__(  # noqa: PLR0913 - what a ruling is wired to, each by name
@@ -269,6 +270,7 @@ class LossRulings:
         *,
         epoch: Callable[[], str],
         tell: Callable[[str], None],
+        recover: Callable[[], Sequence[RecoveredEvents]] = tuple,
     ) -> None:
         self._open = open_losses
         self._tables = tables
@@ -277,6 +279,7 @@ class LossRulings:
         self._clock = clock
         self._epoch = epoch
         self._tell = tell
+        self._recover = recover
         self._lock = asyncio.Lock()
 
     def line(self, table: str) -> str | None:
@@ -344,12 +347,18 @@ class LossRulings:
                     error=error.why,
                     needs=error.needs,
                 )
+            recovered = await asyncio.to_thread(self._recover)
             async with self._turns() as runners:
-                await self._go_on(at, command, given, runners)
+                await self._go_on(at, command, given, runners, recovered)
             return Answer(command_id=command.command_id, accepted=True)
 
     async def _go_on(
-        self, at: str, command: TableCommand, given: Ruling, runners: list[TableAtWork]
+        self,
+        at: str,
+        command: TableCommand,
+        given: Ruling,
+        runners: list[TableAtWork],
+        recovered: Sequence[RecoveredEvents],
     ) -> None:
         for runner in runners:
             if runner.table in self._open.lines and runner.epoch != self._open.epoch:
@@ -363,6 +372,8 @@ class LossRulings:
             unpublished=self._open.unpublished,
         )
         group = Batch(gone_on.epoch)
+        for each in recovered:
+            group.append(JOURNAL, Kind.META, each.to_bytes())
         group.append_ruling(gone_on)
         what = loss_ruled(lost, given)
         for runner in runners:

@@ -283,8 +283,8 @@ class WakeTimer:
         """Wake at this time and no other."""
         self.cancel()
         self.at_us = wake_us
-        delay_s = max(0, wake_us - now_us) / 1_000_000
-        self._timer = self._clock.call_later(delay_s, self._came)
+        wall_us = self._clock.wall_us() + max(0, wake_us - now_us)
+        self._timer = self._clock.call_when(wall_us, self._came)
 
     def _came(self) -> None:
         self.at_us = self._timer = None

@@ -84,6 +84,8 @@ class MethodChanged(EventData, frozen=True, kw_only=True):
 class MethodBreached(EventData, frozen=True, kw_only=True):
     """A breach of the method is recorded, for example a shoe out of full view."""
 
+    instance: Index
+    """Its number. Each stream counts its own from 1."""
     seat: int | None
     """The seat of the Player with the shoe."""
     rule: Rule

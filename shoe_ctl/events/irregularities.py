@@ -339,7 +339,7 @@ class Retracted(EventData, frozen=True, kw_only=True):
     """
 
     key: Code
-    """The irregularity."""
+    """The irregularity; `out_of_view` for a shoe out of full view."""
     declaration: Index
     """The `instance` of its events on the public stream."""
     seat: int | UnsetType = UNSET

@@ -43,7 +43,7 @@ class RecordHasher:
     """Hashes many records of one table and kind; ``lengths`` and ``names`` are made once.
 
     Whoever walks over the records can keep here ``count``, how many there were; ``kept``, their
-    numbers; and ``observe``, a function that is called with each body.
+    numbers; and ``observe``, a function that is called with each row.
     """
 
     __slots__ = ("count", "kept", "lengths", "names", "observe")
@@ -54,7 +54,7 @@ class RecordHasher:
         self.names = table_bytes + kind_bytes
         self.count = 0
         self.kept: set[int] | None = None
-        self.observe: Callable[[bytes], None] | None = None
+        self.observe: Callable[[tuple[int, str, str, bytes, bytes]], None] | None = None
 
     def hash(self, before: bytes, n: int, body: bytes) -> bytes:
         """Return the ``chain_hash`` of a record of this table and kind."""

@@ -1,19 +1,30 @@
-"""Compare what is stored beside a table's records with the records: last numbers, times, devices.
+"""Compare what is stored beside the records with them: last numbers, times, devices, rounds.
 
-In: a table's connections and inputs as they are walked, the stored values. Out: the first value
-that does not follow from the records. Must not know: more of a body than such a value needs.
+In: connections, inputs and events as they are walked, the stored values. Out: the first value that
+does not follow from the records. Must not know: more of a body than such a value needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
 
-from shoe_ctl.journal.packing import FAULT_INPUT, HELLO, unpack
-from shoe_ctl.journal.reader import Head
-from shoe_ctl.journal.record_format import Kind
+from shoe_ctl.journal.chain import BadRecord, Fault
+from shoe_ctl.journal.packing import COPIES, FAULT_INPUT, HELLO, may_begin_with, unpack
+from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.record_format import Kind, Row
+from shoe_ctl.journal.round_index import (
+    OPENED,
+    TYPES,
+    IndexedRound,
+    RoundId,
+    RoundQuery,
+    round_of,
+)
+from shoe_ctl.records import Record, utc
 
 _SHOE = b'{"input":"shoe"'
 _NO_NUMBER = b'"seq":null'
@@ -37,9 +48,22 @@ class _Numbered(msgspec.Struct):
     number: int
 
 
+class _RoundEvent(msgspec.Struct):
+    type: str
+    time: str = ""
+    subject: str | None = None
+
+
+_OF_ROUNDS = re.compile(b'"type":"(%b)"' % b"|".join(re.escape(t.encode()) for t in TYPES)).search
+_TYPES = tuple(sorted(type_.encode() for type_ in TYPES))
+_RESTRICTED = Kind.RESTRICTED.value
+_NOT_LED_TO = "the file's index of rounds, that does not lead to it"
+_TOO_MUCH = "the file's index of rounds, that leads to what is no event of a round"
+
 _shoe_input = msgspec.json.Decoder(_ShoeInput)
 _timed = msgspec.json.Decoder(_Timed)
 _opened = msgspec.json.Decoder(_Numbered)
+_round_event = msgspec.json.Decoder(_RoundEvent)
 
 
 def _is_numbered(body: bytes) -> bool:
@@ -50,7 +74,7 @@ def _is_numbered(body: bytes) -> bool:
 class DerivedValues:
     """The values that one table's records lead to.
 
-    ``whole``: its first record is among those walked. Bodies are given as the file holds them.
+    ``whole``: its first record is among those walked. Records are given as the file holds them.
     """
 
     def __init__(self, table: str, *, whole: bool) -> None:
@@ -62,15 +86,15 @@ class DerivedValues:
         self._speaking: str | None = None
         self._devices: dict[str, int] = {}
         self._unsure: set[str] = set()
-        self._waiting: list[bytes] = []
-        self.see_input: Callable[[bytes], None] = self._waiting.append
+        self._waiting: list[Row] = []
+        self.see_input: Callable[[Row], None] = self._waiting.append
         """The table's next record is this input. There are millions: they are looked at together,
         with ``take``, now and then."""
 
-    def see_connection(self, body: bytes) -> None:
+    def see_connection(self, row: Row) -> None:
         """Take the table's next record, a connection: its device is not known yet."""
         self.take()
-        self._connection = unpack(self._table, Kind.CONNECTION.value, body)
+        self._connection = unpack(self._table, Kind.CONNECTION.value, row[3])
         self._settle()
         self._speaking = None
 
@@ -78,13 +102,14 @@ class DerivedValues:
         """Process the inputs since the last call."""
         if not self._waiting:
             return
-        self._input = self._unpacked(self._waiting[-1])
-        together = b"\n".join(self._waiting)
+        stored = [row[3] for row in self._waiting]
+        self._input = self._unpacked(stored[-1])
+        together = b"\n".join(stored)
         if HELLO in together or FAULT_INPUT in together:  # these are not packed
-            for body in self._waiting:
+            for body in stored:
                 self._look_at(self._unpacked(body))
         else:
-            bodies = map(self._unpacked, reversed(self._waiting))
+            bodies = map(self._unpacked, reversed(stored))
             last = next((body for body in bodies if _is_numbered(body)), None)
             self._numbered = self._numbered if last is None else last
         self._waiting.clear()
@@ -149,4 +174,80 @@ class DerivedValues:
                 continue  # of long ago: what it said was taken out
             if seq != stored and not (seq > stored and device in self._unsure):
                 return f"the note of shoe {device} is altered: it says {seq}, {stored} is its last"
+        return None
+
+
+class IndexedRounds:
+    """The journal's index of rounds, beside the events of its rounds as they are walked.
+
+    Each event is looked up, and so many are counted: an index that leads to all of them, and to no
+    more, is right.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._waiting: list[Row] = []
+        self.see_event: Callable[[Row], None] = self._waiting.append
+        """The journal's next event, of either audience. Events are looked at together, with
+        ``take``, now and then."""
+        self._public_may_be = True
+        self._rounds = self._events = 0
+        self._wrong: BadRecord | None = None
+
+    def take(self) -> None:
+        """Process the events since the last call."""
+        known: dict[RoundId, IndexedRound | None] = {}
+        for record in self._reader.unpacked(self._of_rounds()):
+            if record.kind == _RESTRICTED and _OF_ROUNDS(record.body) is not None:
+                self._look_up(record, known)
+        self._waiting.clear()
+
+    def _of_rounds(self) -> Iterator[Row]:
+        """Yield the events that may be those of rounds: most are not, and need no unpacking."""
+        for row in self._waiting:
+            if row[2] == _RESTRICTED and row[3][:1] in COPIES:
+                if self._public_may_be:
+                    yield row
+                continue
+            may_be = may_begin_with(row[3], _TYPES)
+            if row[2] != _RESTRICTED:
+                self._public_may_be = may_be
+            if may_be:
+                yield row
+
+    def _look_up(self, record: Record, known: dict[RoundId, IndexedRound | None]) -> None:
+        try:
+            event = _round_event.decode(record.body)
+        except ValueError:  # it is none of ours
+            return
+        of = round_of(record.table, event.type, event.subject)
+        if of is None or self._wrong is not None:
+            return
+        if of not in known:
+            known[of] = self._reader.round(of)
+        found = known[of]
+        opens = event.type == OPENED
+        if found is None and not opens:
+            return  # the round was opened in records that were taken out
+        if found is None or record.n not in found.records:
+            self._wrong = BadRecord(record.table, record.n, Fault.ALTERED, _NOT_LED_TO)
+        elif record.n == found.records[0] and not (opens and event.time == utc(found.t_us)):
+            self._wrong = BadRecord(record.table, record.n, Fault.ALTERED, _TOO_MUCH)
+        else:
+            self._events += 1
+            self._rounds += record.n == found.records[0]
+
+    def wrong(self, upto: int) -> BadRecord | None:
+        """Return how the index differs from the records up to one, once all were walked."""
+        self.take()
+        if self._wrong is not None:
+            return self._wrong
+        rounds = events = 0
+        for found in self._reader.rounds(RoundQuery()):
+            if found.records[0] > upto:
+                break
+            rounds += 1
+            events += sum(n <= upto for n in found.records)
+        if (rounds, events) != (self._rounds, self._events):
+            return BadRecord(None, upto, Fault.ALTERED, _TOO_MUCH)
         return None

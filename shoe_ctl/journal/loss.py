@@ -1,7 +1,7 @@
-"""The lost part of a journal, as far as sinks' files and the head file tell, and who still has it.
+"""The lost part of a journal, as far as sinks and the head file tell, and who still has it.
 
-In: a reader of the journal, its evidence, the lines of sinks' files that it lacks. Out: records,
-rounds and cards, counted.
+In: a reader of the journal, its evidence, the lines that sinks hold and it lacks. Out: records,
+rounds and cards, counted; the records of recovered events, for whoever rules.
 Must not know: sinks, configurations, who rules.
 
 Whoever rules reads this: no card is named, and of the restricted stream no event is counted.
@@ -9,25 +9,36 @@ Whoever rules reads this: no card is named, and of the restricted stream no even
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import islice
+from types import MappingProxyType
 
 import msgspec
 
 from shoe_ctl.journal import head_file
-from shoe_ctl.journal.evidence import Evidence
+from shoe_ctl.journal.evidence import DeliveredEvent, Evidence
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.recovery import current_epoch
+from shoe_ctl.journal.record_format import RecoveredEvents
+from shoe_ctl.journal.recovery import current_epoch, recovered_events, rulings
 from shoe_ctl.records import Audience, Envelope, epoch_in, event_id, table_in
+
+PORTION_BYTES = 1 << 18
+"""One record of recovered events holds so many bytes of lines: a fourth of the longest body."""
+
+MOST_RULINGS = 20
+"""So many rulings are shown, the newest ones."""
 
 _envelope = msgspec.json.Decoder(Envelope)
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """A sink's file that holds lost events of a table.
+    """A sink's file or stream that holds lost events of a table.
 
+    ``file`` names it. ``not_kept`` are further events of the file, too many to be read here.
     ``first``, ``last`` and ``events`` are of a public stream alone; None of the restricted one.
-    ``gapless``: they follow the journal's last event without a gap.
+    ``gapless``: with the sink's other files they follow the journal's last event without a gap.
     """
 
     sink: str
@@ -37,6 +48,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     last: str | None
     events: int | None
     gapless: bool
+    not_kept: int = 0
 
 
 class LostRound(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,29 +71,71 @@ class LostPart(msgspec.Struct, frozen=True, kw_only=True):
     held_by: tuple[Holder, ...]
 
 
+class Unread(msgspec.Struct, frozen=True):
+    """A file or stream of a sink that was not read, or not wholly: ``why``."""
+
+    sink: str
+    file: str
+    why: str
+
+
+class RuledLoss(msgspec.Struct, frozen=True, kw_only=True):
+    """A loss that a person ruled on at ``t_us``: what showed it, and what was recovered.
+
+    ``n`` is the ruling's record, and ``epoch`` what it began.
+    """
+
+    n: int
+    t_us: int
+    epoch: str
+    lost: tuple[str, ...]
+    person: str
+    reason: str
+    tables: tuple[LostPart, ...]
+    unread: tuple[Unread, ...]
+
+
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known to be lost. ``records``: the least number of them; None: not known."""
+    """All that is known to be lost. ``records``: the least number of them; None: not known.
+
+    ``ruled`` are earlier losses, newest first.
+    """
 
     evidence: tuple[Evidence, ...]
     last_n: int
     records: int | None
     tables: tuple[LostPart, ...]
+    unread: tuple[Unread, ...]
+    ruled: tuple[RuledLoss, ...]
 
 
 class KeptLines(msgspec.Struct, frozen=True):
-    """The lines of a sink's file whose events the journal does not have, in the file's order."""
+    """The lines of a sink's file or stream whose events the journal does not have, in its order.
+
+    ``not_kept`` are further ones, too many to be kept. ``trouble``: why not all was read.
+    """
 
     sink: str
     file: str
-    lines: Sequence[bytes]
+    lines: Sequence[bytes] = ()
+    not_kept: int = 0
+    trouble: str = ""
 
 
 class MissingEvents:
-    """Tells by its id and source whether an event is missing in the journal."""
+    """Tells by its id and source whether an event is missing in the journal.
 
-    def __init__(self, reader: Reader) -> None:
-        self._heads = reader.heads()[1]
+    With ``tables``, it knows these alone, and how they stood when it was made: they may begin
+    another epoch later.
+    """
+
+    def __init__(self, reader: Reader, tables: Collection[str] = ()) -> None:
+        heads = reader.heads()[1]
+        self._heads = {name: heads[name] for name in tables if name in heads} if tables else heads
         self._epoch = cache(partial(current_epoch, reader))
+        if tables:
+            for table in self._heads:
+                self._epoch(table)
 
     def __call__(self, id_: str, source: str) -> bool | None:
         """Return True if the event is missing, None if it is of no table of the journal.
@@ -103,70 +157,167 @@ class MissingEvents:
 
 
 def find_loss(reader: Reader, evidence: Sequence[Evidence], kept: Iterable[KeptLines]) -> Loss:
-    """Return what is lost by this evidence and the lines that sinks' files kept.
+    """Return what is lost by this evidence and the lines that sinks kept.
 
     Raises:
         JournalError: the journal cannot be read.
         OSError: its head file cannot.
     """
-    missing = MissingEvents(reader)
+    kept = list(kept)
     last_n = reader.heads()[0]
     heads = head_file.read_head_file(reader.path)
     ends = {} if heads is None else {chain.name: chain.n for chain in heads.chains.values()}
-    beyond = max((n for n in ends.values() if n > last_n), default=None)
-    events: dict[str, list[Envelope]] = {}
-    holders: dict[str, list[Holder]] = {}
-    for file in kept:
-        by_table: dict[str, list[Envelope]] = {}
-        for line in file.lines:
-            event = _envelope.decode(line)
-            by_table.setdefault(event_id(event.id).table, []).append(event)
-        for table, of in by_table.items():
-            events.setdefault(table, []).extend(of)
-            holders.setdefault(table, []).extend(_holders(file, table, of, missing))
-    tables = {*events, *(name for name, n in ends.items() if name and n > last_n)}
+    beyond = {name: n for name, n in ends.items() if n > last_n}
     return Loss(
         evidence=tuple(evidence),
         last_n=last_n,
-        records=None if beyond is None else beyond - last_n,
-        tables=tuple(
-            LostPart(
-                table=table,
-                last_record=ends[table] if ends.get(table, 0) > last_n else None,
-                rounds=tuple(_rounds(events.get(table, []))),
-                held_by=tuple(holders.get(table, [])),
-            )
-            for table in sorted(tables)
-        ),
+        records=max(beyond.values()) - last_n if beyond else None,
+        tables=_parts(kept, beyond, MissingEvents(reader)),
+        unread=_unread(kept),
+        ruled=tuple(_ruled(reader)),
     )
 
 
-def _holders(
-    file: KeptLines, table: str, events: Collection[Envelope], missing: MissingEvents
-) -> Iterable[Holder]:
-    for audience in Audience:
-        numbers = sorted(
-            {at.number for event in events if (at := event_id(event.id)).audience is audience}
-        )
-        if not numbers:
+def last_delivered(kept: Iterable[KeptLines]) -> Iterator[DeliveredEvent]:
+    """Yield the last of these lost events, of each sink and source."""
+    last: dict[tuple[str, str, Audience], tuple[int, str]] = {}
+    for file in kept:
+        for _, event in _events(file.lines):
+            at = event_id(event.id)
+            key = file.sink, event.source, at.audience
+            last[key] = max((at.number, event.id), last.get(key, (0, "")))
+    for (sink, source, audience), (number, id_) in last.items():
+        yield DeliveredEvent(sink=sink, source=source, audience=audience, number=number, id=id_)
+
+
+def recovered_records(kept: Iterable[KeptLines]) -> Iterator[RecoveredEvents]:
+    """Yield the records of what these sinks hold, each of one table and stream.
+
+    A line that is no event is left out; one that several sinks have alike is kept once.
+    """
+    seen: set[bytes] = set()
+    for file in kept:
+        if file.trouble or file.not_kept:
+            yield RecoveredEvents(
+                sink=file.sink, holder=file.file, not_kept=file.not_kept, trouble=file.trouble
+            )
+        by_stream: dict[tuple[str, Audience], list[bytes]] = {}
+        for line, event in _events(file.lines):
+            if line not in seen:
+                seen.add(line)
+                at = event_id(event.id)
+                by_stream.setdefault((at.table, at.audience), []).append(line)
+        for (table, audience), lines in by_stream.items():
+            for portion in _portions(lines):
+                yield RecoveredEvents(
+                    sink=file.sink,
+                    holder=file.file,
+                    table=table,
+                    stream=audience.name.lower(),
+                    lines=tuple(map(msgspec.Raw, portion)),
+                )
+
+
+def _portions(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    portion: list[bytes] = []
+    size = 0
+    for line in lines:
+        if portion and size + len(line) > PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(line)
+        size += len(line)
+    if portion:
+        yield portion
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, Envelope]]:
+    """Yield the lines that are events, which a stranger's need not be."""
+    for line in lines:
+        try:
+            line.decode()
+            event = _envelope.decode(line)
+            event_id(event.id)
+        except (ValueError, RecursionError):
             continue
-        public = audience is Audience.PUBLIC
-        yield Holder(
-            sink=file.sink,
-            file=file.file,
-            stream=audience.name.lower(),
-            first=f"{table}/p{numbers[0]}" if public else None,
-            last=f"{table}/p{numbers[-1]}" if public else None,
-            events=len(numbers) if public else None,
-            gapless=numbers == list(range(missing.stored(table, audience) + 1, numbers[-1] + 1)),
+        yield line, event
+
+
+def _ruled(reader: Reader) -> Iterator[RuledLoss]:
+    for record, gone_on in islice(rulings(reader), MOST_RULINGS):
+        kept = [
+            KeptLines(
+                each.sink, each.holder, tuple(map(bytes, each.lines)), each.not_kept, each.trouble
+            )
+            for each in reversed(list(recovered_events(reader, record.n)))
+        ]
+        yield RuledLoss(
+            n=record.n,
+            t_us=gone_on.t_us,
+            epoch=gone_on.epoch,
+            lost=gone_on.lost,
+            person=gone_on.ruling.person,
+            reason=gone_on.ruling.reason,
+            tables=_parts(kept),
+            unread=_unread(kept),
         )
+
+
+def _unread(kept: Iterable[KeptLines]) -> tuple[Unread, ...]:
+    return tuple(Unread(each.sink, each.file, each.trouble) for each in kept if each.trouble)
+
+
+def _parts(
+    kept: Iterable[KeptLines],
+    beyond: Mapping[str, int] = MappingProxyType({}),
+    missing: MissingEvents | None = None,
+) -> tuple[LostPart, ...]:
+    """Return the lost part of each table; ``beyond`` are last records that the head file names."""
+    events: dict[str, list[Envelope]] = {}
+    numbers: dict[tuple[str, str, str, Audience], set[int]] = {}
+    not_kept: Counter[tuple[str, str]] = Counter()
+    for file in kept:
+        not_kept[file.sink, file.file] += file.not_kept
+        for _, event in _events(file.lines):
+            table, audience, number = event_id(event.id)
+            events.setdefault(table, []).append(event)
+            numbers.setdefault((table, file.sink, file.file, audience), set()).add(number)
+    whole: dict[tuple[str, str, Audience], set[int]] = {}
+    for (table, sink, _, audience), of in numbers.items():
+        whole.setdefault((table, sink, audience), set()).update(of)
+    held: dict[str, list[Holder]] = {}
+    for (table, sink, file_, audience), of in numbers.items():
+        its = whole[table, sink, audience]
+        first = min(its) if missing is None else missing.stored(table, audience) + 1
+        public = audience is Audience.PUBLIC
+        held.setdefault(table, []).append(
+            Holder(
+                sink=sink,
+                file=file_,
+                stream=audience.name.lower(),
+                first=f"{table}/p{min(of)}" if public else None,
+                last=f"{table}/p{max(of)}" if public else None,
+                events=len(of) if public else None,
+                gapless=(min(its), len(its)) == (first, max(its) - first + 1),
+                not_kept=not_kept[sink, file_],
+            )
+        )
+    return tuple(
+        LostPart(
+            table=table,
+            last_record=beyond.get(table),
+            rounds=tuple(_rounds(events.get(table, []))),
+            held_by=tuple(held.get(table, [])),
+        )
+        for table in sorted({*events, *filter(None, beyond)})
+    )
 
 
 def _rounds(events: Iterable[Envelope]) -> Iterable[LostRound]:
     """Yield the rounds of these events, by what everyone sees: cards as they were dealt."""
     cards: dict[str, set[tuple[object, object]]] = {}
     over: dict[str, bool] = {}
-    for event in events:
+    for event in sorted(events, key=lambda event: (event.time, event_id(event.id).number)):
         round_id = _round_of(event)
         if round_id is None:
             continue

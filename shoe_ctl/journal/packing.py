@@ -69,6 +69,8 @@ _MEMORY = 3
 _LEVEL = 3
 _MOST_BITS = -15  # raw deflate of any window
 _LENGTHS = struct.Struct(">HH")
+_LONGEST_START = 32
+"""Bytes of an event that hold its type."""
 
 _WAGERS = (
     '"dragon_bonus_banker","dragon_bonus_player","fabulous_4_banker","fabulous_4_player",'
@@ -647,6 +649,20 @@ def _inflate(deflated: bytes) -> bytes | None:
     except zlib.error:
         return None
     return body if inflater.eof and not inflater.unused_data else None
+
+
+def may_begin_with(stored: bytes, types: tuple[bytes, ...]) -> bool:
+    """Return False if an event's type surely begins with none of these, without unpacking it all.
+
+    A copy has no type of its own: ask for the record before it.
+    """
+    if stored[:1] != _EVENT or len(stored) < 13:
+        return True
+    inflater = zlib.decompressobj(_MOST_BITS, DICTIONARY)
+    try:
+        return inflater.decompress(stored[13 + stored[12] :], _LONGEST_START).startswith(types)
+    except zlib.error:
+        return True
 
 
 def _unpack_event(table: str, kind: str, stored: bytes) -> bytes:

@@ -17,11 +17,12 @@ from typing import Any, Literal
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import schema
+from shoe_ctl.journal import round_index, schema
 from shoe_ctl.journal.batch import Counters
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.packing import COPIES, unpack, unpack_copy
 from shoe_ctl.journal.record_format import InvalidRow, Kind, Row, first_invalid
+from shoe_ctl.journal.round_index import IndexedRound, RoundId, RoundQuery
 from shoe_ctl.records import Audience, EventId, Record, event_id
 
 BATCH = 1000
@@ -95,6 +96,7 @@ class Reader:
         self.path = path
         self.is_export = opened.is_export
         self.is_packed = opened.is_packed
+        self.has_rounds = opened.has_rounds
         self._at_rest = opened.at_rest
         self._abandoned = False
 
@@ -525,6 +527,66 @@ class Reader:
             return n, event_id(_event.decode(body).id).number
         except (ValueError, TypeError):
             raise InvalidRow(self.path, n, table) from None
+
+    def rounds(self, query: RoundQuery) -> Iterator[IndexedRound]:
+        """Yield the rounds that a query asks for, by the index, in the order of their records.
+
+        Only a reader that ``has_rounds`` has an index of them.
+
+        Raises:
+            JournalError: the file cannot be read, or its index has a row that no writer stored.
+        """
+        if query.last is not None:
+            yield from reversed(list(islice(self._indexed_rounds(query), query.last)))
+        else:
+            yield from self._indexed_rounds(query)
+
+    def _indexed_rounds(self, query: RoundQuery) -> Iterator[IndexedRound]:
+        after: int | None = None
+        limit = BATCH if query.last is None else min(BATCH, query.last)
+        while found := self._index_rows(*round_index.select(query, limit=limit, after=after)):
+            yield from found
+            after = found[-1].records[0]
+
+    def round(self, of: RoundId) -> IndexedRound | None:
+        """Return a round by the index; None where the journal has none of this id.
+
+        Raises:
+            JournalError: as ``rounds``.
+        """
+        return next(iter(self._index_rows(*round_index.select_round(of))), None)
+
+    def _index_rows(self, query: str, bindings: Sequence[int | str]) -> list[IndexedRound]:
+        with schema.translate_errors(self.path):
+            rows = self._fetch(query, bindings)
+        found: list[IndexedRound] = []
+        for row in rows:
+            if (one := round_index.indexed_round(row)) is None:
+                raise corrupt_journal(self.path, "its index of rounds cannot be read")
+            found.append(one)
+        return found
+
+    def records_at(self, numbers: Sequence[int]) -> Iterator[Record]:
+        """Yield the records with these numbers that there are, in order.
+
+        Raises:
+            JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
+        """
+        left = sorted(set(numbers), reverse=True)
+        while left:
+            some = set(left[-BATCH:])
+            beside = some | {n - 1 for n in some} if self.is_packed else some
+            wanted = f"FROM record WHERE n IN ({', '.join(map(str, beside))}) ORDER BY n"
+            with schema.translate_errors(self.path):
+                rows, spoilt = self._parts(wanted, (), checked=True)
+            needed = (row for row in rows if row[0] in some or row[2] == _PUBLIC)
+            yield from (record for record in self.unpacked(needed) if record.n in some)
+            if spoilt is not None:
+                raise InvalidRow(self.path, *spoilt)
+            # a batch ends early where its bodies are long
+            reached = rows[-1][0] if rows and len(rows) < len(beside) else max(some)
+            while left and left[-1] <= reached:
+                left.pop()
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.

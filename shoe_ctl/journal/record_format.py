@@ -293,6 +293,42 @@ class LossRuling(msgspec.Struct, frozen=True, kw_only=True):
         return _decode_body(body, cls)
 
 
+class RecoveredEvents(msgspec.Struct, frozen=True, kw_only=True, tag_field="own", tag="recovered"):
+    """The journal's own ``meta`` record right before a ruling: lost events that a sink still had.
+
+    ``lines`` are events of one ``table`` and
+    ``stream``, as ``holder`` (a sink's file or stream) has them: they prove what was delivered, not
+    what happened. ``not_kept`` are further ones, too many to be kept. ``trouble`` says why not
+    all of the holder was read; empty where it was.
+    """
+
+    sink: str
+    holder: str
+    table: str = ""
+    stream: str = ""
+    lines: tuple[msgspec.Raw, ...] = ()
+    not_kept: int = 0
+    trouble: str = ""
+
+    def to_bytes(self) -> bytes:
+        """Encode as JSON; the lines' bytes stay as they are."""
+        return _json.encode(self)
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> RecoveredEvents:
+        """Decode recovered events.
+
+        Raises:
+            ValueError: these bytes are none (msgspec's errors are ValueErrors).
+        """
+        return _decode_body(body, cls)
+
+    @staticmethod
+    def is_one(body: bytes) -> bool:
+        """Return True if this own ``meta`` record is one of recovered events, and no ruling."""
+        return body.startswith(b'{"own":')
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a table after ``inputs`` inputs, so that a restart need not run them again.
 

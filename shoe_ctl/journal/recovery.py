@@ -24,6 +24,7 @@ from shoe_ctl.journal.record_format import (
     Kind,
     LossRuling,
     Meta,
+    RecoveredEvents,
     Row,
     Snapshot,
     UnknownFormat,
@@ -129,10 +130,29 @@ def rulings(reader: Reader) -> Iterator[tuple[Record, LossRuling]]:
         JournalError: the journal cannot be read, or such a record in it.
     """
     for record in reader.indexed_records(JOURNAL, Kind.META):
+        if RecoveredEvents.is_one(record.body):
+            continue
         try:
             yield record, LossRuling.from_bytes(record.body)
         except ValueError as error:
             raise _corrupt(reader, f"record {record.n} is no ruling: {error}") from None
+
+
+def recovered_events(reader: Reader, ruled: int) -> Iterator[RecoveredEvents]:
+    """Yield the recovered events of a lost part, newest first: they stand right before its ruling.
+
+    ``ruled`` is the ruling's record.
+
+    Raises:
+        JournalError: the journal cannot be read, or such a record in it.
+    """
+    for record in reader.indexed_records(JOURNAL, Kind.META, before=ruled):
+        if not RecoveredEvents.is_one(record.body):
+            return
+        try:
+            yield RecoveredEvents.from_bytes(record.body)
+        except ValueError as error:
+            raise _corrupt(reader, f"record {record.n} is no recovered events: {error}") from None
 
 
 def read_meta(record: Record, journal: Path) -> Meta:

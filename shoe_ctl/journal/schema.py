@@ -21,7 +21,7 @@ from urllib.parse import quote
 import apsw
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files
+from shoe_ctl.journal import files, round_index
 from shoe_ctl.journal.files import corrupt_journal
 from shoe_ctl.journal.record_format import Row
 
@@ -53,10 +53,10 @@ _LOOKS_AT_ROOM = 64
 
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 5
+VERSION = 6
 """``PRAGMA user_version``: rises with every change of what stands below. 1 and 2 were written by
-shoe-ctl 0.1.0, with records in another form; 3 and 4 without packed bodies, which are read and
-written on as they are."""
+shoe-ctl 0.1.0, with records in another form; 3 and 4 without packed bodies, and 5 without an index
+of rounds, which are read and written on as they are."""
 
 WITHOUT_EVENT_INDEX = 3
 """The version of a journal of 0.2.0, and of its exports. An event is found there by its id, too,
@@ -64,6 +64,9 @@ but other tables' records are read on the way."""
 
 WITHOUT_PACKING = 4
 """The last version in which the file holds bodies as they are, and its index every event."""
+
+WITHOUT_ROUND_INDEX = 5
+"""The last version without an index of rounds."""
 
 READABLE = range(WITHOUT_EVENT_INDEX, VERSION + 1)
 """The versions that are read and written on."""
@@ -135,9 +138,14 @@ _EVENT_INDEX = {
 PRAGMA user_version = {WITHOUT_PACKING};
 CREATE INDEX event ON record ("table", kind, n) WHERE {EVENTS};
 """,
+    WITHOUT_ROUND_INDEX: f"""
+PRAGMA user_version = {WITHOUT_ROUND_INDEX};
+CREATE INDEX event ON record ("table") WHERE {RESTRICTED};
+""",
     VERSION: f"""
 PRAGMA user_version = {VERSION};
 CREATE INDEX event ON record ("table") WHERE {RESTRICTED};
+{round_index.TABLES}
 """,
 }
 
@@ -247,17 +255,18 @@ _LOOSE = re.compile(r"STRICT|NOT NULL|[\s,]")
 Without these words its rows are read, and found bad."""
 
 
-def check_tables(connection: apsw.Connection, path: Path) -> None:
+def check_tables(connection: apsw.Connection, path: Path, *, with_rounds: bool) -> None:
     """Refuse a file whose tables are no plain tables of this form, before a row of it is read.
 
-    A stranger's file may have an endless view or a table that computes its rows under their names.
+    ``with_rounds``: it should have an index of rounds. A stranger's file may have an endless view
+    or a table that computes its rows under their names.
 
     Raises:
         JournalError: one of them is missing or of another form.
         apsw.Error: it cannot be read.
     """
     query = "SELECT name, type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE"
-    for name, form in _tables().items():
+    for name, form in _tables(with_rounds=with_rounds).items():
         there = connection.execute(query, (name,)).fetchall()
         if not there:
             raise corrupt_journal(path, f"it has no table {name}")
@@ -268,10 +277,12 @@ def check_tables(connection: apsw.Connection, path: Path) -> None:
 
 
 @functools.cache
-def _tables() -> Mapping[str, str]:
+def _tables(*, with_rounds: bool) -> Mapping[str, str]:
     """Return the statement that makes each table, without its strictness."""
     with closing(apsw.Connection(":memory:")) as made:
         made.execute(_TABLES)
+        if with_rounds:
+            made.execute(round_index.TABLES)
         query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
         return {str(name): _loose(str(sql)) for name, sql in made.execute(query)}
 
@@ -521,13 +532,14 @@ class ReadConnection(NamedTuple):
     """A connection that reads. ``at_rest``: nobody wrote the journal when it was opened.
 
     ``is_export``: the file holds one table's records of a while, not a whole journal.
-    ``is_packed``: it holds bodies packed.
+    ``is_packed``: it holds bodies packed. ``has_rounds``: it has an index of rounds.
     """
 
     connection: apsw.Connection
     at_rest: bool
     is_export: bool
     is_packed: bool
+    has_rounds: bool
 
 
 def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> ReadConnection:
@@ -556,8 +568,9 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
         application_id, version = check_file(connection, path)
-        check_tables(connection, path)
         is_export = application_id == EXPORT_ID
+        has_rounds = version > WITHOUT_ROUND_INDEX and not is_export
+        check_tables(connection, path, with_rounds=has_rounds)
     except BaseException as error:
         close(connection)
         unshared = isinstance(error, apsw.CantOpenError) and not at_rest
@@ -567,4 +580,4 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
                 f"copy both, {path.name} and {files.log_path(path).name}, to a folder of yours"
             ) from None
         raise
-    return ReadConnection(connection, at_rest, is_export, version > WITHOUT_PACKING)
+    return ReadConnection(connection, at_rest, is_export, version > WITHOUT_PACKING, has_rounds)

@@ -19,7 +19,7 @@ import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files, head_file, schema, wal
+from shoe_ctl.journal import files, head_file, round_index, schema, wal
 from shoe_ctl.journal.batch import Batch, CommitResult, Counters, StoredEvent
 from shoe_ctl.journal.chain import (
     GENESIS,
@@ -35,7 +35,7 @@ from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
 from shoe_ctl.journal.head_file import HeadFile
 from shoe_ctl.journal.packing import pack_batch
 from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
@@ -97,7 +97,9 @@ class Store:
             _truncate_log(path, vfs, accepted)
             # In WAL mode FULL syncs the log at each commit, NORMAL only when it is written back.
             self._log = schema.open_writing(path, vfs, synchronous="FULL")
-            self._packs = self._log.pragma("user_version") > schema.WITHOUT_PACKING
+            version = self._log.pragma("user_version")
+            self._packs = version > schema.WITHOUT_PACKING
+            self._indexes = version > schema.WITHOUT_ROUND_INDEX
         try:
             # Cursors need no sync of their own: one lost with the power only repeats events.
             with schema.translate_errors(path):
@@ -141,12 +143,14 @@ class Store:
                 raise
 
     def _go_on(self, accepted: AcceptedLoss) -> None:
-        """Store the ruling before anything else, and move cursors back to the journal's end."""
+        """Store recovered events and the ruling first; move cursors back to the journal's end."""
         batch = Batch()
         with schema.translate_errors(self.path):
             ruled_on = head_file.digest_of(self.path)
+        for found in accepted.recovered:
+            batch.append(JOURNAL, Kind.META, found.to_bytes())
         batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
-        transaction = _Transaction(self.last_n, self._heads, packs=self._packs)
+        transaction = self._transaction()
         transaction.add(batch)
         with schema.translate_errors(self.path):
             self._log.execute("BEGIN IMMEDIATE")
@@ -233,8 +237,11 @@ class Store:
         a busy thread to give it back: call this in the busy thread itself.
         """
         after = self.last_n
-        transaction = _Transaction(after, self._heads, packs=self._packs)
+        transaction = self._transaction()
         return Prepared(after, batches, transaction, [transaction.add(batch) for batch in batches])
+
+    def _transaction(self) -> _Transaction:
+        return _Transaction(self.last_n, self._heads, packs=self._packs, indexes=self._indexes)
 
     def commit(
         self, batches: Sequence[Batch], cursors: Sequence[Cursor] = ()
@@ -307,7 +314,10 @@ class Store:
             found = next(reader.records(after=begins.n - 1, upto=begins.n), None)
         if found is None or found.kind != Kind.CHECKPOINT.value:
             raise JournalError(f"journal {self.path}: record {begins.n} is no checkpoint")
-        return self._sign(signer, t_us, begins, (_TAKE_OUT, (begins.n,)))
+        taken_out = [(_TAKE_OUT, (begins.n,))]
+        if self._indexes:
+            taken_out.append((round_index.TAKE_OUT, (begins.n,)))
+        return self._sign(signer, t_us, begins, *taken_out)
 
     def _sign(
         self,
@@ -435,10 +445,14 @@ class Store:
 
 
 class AcceptedLoss(msgspec.Struct, frozen=True):
-    """A person's ruling that a journal goes on despite this evidence of a loss."""
+    """A person's ruling that a journal goes on despite this evidence of a loss.
+
+    ``recovered`` is what sinks still hold of the lost part.
+    """
 
     evidence: tuple[Evidence, ...]
     ruling: LossRuling
+    recovered: tuple[RecoveredEvents, ...] = ()
 
 
 def _find_evidence(
@@ -482,8 +496,9 @@ def _copy_lost_files(path: Path, epoch: str) -> None:
 class _Transaction:
     """Batches on their way into one transaction, with the tables' heads after it."""
 
-    def __init__(self, last_n: int, heads: dict[str, Head], *, packs: bool) -> None:
+    def __init__(self, last_n: int, heads: dict[str, Head], *, packs: bool, indexes: bool) -> None:
         self._packs = packs
+        self._rounds = round_index.Changes() if indexes else None
         self.last_n = last_n
         self.heads: dict[str, Head] = {}
         self._before = heads
@@ -514,6 +529,8 @@ class _Transaction:
             head.n = n
         self.last_n = n
         self._devices += packed.devices
+        if self._rounds is not None:
+            self._rounds.take(batch.entries, events)
         return CommitResult(first_n, n, packed.ids, events)
 
     def _counters(self, table: str) -> Counters:
@@ -543,6 +560,8 @@ class _Transaction:
         ]
         _insert(connection, _HEAD, heads)
         _insert(connection, _DEVICE, self._devices)
+        if self._rounds is not None:
+            self._rounds.write(connection)
 
 
 def _insert(

@@ -27,7 +27,7 @@ from shoe_ctl.journal.chain import (
     chain_hash,
     pack_head,
 )
-from shoe_ctl.journal.derived_values import DerivedValues
+from shoe_ctl.journal.derived_values import DerivedValues, IndexedRounds
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.packing import unpack
@@ -186,6 +186,8 @@ class Verification(msgspec.Struct, frozen=True):
 
 _NOTED = frozenset((Kind.CONNECTION.value, Kind.INPUT.value))
 
+_EVENTS = frozenset((Kind.PUBLIC.value, Kind.RESTRICTED.value))
+
 _INDEXED = frozenset((Kind.META.value, Kind.SNAPSHOT.value, Kind.CHECKPOINT.value))
 
 Progress = Callable[[int, int], None]
@@ -299,6 +301,7 @@ class _Walk:
         )
         self._seen: dict[tuple[str, str], RecordHasher] = {}
         self._notes: dict[str, DerivedValues] = {}
+        self._rounds = IndexedRounds(reader) if reader.has_rounds else None
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """Return what is wrong with the first record that is not what was written."""
@@ -323,8 +326,7 @@ class _Walk:
         records = 0
 
         def passing(n: int) -> None:
-            for notes in self._notes.values():
-                notes.take()
+            self._take_notes()
             progress(n, self._last_n)
 
         # What is no record has another hash, or none: only then its types are looked at.
@@ -347,7 +349,7 @@ class _Walk:
                     if (bad := self._is_wrong(row, records)) is not None:
                         return bad
                 elif names.observe is not None:
-                    names.observe(body)
+                    names.observe(row)
                 ends[table] = digest
                 names.count += 1
                 records += 1
@@ -355,6 +357,12 @@ class _Walk:
         finally:
             self.records, self._due, self._row = records, due, row
         return None
+
+    def _take_notes(self) -> None:
+        for notes in self._notes.values():
+            notes.take()
+        if self._rounds is not None:
+            self._rounds.take()
 
     def _check(self, row: Row) -> None:
         """Refuse a row that no writer stored.
@@ -376,6 +384,8 @@ class _Walk:
                 notes = DerivedValues(table, whole=table not in self._begins.ends)
                 self._notes[table] = notes
             names.observe = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
+        elif kind in _EVENTS and self._rounds is not None:
+            names.observe = self._rounds.see_event
         return names
 
     def _is_wrong(self, row: Row, records: int) -> BadRecord | None:
@@ -481,6 +491,8 @@ class _Walk:
                     if counted.get((table, kind), 0) != stored:
                         what = "the file's index, that does not lead to each event"
                         return BadRecord(table, self._last_n, Fault.ALTERED, what)
+        if self._rounds is not None and (bad := self._rounds.wrong(self._last_n)) is not None:
+            return bad
         if (listed := self._reader.index_entries(self._last_n)) is None:
             return None
         indexed: dict[tuple[str, str], set[int]] = {}

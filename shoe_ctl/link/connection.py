@@ -18,6 +18,8 @@ from firmware_proto.commands import AnyCommand, Armed, DesiredShoeState, Locked
 from firmware_proto.events import (
     Authenticated,
     AuthenticationFailed,
+    CardDrawn,
+    CardsDrawn,
     Challenged,
     Discarded,
     Gap,
@@ -33,7 +35,12 @@ from firmware_proto.events import (
 from firmware_proto.session import Acknowledging, Heeding, HostSession, ReceivedEvent, Resume
 from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.link.hearing import Hearing
-from shoe_ctl.link.line_budget import LARGE_PORTION, LineBudget
+from shoe_ctl.link.line_budget import (
+    LARGE_PORTION,
+    NOTICES_A_MINUTE,
+    SMALL_PORTION,
+    LineBudget,
+)
 from shoe_ctl.link.transport import Loss, Transport, TransportLost, log_unread
 from shoe_ctl.texts.message import message
 
@@ -99,6 +106,8 @@ _GARBAGE = (Repeated, Discarded)
 
 _NO_NEWS = frozenset({Status, Standby, Started, Reply, Hello})
 """Types of events that a shoe may send again and again, and in which nothing need be new."""
+
+_CARDS = frozenset({CardDrawn, CardsDrawn})
 
 NOTABLE = frozenset({Hello, AuthenticationFailed, UnknownFirmware, Gap})
 """Types of events that the owner of a connection is told of, beside the receptions."""
@@ -168,7 +177,7 @@ class Connection:
         """When the bytes of a noisy line are read again; None while they are read as they come."""
         self._over_budget = False
         self._played = False
-        self._pieces = self._events = 0
+        self._pieces = self._events = self._cards = 0
         """Messages in the last portion, and those that may bring something new."""
 
     @property
@@ -310,6 +319,8 @@ class Connection:
             unread = self._transport.read()
             self._is_drained = len(unread) < PORTION
         size = LARGE_PORTION if self._budget.is_throttled else PORTION
+        if self._budget.is_slowed:
+            size = SMALL_PORTION
         if self._budget.is_noisy:
             portions = math.ceil(len(unread) / NOISY_PORTION)
             size = math.ceil(len(unread) / max(portions, 1))
@@ -457,7 +468,7 @@ class Connection:
 
     def _spend(self, chunk: bytes, heard: tuple[ReceivedEvent, ...], cost_s: float) -> None:
         """Charge the chunk to the line's budget, and set when the line is read again."""
-        useful, octets, frames, events = 0, 0, 0, 0
+        useful, octets, frames, events, cards = 0, 0, 0, 0, 0
         for one in heard:
             if _is_useful(one.event):
                 useful += 1
@@ -466,15 +477,19 @@ class Connection:
                     frames += one.last - one.first
                 else:
                     events += 1
+                    cards += type(one.event) in _CARDS
                 if not self._played:
                     self._played = _is_played(one.event)
         if not chunk:
             return
         self._pieces, self._events = len(heard), events
+        self._cards += cards
         if frames:
             now = self._clock.monotonic()
             pause_s = self._budget.read_frames(frames, events, now)
             self._read_at = now + pause_s if pause_s else None
+        if events > cards:
+            self._read_notices(events - cards)
         if self._budget.is_full and octets >= len(chunk) and useful == len(heard):
             return  # nearly every portion: nothing to charge, and nothing to forgive
         repeated = [one for one in heard if isinstance(one.event, Repeated)]
@@ -490,6 +505,20 @@ class Connection:
         )
         if pause_s and (self._read_at is None or self._read_at < now + pause_s):
             self._read_at = now + pause_s
+
+    def _read_notices(self, notices: int) -> None:
+        """Charge events that are no card, and say when they are too many for the line's budget."""
+        now, was_slowed = self._clock.monotonic(), self._budget.is_slowed
+        pause_s = self._budget.read_notices(notices, self._cards, now)
+        self._cards = 0
+        if pause_s and (self._read_at is None or self._read_at < now + pause_s):
+            self._read_at = now + pause_s
+        if self._budget.is_slowed and not was_slowed:
+            log.warning(
+                "%s: line slowed: connection=%d events_a_minute=%d. It brings too many events that "
+                "are no card; the rest waits at the shoe. Check the shoe.",
+                self._name, self.number, NOTICES_A_MINUTE,
+            )  # fmt: skip
 
     def _note_call(self, call: Call) -> None:
         can = self.capabilities

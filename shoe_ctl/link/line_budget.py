@@ -61,6 +61,16 @@ FRAMES_A_MINUTE = 64 * 1024
 """Bytes of frames that make sense and bring no event: states that a shoe sends again and again.
 Beyond these the line is read no faster: 32 states a second."""
 
+NOTICES_A_MINUTE = 60
+"""Events that are no card, such as a lid or an error, beyond ``KEPT_EVENTS``: each is stored and
+published, about 1 kB. A shoe that sends more is read no faster: at most 90 MB a day."""
+
+PER_CARD = 8
+"""Such events that come with each card: locked, armed, a result now and then."""
+
+SMALL_PORTION = 128
+"""Bytes that are read at once of a line that brought too many of these: a few frames."""
+
 PER_EVENT = 512
 """Bytes of such frames that come with each event: a card brings some three states, each of which
 counts for ``PER_PIECE`` more where it comes alone."""
@@ -76,15 +86,18 @@ class LineBudget:
             then changes nothing for a portion without garbage and without repeats.
         is_throttled: True if it brought more frames without an event than are read at once: large
             portions then cost less.
+        is_slowed: True if it brought more events that are no card than it may: it is read in small
+            portions, ``LONGEST_S`` apart, and the rest waits at the shoe.
     """
 
     def __init__(self) -> None:
         self.is_noisy, self.is_spent, self.is_full = False, False, True
-        self.is_throttled = False
+        self.is_throttled = self.is_slowed = False
         self._measured = Busy(BURST_S, BUSY_S)
         self._counted = Busy(COUNTED_BURST_S, COUNTED_BUSY_S)
         self._kept, self._kept_at = float(KEPT_EVENTS), 0.0
         self._frames, self._frames_at = float(FRAMES_A_MINUTE), 0.0
+        self._notices, self._notices_at = float(KEPT_EVENTS), 0.0
         self._left = float(KEPT_A_MINUTE)
         self._noise = 0.0
         self._repeats = 0.0
@@ -163,6 +176,17 @@ class LineBudget:
         left = min(left, float(FRAMES_A_MINUTE)) - size - PER_PIECE
         self._frames, self.is_throttled = left, left < 0
         return 0.0 if left >= 0 else min(-left * 60 / FRAMES_A_MINUTE, LONGEST_S)
+
+    def read_notices(self, notices: int, cards: int, now: float) -> float:
+        """Return the seconds for which the line is not to be read after events that are no card.
+
+        ``cards`` came since the last call.
+        """
+        passed_s, self._notices_at = now - self._notices_at, now
+        left = self._notices + passed_s * NOTICES_A_MINUTE / 60 + cards * PER_CARD
+        self._notices = left = min(left, float(KEPT_EVENTS)) - notices
+        self.is_slowed = left < 0
+        return 0.0 if left >= 0 else min(-left * 60 / NOTICES_A_MINUTE, LONGEST_S)
 
     def share(self, took_s: float, pieces: int, events: int, now: float) -> float:
         """Return the seconds for which a line that brought a whole portion is not to be read.

@@ -17,9 +17,9 @@ import msgspec
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind, Meta, UnknownFormat
 from shoe_ctl.journal.recovery import unknown_format_error
+from shoe_ctl.journal.round_index import OPENED
 from shoe_ctl.records import Record
 from shoe_ctl.round_report.lookup import (
-    OPENED,
     Frames,
     RawFrame,
     RoundLocation,

@@ -16,9 +16,8 @@ import msgspec
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.reader import BATCH, Reader
 from shoe_ctl.journal.record_format import JOURNAL, Direction, Kind, Wire
+from shoe_ctl.journal.round_index import OPENED
 from shoe_ctl.records import Record
-
-OPENED = "round.opened"
 
 _MARK = f'"type":"{OPENED}"'.encode()
 _ID = re.compile(r"(?P<table>.+)-s(?P<shoe>[0-9]+)-r(?P<round>[0-9]+)")

@@ -1,26 +1,34 @@
 """List the shoes and rounds of a journal, however long it is.
 
-In: a reader. Out: a line of values for each, in the order of their records.
+In: a reader. Out: a line of values for each, in the order of their records. By the journal's index
+or, in a file without one, by reading every record.
 Must not know: what a round consists of but its outcome, how a line is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, Literal
+from itertools import islice
+from typing import Literal
 
 import msgspec
 
+from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
-from shoe_ctl.records import Record
+from shoe_ctl.journal.round_index import OPENED, IndexedRound, RoundId, RoundQuery, round_of
+from shoe_ctl.records import Record, utc
 
 _OF_A_ROUND = b'"type":"round.'
 _IRREGULARITY = b'"type":"irregularity.raised"'
 _OF_A_WAGER = (b'"type":"wager.settled"', b'"type":"wager.revised"')
 _STEP = 2000
+_ROUNDS_AT_ONCE = 300
+ALL_ROUNDS = RoundQuery()
+_RESTRICTED = Kind.RESTRICTED.value
 
 
 class ShoeLine(msgspec.Struct, kw_only=True, tag="shoe", tag_field="line"):
@@ -64,131 +72,212 @@ class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
 Line = ShoeLine | RoundLine
 
 
+class _Hand(msgspec.Struct):
+    cards: list[str]
+    total: int
+
+
+class _Data(msgspec.Struct):
+    """The values that a line takes from an event. ``player`` is a hand, or who placed a wager."""
+
+    round_id: str | None = None
+    key: str = ""
+    method: str | None = None
+    winner: str | None = None
+    player: _Hand | str | None = None
+    banker: _Hand | None = None
+    manual: bool = False
+    number: int = 0
+    pays: int | str = 0
+    commission: int | str = 0
+    collected: int | str = 0
+    returned: int | str = 0
+
+
 class _Event(msgspec.Struct):
     type: str
     subject: str | None = None
     time: str = ""
-    data: dict[str, Any] = {}
+    data: _Data = msgspec.field(default_factory=_Data)
 
 
-def lines(  # noqa: PLR0913 - what narrows it, each by name
+_event = msgspec.json.Decoder(_Event)
+
+
+def lines(
     reader: Reader,
+    query: RoundQuery = ALL_ROUNDS,
     *,
-    table: str | None = None,
-    shoe_id: str | None = None,
-    first: int = 1,
-    last: int | None = None,
+    all_records: bool = False,
     progress: Callable[[int, int], None] = lambda _n, _last_n: None,
 ) -> Iterator[Line]:
-    """Yield each shoe before its rounds; of one table, or one shoe, or between two records.
+    """Yield the rounds that a query asks for, each shoe before its rounds.
 
-    A round is given when its outcome can change no more: once the bets of the next one are closed.
-    One record at a time is held, and two rounds a table.
+    They are found by the journal's index, which only says where to look: a round is told from its
+    own records. With ``all_records``, and in a file without an index, every record is read.
 
     Raises:
-        JournalError: the journal cannot be read.
+        JournalError: the journal cannot be read, or its index leads to records that do not say so.
     """
+    if reader.has_rounds and not all_records:
+        found = _indexed_rounds(reader, query, progress)
+    else:
+        found = _among(_decoded_rounds(reader, query.table, progress), query)
+    shoes: dict[str, str] = {}
+    for line in found:
+        if shoes.get(line.table) != line.shoe_id:
+            shoes[line.table] = line.shoe_id
+            yield ShoeLine(table=line.table, shoe_id=line.shoe_id, n=line.n, time=line.time)
+        yield line
+
+
+def _indexed_rounds(
+    reader: Reader, query: RoundQuery, progress: Callable[[int, int], None]
+) -> Iterator[RoundLine]:
     last_n, _ = reader.heads()
-    upto = last_n if last is None else last
+    found = reader.rounds(query)
+    while some := list(islice(found, _ROUNDS_AT_ONCE)):
+        numbers = [n for one in some for n in one.records]
+        records = {record.n: record for record in reader.records_at(numbers)}
+        yield from (_line(reader, one, records) for one in some)
+        progress(some[-1].records[0], last_n)
+
+
+def _line(reader: Reader, found: IndexedRound, records: Mapping[int, Record]) -> RoundLine:
+    """Return a round, from its records and no others.
+
+    Raises:
+        JournalError: one of them is missing, or about something else.
+    """
+    said = str(found.id)
+    line = _new_line(found.id, found.records[0], utc(found.t_us))
+    wagers: dict[int, _Data] = {}
+    for n in found.records:
+        record, event = records.get(n), None
+        if record is not None and (record.table, record.kind) == (line.table, _RESTRICTED):
+            with suppress(ValueError):
+                event = _event.decode(record.body)
+        opens = event is not None and event.type == OPENED
+        if (
+            event is None
+            or event.subject != said
+            or opens != (n == line.n)
+            or (opens and event.time != line.time)
+        ):
+            raise JournalError(
+                f"journal {reader.path}: its index leads from round {said} to record {n}, which "
+                f"does not say so. Run: shoectl verify {reader.path}. To list rounds without the "
+                "index, add --all-records"
+            )
+        _add_event(line, wagers, event)
+    return _summed_up(line, wagers)
+
+
+def _among(found: Iterator[RoundLine], query: RoundQuery) -> Iterator[RoundLine]:
+    """Return the rounds that a query asks for, of these."""
+    since, until = (None if t is None else utc(t) for t in (query.since_us, query.until_us))
+    wanted = (
+        line
+        for line in found
+        if query.shoe in (None, int(line.shoe_id.rpartition("-s")[2]))
+        and (since is None or since <= line.time)
+        and (until is None or line.time < until)
+        and (query.before is None or line.n < query.before)
+    )
+    return wanted if query.last is None else iter(deque(wanted, query.last))
+
+
+def _decoded_rounds(
+    reader: Reader, table: str | None, progress: Callable[[int, int], None]
+) -> Iterator[RoundLine]:
+    """Yield all rounds from all records. Those of two sets of cards are held for each table."""
+    last_n, _ = reader.heads()
     tables: dict[str, _Table] = {}
-    records = reader.records(after=first - 1, upto=upto, table=table, kinds=(Kind.RESTRICTED,))
+    records = reader.records(upto=last_n, table=table, kinds=(Kind.RESTRICTED,))
     for count, record in enumerate(records):
         body = record.body
         if _OF_A_ROUND in body or _IRREGULARITY in body or any(t in body for t in _OF_A_WAGER):
-            of = tables.setdefault(record.table, _Table(shoe_id))
-            yield from of.take(record)
+            yield from tables.setdefault(record.table, _Table()).take(record)
         if count % _STEP == 0:
-            progress(record.n, upto)
+            progress(record.n, last_n)
     for of in tables.values():
         yield from of.end()
 
 
 class _Table:
-    """One table's rounds: the one before, whose outcome may be revised, and the one that is on."""
+    """One table's rounds of the set of cards that is on and the one before: they may be revised."""
 
-    def __init__(self, shoe_id: str | None) -> None:
-        self._only = shoe_id
-        self._shoe: str | None = None
-        self._held: list[RoundLine] = []
-        self._settled: dict[str, dict[int, dict[str, Any]]] = {}
-        """Round → how each of its wagers was settled last, by the wager's number."""
+    def __init__(self) -> None:
+        self._held: dict[RoundId, tuple[RoundLine, dict[int, _Data]]] = {}
+        self._shoes: tuple[int | None, int | None] = (None, None)
 
-    def take(self, record: Record) -> Iterator[Line]:
+    def take(self, record: Record) -> Iterator[RoundLine]:
         """Take the next event; a damaged one is skipped: replay and verify report it."""
-        with suppress(ValueError, KeyError, TypeError):
-            event = msgspec.json.decode(record.body, type=_Event)
-            if event.type == "round.opened" and event.subject is not None:
-                yield from self._given(keep=1)
-                yield from self._opened(record, event)
-            elif event.type == "round.bets_closed":
-                yield from self._given(keep=1)
-            else:
-                self._add_event(event)
+        with suppress(ValueError):
+            event = _event.decode(record.body)
+            of = round_of(record.table, event.type, event.subject)
+            if of is None:
+                return
+            if event.type == OPENED and of not in self._held:
+                yield from self._opened(of, record.n, event.time)
+            elif of in self._held:
+                line, wagers = self._held[of]
+                _add_event(line, wagers, event)
 
-    def end(self) -> Iterator[Line]:
+    def _opened(self, of: RoundId, n: int, time: str) -> Iterator[RoundLine]:
+        if of.shoe != self._shoes[1]:
+            self._shoes = (self._shoes[1], of.shoe)
+            for old in [held for held in self._held if held.shoe not in self._shoes]:
+                yield _summed_up(*self._held.pop(old))
+        self._held[of] = (_new_line(of, n, time), {})
+
+    def end(self) -> Iterator[RoundLine]:
         """Yield what is left after the last record."""
-        yield from self._given(keep=0)
-
-    def _given(self, keep: int) -> Iterator[Line]:
-        while len(self._held) > keep:
-            given = self._held.pop(0)
-            self._settled.pop(given.round_id, None)
-            yield given
-
-    def _opened(self, record: Record, event: _Event) -> Iterator[Line]:
-        assert event.subject is not None
-        shoe_id = event.subject.rpartition("-r")[0]
-        if self._only not in (None, shoe_id):
-            yield from self._given(keep=0)
-            return
-        if shoe_id != self._shoe:
-            yield from self._given(keep=0)
-            self._shoe = shoe_id
-            yield ShoeLine(table=record.table, shoe_id=shoe_id, n=record.n, time=event.time)
-        self._held.append(
-            RoundLine(
-                table=record.table,
-                shoe_id=shoe_id,
-                round_id=event.subject,
-                n=record.n,
-                time=event.time,
-            )
-        )
-
-    def _add_event(self, event: _Event) -> None:
-        """Add an event to the round it is about, if that is still held."""
-        about = event.data.get("round_id", event.subject)
-        found = next((one for one in self._held if one.round_id == about), None)
-        if found is None:
-            return
-        match event.type:
-            case "irregularity.raised":
-                found.irregularities = [*found.irregularities, str(event.data["key"])]
-            case "round.outcome" | "round.revised":
-                player, banker = event.data["player"], event.data["banker"]
-                found.method, found.winner = event.data["method"], event.data["winner"]
-                found.player, found.player_total = player["cards"], player["total"]
-                found.banker, found.banker_total = banker["cards"], banker["total"]
-                found.manual = bool(event.data.get("manual"))
-                found.revised = event.type == "round.revised"
-            case "round.settled":
-                found.state = "settled"
-            case "round.void":
-                found.state = "void"
-            case "wager.settled" | "wager.revised":
-                wagers = self._settled.setdefault(found.round_id, {})
-                wagers[event.data["number"]] = event.data
-                _sum_up(found, list(wagers.values()))
+        for line, wagers in self._held.values():
+            yield _summed_up(line, wagers)
 
 
-def _sum_up(found: RoundLine, wagers: list[dict[str, Any]]) -> None:
-    """Set what the house paid, kept, collected and gave back in this round."""
-    found.paid = _sum(wagers, "pays")
-    found.commission = _sum(wagers, "commission")
-    found.collected = _sum(wagers, "collected")
-    found.returned = _sum(wagers, "returned")
+def _new_line(of: RoundId, n: int, time: str) -> RoundLine:
+    return RoundLine(
+        table=of.table, shoe_id=f"{of.table}-s{of.shoe}", round_id=str(of), n=n, time=time
+    )
 
 
-def _sum(wagers: list[dict[str, Any]], name: str) -> int | str:
-    exact = sum((Fraction(wager.get(name, 0)) for wager in wagers), Fraction(0))
+def _add_event(found: RoundLine, wagers: dict[int, _Data], event: _Event) -> None:
+    """Add an event to its round; ``wagers`` are how its wagers were settled last, by number."""
+    data = event.data
+    match event.type:
+        case "irregularity.raised":
+            found.irregularities = [*found.irregularities, data.key]
+        case "round.outcome" | "round.revised":
+            player, banker = data.player, data.banker
+            if not isinstance(player, _Hand) or banker is None:
+                return
+            found.method, found.winner = data.method, data.winner
+            found.player, found.player_total = player.cards, player.total
+            found.banker, found.banker_total = banker.cards, banker.total
+            found.manual = data.manual
+            found.revised = event.type == "round.revised"
+        case "round.settled":
+            found.state = "settled"
+        case "round.void":
+            found.state = "void"
+        case "wager.settled" | "wager.revised":
+            wagers[data.number] = data
+
+
+def _summed_up(found: RoundLine, wagers: Mapping[int, _Data]) -> RoundLine:
+    """Return the round with what the house paid, kept, collected and gave back in it."""
+    if wagers:
+        found.paid = _sum(wager.pays for wager in wagers.values())
+        found.commission = _sum(wager.commission for wager in wagers.values())
+        found.collected = _sum(wager.collected for wager in wagers.values())
+        found.returned = _sum(wager.returned for wager in wagers.values())
+    return found
+
+
+def _sum(amounts: Iterable[int | str]) -> int | str:
+    exact = sum((Fraction(each) if isinstance(each, str) else each for each in amounts), 0)
+    if isinstance(exact, int):
+        return exact
     return exact.numerator if exact.denominator == 1 else str(exact)

@@ -47,7 +47,7 @@ PLAIN_JSON = "application/json"
 ROOT = "shoe/v1"
 
 FIRST_RETRY_S = 0.1
-LONGEST_RETRY_S = 10.0
+LONGEST_RETRY_S = 5.0
 """The pauses between attempts to connect double from the first to the longest: at most ten
 seconds after a broker is back its tables connect."""
 

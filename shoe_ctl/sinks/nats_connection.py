@@ -361,6 +361,15 @@ class NatsConnection:
         """
         return await self._find(self._jetstream.get_msg(self._target.stream, seq))
 
+    async def next_of(self, subject: str, seq: int) -> StoredMessage | None:
+        """Return the subject's first message with this sequence or a later one; None without any.
+
+        Raises:
+            OSError: the stream does not answer.
+        """
+        asked = self._jetstream.get_msg(self._target.stream, seq, subject=subject, next=True)
+        return await self._find(asked)
+
     async def _find(self, asked: Coroutine[Any, Any, RawStreamMsg]) -> StoredMessage | None:
         try:
             found = await self._ask(asked)

@@ -26,7 +26,7 @@ MANY = BATCH // 2
 it is behind."""
 
 FIRST_RETRY_S = 0.1
-LONGEST_RETRY_S = 30.0
+LONGEST_RETRY_S = 5.0
 """The pauses between attempts double from the first to the longest: a sink that is restarted gets
 its events soon, and one that is away for hours is not tried all the time."""
 

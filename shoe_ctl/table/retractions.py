@@ -20,6 +20,7 @@ from shoe_ctl.table import consent, decisions, positions
 from shoe_ctl.table.arguments import NoArgs, require_args
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.shared import check_can_resume, current_held_cards
+from shoe_ctl.table.shoe import card_set
 from shoe_ctl.table.state import Declaration
 from shoe_ctl.table.turn import Objection, TableView, Turn
 from shoe_ctl.table.wagers import betting, payments
@@ -83,11 +84,13 @@ def _check_persons(turn: Turn, declared: Declaration) -> Objection | None:
 
 def _check_built_on(turn: Turn, declared: Declaration) -> Message | None:
     """Return what was done since that rests on the declaration."""
-    if declared.irregularity is None:
-        return _check_wager_unchanged(turn, declared)
-    opened = () if turn.now.halt is None else turn.now.halt.stack
-    if all(one.number != declared.irregularity for one in opened):
+    if declared.shoe is not None and not card_set.is_cutting_card_out(turn, declared.shoe):
         return message("refused_declaration_ended", key=declared.key)
+    if not _halts(turn, declared):
+        if declared.irregularity is not None and declared.shoe is None:
+            return message("refused_declaration_ended", key=declared.key)
+        return _check_wager_unchanged(turn, declared)
+    opened = turn.halt.stack
     top = turn.current
     if top.number != declared.irregularity:
         later = [one.number for one in turn.now.declarations if one.irregularity == top.number]
@@ -99,6 +102,12 @@ def _check_built_on(turn: Turn, declared: Declaration) -> Message | None:
     if acted or current_held_cards(turn) or (window is not None and window.answered):
         return message("refused_declaration_acted_on", key=declared.key)
     return check_can_resume(turn) if len(opened) == 1 else None
+
+
+def _halts(turn: Turn, declared: Declaration) -> bool:
+    """Return True if what it raised is still open."""
+    opened = () if turn.now.halt is None else turn.now.halt.stack
+    return any(one.number == declared.irregularity for one in opened)
 
 
 def _check_wager_unchanged(turn: Turn, declared: Declaration) -> Message | None:
@@ -176,14 +185,16 @@ def _changes(
 
 
 def retract(turn: Turn) -> None:
-    """Take the declaration back: its halt ends, or its wager is as it was."""
+    """Take the declaration back: its halt ends, its wager or the shoe is as it was."""
     declared = _find(turn, require_args(turn, Retraction))
     assert declared is not None
     changes = money_changes(turn, declared)
     _emit(turn, declared, changes)
     kept = tuple(one for one in turn.now.declarations if one is not declared)
     turn.change(declarations=kept)
-    if declared.irregularity is None:
+    if declared.shoe is not None:
+        card_set.take_back_cutting_card(turn)
+    if not _halts(turn, declared):
         _restore_wagers(turn, declared)
         betting.measure_differential_again(turn)
         return

@@ -589,6 +589,8 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     """That wager as it was after it; None where it is about no wager that lies there."""
     settled_once: str | None = None
     """The Player whose wagers under the minimum it recorded as settled once."""
+    shoe: str | None = None
+    """The shoe whose cutting card was declared; None where it is about anything else."""
 
 
 # The whole table.

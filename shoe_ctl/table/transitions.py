@@ -29,6 +29,7 @@ from shoe_ctl.table.decisions import (
 )
 from shoe_ctl.table.entered_rounds import enter_round
 from shoe_ctl.table.irregularities import (
+    cutting_card,
     differential,
     double_draw,
     draw_order,
@@ -40,7 +41,6 @@ from shoe_ctl.table.irregularities import (
     wrong_cards,
 )
 from shoe_ctl.table.irregularities import halts as halt_causes
-from shoe_ctl.table.irregularities.cutting_card import offer_withdrawal
 from shoe_ctl.table.irregularities.device_reset import place_cards_drawn_before
 from shoe_ctl.table.irregularities.double_draw import raise_double_draw
 from shoe_ctl.table.irregularities.halts import halt
@@ -593,11 +593,12 @@ ALWAYS: Mapping[str, Cell] = {
         why="The open step waits for the shoe's reset, by which it loses its place in the hand."),
     "set.unlike": halts("another_set", rule=UNRULED,
         why="A halt ends with another set in the shoe than the open round was dealt from."),
-    "cutting_card": does(card_set.note_cutting_card, rule=CUTTING_CARD,
+    "cutting_card": does(card_set.note_cutting_card, cutting_card.note_declared, rule=CUTTING_CARD,
         why="It is taken out, and the round is completed."),
     "cutting_card.no_shoe": does(
         why="No set of cards is known that could come to its end."),
-    "cutting_card.first": halts(offer_withdrawal, rule="I 3.16.1, N/F 3.17.1, T 3.22.1",
+    "cutting_card.first": halts(cutting_card.offer_withdrawal, cutting_card.note_declared,
+        rule="I 3.16.1, N/F 3.17.1, T 3.22.1",
         why="It came before Player's first card: Players may withdraw here."),
     # -- its cards -------------------------------------------------------------------------------
     "card.no_card": does(

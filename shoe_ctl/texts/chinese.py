@@ -634,6 +634,8 @@ TEXTS: Mapping[str, str] = {
     "daemon_sink_ended": "接收端 {sink} 已于 {since} 结束，重启前不再重试：{why}",
     "daemon_sink_refused": "接收端拒绝接收：{detail}",
     "daemon_no_such_table": "此处没有 {table} 号桌：有 {tables}",
+    "daemon_table_not_yours": "用户 {user} 不能通过此代理向 {table} 号桌发出命令："
+    "请将该桌加入此发送者的 tables",
     "daemon_command_retained": "保留消息中的命令不予执行：发送时请勿设置保留标志",
     "daemon_command_expired": "命令在轮到处理之前已过期：未做任何处理",
     "daemon_response_topic": ("应答主题不属于该用户：请用 shoe/v1/TABLE/answers/USER 或其下级主题"),
@@ -753,6 +755,18 @@ _CHOICES = {
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "hand": {"player": "闲家", "banker": "庄家"},
+    "demo_side": {"player": "闲家", "banker": "庄家", "tie": "和"},
+    "demo_label": {
+        "cards": "牌",
+        "rounds": "局数",
+        "cards seen": "已出的牌",
+        "cutting card": "切牌卡",
+        "keep journal": "保留日志",
+        "journal": "日志",
+        "verify it": "验证",
+        "replay it": "重放",
+        "deal it again": "再发一次",
+    },
     "command": _COMMANDS,
     "choice": _CHOICES,
     "act": {**_CHOICES, **_COMMANDS},
@@ -1138,6 +1152,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "missed_draw": "漏抽牌",
         "order_altered": "牌序打乱",
         "cutting_card": "切牌卡",
+        "out_of_view": "牌靴离开视线",
         "device_reset": "重置牌靴",
         "card_taken": "玩家带牌离开",
         "result_disagrees": "结果不符",

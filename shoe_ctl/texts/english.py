@@ -851,6 +851,8 @@ TEXTS: Mapping[str, str] = {
     "daemon_sink_ended": "sink {sink} ended at {since} and is not tried before a restart: {why}",
     "daemon_sink_refused": "the sink refused it: {detail}",
     "daemon_no_such_table": "no table {table} is served here: there is {tables}",
+    "daemon_table_not_yours": "user {user} may not command table {table} over this broker: "
+    "add it to the sender's tables",
     "daemon_command_retained": "a retained command is not done: send it without retain",
     "daemon_command_expired": "the command expired before its turn came: nothing of it was done",
     "daemon_response_topic": (

@@ -104,11 +104,23 @@ PHRASES: Mapping[str, str] = {
     "stream_lost": "事件流中断：{why}",
     "stream_lost_since": "事件流中断，以下为中断前的情况：{why}",
     "stream_back": "事件流已恢复",
+    "listed_by_index": "按日志索引列出，每局均取自其本身的记录",
+    "listed_from_records": "不用索引，由全部记录列出",
     "no_rounds": "没有任何一局的记录",
     "shoe_heading": "牌靴 {shoe_id}，第一局在 {date}",
     "no_outcome": "没有结果",
     "revised_round": "已更正",
     "by_hand": "人工录入",
+    # shoectl demo.
+    "demo_rule": "{seen}（规则 {rule}）",
+    "demo_change_due": "须换靴",
+    "demo_halted": "牌桌中止：{reason:key}",
+    "demo_cutting_card": "第 {cards} 张牌之后，第 {round} 局",
+    "demo_rounds": "{rounds}  （闲家 {player}，庄家 {banker}，和 {tie}）",
+    "demo_not_reached": "未到",
+    "demo_side": "{side:demo_side}",
+    "demo_label": "{label:demo_label}",
+    "demo_wager": "{wager:wager} {odds}",
 }
 
 SENTENCES: Mapping[str, str] = {

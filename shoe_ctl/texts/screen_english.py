@@ -104,11 +104,23 @@ PHRASES: Mapping[str, str] = {
     "stream_lost": "stream lost: {why}",
     "stream_lost_since": "STREAM LOST, as it was: {why}",
     "stream_back": "stream is back",
+    "listed_by_index": "listed by the journal's index, each round from its own records",
+    "listed_from_records": "listed from all records, without an index",
     "no_rounds": "no rounds recorded",
     "shoe_heading": "shoe {shoe_id}, its first round on {date}",
     "no_outcome": "no outcome",
     "revised_round": "revised",
     "by_hand": "by hand",
+    # shoectl demo.
+    "demo_rule": "{seen} (rule {rule})",
+    "demo_change_due": "shoe change due",
+    "demo_halted": "table halted: {reason:key}",
+    "demo_cutting_card": "after {cards} cards, in round {round}",
+    "demo_rounds": "{rounds}  (player {player}, banker {banker}, tie {tie})",
+    "demo_not_reached": "not reached",
+    "demo_side": "{side:demo_side}",
+    "demo_label": "{label:demo_label}",
+    "demo_wager": "{wager:wager} {odds}",
 }
 
 SENTENCES: Mapping[str, str] = {}

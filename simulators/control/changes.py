@@ -17,12 +17,17 @@ from simulators.arguments import Arguments, Number, WholeNumber, Word
 from simulators.faults import Faults, FaultyLine
 from simulators.incidents import INCIDENTS, Incident
 from simulators.rig import Rig
+from simulators.shoe.device import OPENING
 from simulators.shoe.model import CannotSay, CardOut, Refused
 from simulators.shoe.reference import ReferenceDevice
 from simulators.table.dealer import Supply
 from simulators.table.steps import CUT
 
 LONGEST_WAIT_S = 600.0
+
+
+class NotInTime(Refused):
+    """The state that a change waits for did not come in its time."""
 
 
 @dataclass
@@ -67,6 +72,20 @@ class ShoeBench:
     def _check_dealer(self) -> None:
         if self._dealer is None:
             raise Refused("the hands of the scenario draw, and nobody else")
+
+    def open_set(self) -> list[str]:
+        """Draw the first card and those that are burned; return them, none where none is asked for.
+
+        Raises:
+            Refused: the shoe is jammed, or locked by its key.
+        """
+        device, cards = self.rig.device, []
+        while (lamp := device.lamp) is not None and lamp.hand in OPENING:
+            out = device.draw(self.rig.now)
+            if isinstance(out, CardOut):
+                cards.append(out.card.code)
+            self.rig.turn()
+        return cards
 
     async def until(self, so: Callable[[], bool], within_s: float) -> bool:
         """Return whether it became so in this time; looked at whenever something happened."""
@@ -238,7 +257,7 @@ async def _draw(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     reported: list[ShoeEvent] = []
     while len(cards) < given["cards"]:
         if not await bench.until(lambda: device.lamp is not None and not rig.frozen, within_s):
-            raise Refused(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
+            raise NotInTime(f"no card was freed in {within_s:g} s, {len(cards)} were drawn")
         try:
             with device.listened_to() as said:
                 out = device.draw(rig.now)
@@ -274,7 +293,7 @@ def _pace(bench: ShoeBench, given: Mapping[str, Any]) -> None:
     bench.set_pace(given["ms"] / 1000)
 
 
-def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> None:
+def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> Cards:
     supply, seed = bench.supply, given["seed"]
     if supply is None:
         raise Refused("the scenario has the cards")
@@ -284,6 +303,8 @@ def _new_shoe(bench: ShoeBench, given: Mapping[str, Any]) -> None:
         supply.deck, supply.decks, supply.next_seed if seed is None else seed, bench.rig.now
     )
     supply.next_seed += seed is None
+    bench.rig.turn()
+    return bench.open_set() if bench.resting else ()
 
 
 def _status(_bench: ShoeBench, _: Mapping[str, Any]) -> None:
@@ -328,7 +349,7 @@ async def _wait(bench: ShoeBench, given: Mapping[str, Any]) -> Waited:
     if not await bench.until(lambda: so(bench, count), within_s):
         came = _COUNTED[what](bench) if what in _COUNTED else None
         counted = "" if came is None else f": {came} of {count}"
-        raise Refused(f"{failure} in {within_s:g} s{counted}")
+        raise NotInTime(f"{failure} in {within_s:g} s{counted}")
     return Waited()
 
 
@@ -405,7 +426,8 @@ CHANGES: Mapping[str, Change] = {
         example="ms=50",
     ),
     "new_shoe": Change(
-        about="Take the cards out, and push another set in.",
+        about="Take the cards out, and push another set in. The cards that the shoe asks for "
+        "before a round are drawn too, by the dealer if it does not rest.",
         make=_new_shoe,
         arguments={
             "seed": WholeNumber(

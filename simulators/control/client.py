@@ -33,6 +33,22 @@ class ChangeRefused(SimulatorError):
     """The change cannot be made as the shoe stands, or shoes of its profile cannot report it."""
 
 
+class CannotReport(ChangeRefused):
+    """Shoes of this profile have no message for it."""
+
+
+class ChangeNotInTime(ChangeRefused):
+    """The state that the change waits for did not come in its time."""
+
+
+_KINDS = {
+    "usage": WrongUsage,
+    "refused": ChangeRefused,
+    "cannot_report": CannotReport,
+    "not_in_time": ChangeNotInTime,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
     """A change that has happened, at ``time`` (UTC, ISO 8601).
@@ -68,7 +84,8 @@ class ShoeControl:
 
         Raises:
             simulators.errors.WrongUsage: no such change, or a wrong argument.
-            ChangeRefused: it cannot be made as the shoe stands.
+            ChangeRefused: it cannot be made as the shoe stands; also ``CannotReport`` and
+                ``ChangeNotInTime``.
             simulators.errors.PortFault: no shoe answers there, or its port fails.
         """
         within_s = arguments.get("within_s", 30.0)
@@ -78,8 +95,7 @@ class ShoeControl:
         wait_s = min(max(0.0, wait_s), _LONGEST_WAIT_S)
         answer = self._ask({"do": name, **arguments}, ANSWER_WITHIN_S + wait_s)
         if isinstance(why := answer.get("error"), str) and isinstance(answer.get("kind"), str):
-            kinds = {"usage": WrongUsage, "refused": ChangeRefused}
-            raise kinds.get(answer["kind"], PortFault)(why)
+            raise _KINDS.get(answer["kind"], PortFault)(why)
         if answer.get("did") != name or not answer.keys() >= Changed.__dataclass_fields__.keys():
             self.close()
             raise PortFault(f"{self._path}: what answers there is no shoe of shoe-sim serve")

@@ -22,9 +22,9 @@ from typing import Any
 
 from firmware_proto.events import to_plain
 from simulators.arguments import read_arguments
-from simulators.control.changes import CHANGES, ShoeBench, Waited
+from simulators.control.changes import CHANGES, NotInTime, ShoeBench, Waited
 from simulators.errors import PortFault, SimulatorError
-from simulators.shoe.model import Refused
+from simulators.shoe.model import CannotSay, Refused
 from simulators.table.fields import Fields, Wrong
 
 MODE = 0o600
@@ -40,7 +40,9 @@ LOCKED_WITHIN_S = 1.0
 """Another process may lock the socket's folder for so long."""
 
 USAGE, REFUSED, ENVIRONMENT = "usage", "refused", "environment"
-"""Kinds of errors: asked for wrongly, not possible as the shoe stands, the machine fails."""
+CANNOT_REPORT, NOT_IN_TIME = "cannot_report", "not_in_time"
+"""Kinds of errors: asked for wrongly, not possible as the shoe stands, the machine fails; refused
+because shoes of this profile have no message for it, or because what is waited for did not come."""
 
 
 @asynccontextmanager
@@ -101,6 +103,10 @@ class _Desk:
             return _failure(USAGE, str(error))
         try:
             return await self._make(name, given)
+        except CannotSay as refusal:
+            return _failure(CANNOT_REPORT, f"{name}: {refusal}")
+        except NotInTime as refusal:
+            return _failure(NOT_IN_TIME, f"{name}: {refusal}")
         except Refused as refusal:
             return _failure(REFUSED, f"{name}: {refusal}")
         except SimulatorError as error:

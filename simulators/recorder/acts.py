@@ -15,7 +15,7 @@ from typing import Any
 from firmware_proto.cards import CARDS, Card
 from simulators.errors import WrongUsage
 from simulators.recorder.cards import BURNED, CardOrder
-from simulators.recorder.expected import Expectation
+from simulators.recorder.expected import NOT_OF_PLAY, Expectation
 from simulators.recorder.names import Names
 from simulators.recorder.recording import Happened, Recording, without_nothing
 from simulators.shoe.device import FIRMWARE
@@ -123,6 +123,12 @@ class _Reader:
         self._clears_error = False
         """True if the host told the shoe to clear its error, and it has not answered yet."""
 
+        self._goes_by_time = any(
+            each.kind == "tick" and (each.public or each.restricted) for each in recording.happened
+        )
+        self._timed: dict[int, tuple[Plain, int | None]] = {}
+        """The steps in the order in which they were done, and when; by identity."""
+
         self._at = 0
         self._unplugged_at: int | None = None
         """Where the step stands that plugged the shoe in again, or started it again."""
@@ -137,6 +143,7 @@ class _Reader:
         for at, happened in enumerate(self._recording.happened):
             self._at = at
             self._take(happened)
+            self._note_time(happened)
         if not self._opened:
             raise WrongUsage(f"{self._recording.source}: no shoe was connected in it")
         for place, cards in zip(self._steps_with_sets(), self._sets[1:], strict=True):
@@ -146,10 +153,41 @@ class _Reader:
             shoe["firmware"] = self._first_firmware
         if self._memory is not None:
             shoe["memory"] = self._memory
-        return Acts(shoe=shoe, steps=_joined(self._steps), left_out=self._left_out)
+        steps = _joined(list(self._with_time()))
+        return Acts(shoe=shoe, steps=steps, left_out=self._left_out)
 
     def _steps_with_sets(self) -> Iterator[Plain]:
         return (step for step in self._steps if "new_shoe" in step)
+
+    # --- time -------------------------------------------------------------------------------
+
+    def _note_time(self, happened: Happened) -> None:
+        """Note when the steps of this input were done; others may be put before them later.
+
+        What stands for the time before a part of a recording has no time.
+        """
+        t_us = happened.what.get("t_us")
+        for step in reversed(self._steps):
+            if id(step) in self._timed:
+                break
+            self._timed[id(step)] = step, t_us
+
+    def _with_time(self) -> Iterator[Plain]:
+        """Yield the steps, and before each what has to pass until then.
+
+        Time passes only in a recording in which something came of it: cards that count as seen a
+        while after their draw, a result that is missing. There every deadline falls between the
+        same two steps again, however quickly they are taken.
+        """
+        passed_us: int | None = None
+        for step in self._steps:
+            _, t_us = self._timed.get(id(step), (step, None))
+            if passed_us is None:
+                passed_us = t_us
+            elif self._goes_by_time and t_us is not None and t_us > passed_us:
+                yield {"pass_ms": _in_ms(t_us - passed_us)}
+                passed_us = t_us
+            yield step
 
     # --- one input --------------------------------------------------------------------------
 
@@ -201,7 +239,7 @@ class _Reader:
         if happened.kind == "command" and happened.refusal is None:
             return  # the answer to the command names its events
         told = happened.public[-1]
-        if told.type == "shoe.connected":
+        if told.type in ("shoe.connected", *NOT_OF_PLAY):
             return
         wanted = self._expectation.pattern(told)
         last = len(self._public)
@@ -771,6 +809,10 @@ def _goes_so(judge: Judge, following: Sequence[tuple[tuple[Any, Any], str]]) -> 
             return False
         judge.place(CARDS[code])
     return True
+
+
+def _in_ms(us: int) -> int | float:
+    return us / 1000 if us % 1000 else us // 1000
 
 
 def _joined(steps: Sequence[Plain]) -> list[Plain]:

@@ -20,8 +20,12 @@ OF_THE_START = ("table.started", "shoe.connected")
 NOT_OF_PLAY = (
     "delivery.parked", "delivery.taken", "outage.opened", "outage.closed", "review.opened",
     "frame.discarded", "login.accepted", "login.refused", "login.locked",
+    "shoe.hearing_lost", "shoe.hearing_restored",
 )  # fmt: skip
-"""Events of sinks, disks, lines and logins, which a scenario does not bring about."""
+"""Events of sinks, disks, lines and logins, which a scenario does not bring about.
+
+When a wire was cut no recording tells: only when the table noticed that its shoe did not hear.
+"""
 
 OF_THE_LINE = ("shoe.answered", "shoe.unanswered")
 """Events that come before or after the next command, as fast as the line is."""

@@ -58,6 +58,10 @@ _IN_WORDS: dict[type[ShoeEvent], str] = {
 """Happenings for which a profile may have no message."""
 
 
+OPENING = ("first_card", "burn")
+"""Hands of the cards that a shoe that opens itself asks for before any round."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lamp:
     """The lamp that the hand at the shoe sees: which draw is free, and where its card belongs."""

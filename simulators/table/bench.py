@@ -52,6 +52,9 @@ class Bench(Protocol):
             Stuck: it never is.
         """
 
+    async def pass_time(self, us: int) -> None:
+        """Let so many microseconds pass at the table."""
+
     async def taken_up(self, cards: int = 0) -> None:
         """Wait until the host has all that the shoe said, and ``cards`` that were drawn now."""
 

@@ -108,6 +108,16 @@ class Fields:
             raise Wrong(f"{self.at(key)}: expected a whole number {span}, not {_shown(value)}")
         return value
 
+    def number(self, key: str, *, above: float, at_most: float) -> float:
+        """Return a number in this range, with or without decimals."""
+        value = self.take(key)
+        if type(value) not in (int, float) or not above < value <= at_most:
+            raise Wrong(
+                f"{self.at(key)}: expected a number above {above:g}, at most {at_most:g}, not "
+                f"{_shown(value)}"
+            )
+        return float(value)
+
     def flag(self, key: str) -> bool:
         """True or false; false where the key is not there."""
         value = self.take(key)

@@ -33,6 +33,32 @@ CARD_EVENTS = ("round.card_drawn", "shoe.fault")
 """Events of the restricted stream for every card that leaves a shoe."""
 
 
+class TableTime:
+    """The time that has passed at a table, in a file that its daemon reads.
+
+    The file holds microseconds as 8 bytes, least significant first.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._passed_us = 0
+        self.pass_us(0)
+
+    def pass_us(self, us: int) -> None:
+        """Let so much more pass.
+
+        Raises:
+            PortFault: the file cannot be written.
+        """
+        self._passed_us += us
+        mode = "r+b" if self._path.exists() else "wb"  # a daemon never finds it empty
+        try:
+            with self._path.open(mode, buffering=0) as file:
+                file.write(self._passed_us.to_bytes(8, "little"))
+        except OSError as error:
+            raise PortFault(f"time file {self._path}: {error.strerror}") from None
+
+
 Arrived = Callable[[Mapping[str, Any]], None]
 
 
@@ -73,6 +99,7 @@ class Stream:
 class LiveBench:
     """See ``Bench``. ``restart`` is asked to restart the daemon, or to reboot its host.
 
+    ``time`` shows the daemon how much time has passed; None where it lives in real time.
     ``restricted`` is read, where it is given, to know when a card has been told of.
     ``arrived`` is called with each public event when it is found in its file.
     ``pace_s`` is how long the hand takes for a card; ``patience_s`` bounds every wait.
@@ -86,6 +113,7 @@ class LiveBench:
         *,
         restart: Callable[[str], Awaitable[None]],
         restricted: Path | None = None,
+        time: TableTime | None = None,
         pace_s: float = 0.0,
         patience_s: float = 30.0,
         arrived: Arrived = lambda _: None,
@@ -95,6 +123,7 @@ class LiveBench:
         self._public = Stream(public, arrived)
         self._restricted = None if restricted is None else Stream(restricted)
         self._restart = restart
+        self._time = time
         self._pace_s = pace_s
         self._patience_s = patience_s
         self._cards_told = 0
@@ -145,6 +174,13 @@ class LiveBench:
                 return False
             await asyncio.sleep(LOOK_EVERY_S)
         return True
+
+    async def pass_time(self, us: int) -> None:
+        """As ``Bench.pass_time``: at once where the daemon goes by the scenario's time."""
+        if self._time is None:
+            await asyncio.sleep(us / 1_000_000)
+        else:
+            self._time.pass_us(us)
 
     async def taken_up(self, cards: int = 0) -> None:
         """As ``Bench.taken_up``: by acknowledgements where there are any, and by events.

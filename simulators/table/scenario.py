@@ -18,7 +18,7 @@ from simulators.errors import WrongUsage
 from simulators.table.expectation import Pattern, Told, difference, expected_event
 from simulators.table.fields import Fields, Wrong
 from simulators.table.shoe_setup import ShoeSetup
-from simulators.table.steps import Say, Step, step
+from simulators.table.steps import Say, Step, TimePasses, step
 
 VERSION = 1
 SHIPPED = Path(__file__).parents[1] / "scenarios"
@@ -53,6 +53,11 @@ class Scenario:
     never: tuple[str, ...]
     folder: Path | None = None
     """Where its file lies: a game file that it names begins there."""
+
+    @property
+    def passes_time(self) -> bool:
+        """True if its steps say when time passes at the table."""
+        return any(isinstance(step, TimePasses) for step in self.steps)
 
     def differences(
         self, public: Sequence[Told], restricted: Sequence[Told] | None = None

@@ -12,7 +12,7 @@ from typing import Any, cast
 from simulators.incidents import INCIDENTS
 from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
 from simulators.shoe.build import simulated_shoe
-from simulators.shoe.device import Device
+from simulators.shoe.device import OPENING, Device
 from simulators.shoe.event_log import EventLog
 from simulators.shoe.model import CannotSay, CuttingCardOut, Refused
 from simulators.shoe.reference import ReferenceDevice
@@ -31,11 +31,9 @@ from simulators.table.steps import (
     ShoeDoes,
     ShoeJudges,
     Step,
+    TimePasses,
     Wait,
 )
-
-OPENING = ("first_card", "burn")
-"""Cards that a shoe that opens itself asks for before any round."""
 
 
 class StepFailed(Stuck):
@@ -131,7 +129,7 @@ class ScenarioPlayer:
                     raise LeftOut(where, stuck) from None
                 raise StepFailed(f"{where}: {stuck}") from None
 
-    async def _take(self, step: Step) -> None:
+    async def _take(self, step: Step) -> None:  # noqa: C901 - a case for each step
         if not isinstance(step, Say | Play | Wait):
             self._note(step_words(step))
         match step:
@@ -143,6 +141,8 @@ class ScenarioPlayer:
                 await self._play(until)
             case Wait(until):
                 await self._bench.until(lambda: self._came(until), str(until))
+            case TimePasses(us):
+                await self._bench.pass_time(us)
             case ShoeDoes():
                 await self._shoe_does(step)
             case HostDoes(what):
@@ -435,7 +435,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def step_words(step: Step) -> str:
+def step_words(step: Step) -> str:  # noqa: PLR0911 - a case for each step
     """Return the step as one says it at a table."""
     match step:
         case Say():
@@ -450,6 +450,8 @@ def step_words(step: Step) -> str:
             return f"all play until {until}"
         case Wait(until):
             return f"all wait for {until}"
+        case TimePasses(us):
+            return f"time: {us / 1000:g} ms pass"
         case ShoeDoes(what, arguments):
             given = {key: value for key, value in arguments.items() if value is not None}
             args = "".join(f" {key}={_plain(value)}" for key, value in given.items())

@@ -29,6 +29,9 @@ SHOE_DOES = (*CABLE, *INCIDENTS)
 HOST_DOES = ("restart", "reboot")
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
+LONGEST_MS = 7 * 24 * 3_600_000
+"""The most that one step lets pass: a week."""
+
 NEEDS = ("position", "state", "consent", "other")
 REFUSAL = re.compile(r"refused_[a-z0-9_]{1,60}")
 """The code of one refusal, as its error has it."""
@@ -89,6 +92,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class TimePasses:
+    """So many microseconds pass at the table."""
+
+    us: int
+
+
+@dataclass(frozen=True, slots=True)
 class ShoeDoes:
     """Something happens to the shoe: its cable, or an incident with its arguments."""
 
@@ -117,7 +127,7 @@ class ShoeJudges:
     winner: str
 
 
-Step = Draw | Say | Play | Wait | ShoeDoes | HostDoes | NewShoe | ShoeJudges
+Step = Draw | Say | Play | Wait | TimePasses | ShoeDoes | HostDoes | NewShoe | ShoeJudges
 
 
 def step(given: object, place: str) -> Step:
@@ -205,6 +215,10 @@ def _wait(fields: Fields, verb: str) -> Step:
     return Wait(_event(fields, verb))
 
 
+def _pass_time(fields: Fields, verb: str) -> Step:
+    return TimePasses(round(fields.number(verb, above=0, at_most=LONGEST_MS) * 1000))
+
+
 def _shoe(fields: Fields, verb: str) -> Step:
     what = fields.choice(verb, SHOE_DOES)
     takes = CABLE[what] if what in CABLE else INCIDENTS[what].arguments
@@ -239,6 +253,7 @@ _READERS: dict[str, Callable[[Fields, str], Step]] = {
     "draw_under_way": _draw,
     "play": _play,
     "wait": _wait,
+    "pass_ms": _pass_time,
     "shoe": _shoe,
     "host": _host,
     "new_shoe": _new_shoe,

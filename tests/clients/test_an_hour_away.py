@@ -88,7 +88,7 @@ class AtMosquitto(AtBroker):
         async with AsyncExitStack() as stack:
             for audience in AUDIENCES:
                 is_public = audience is Audience.PUBLIC
-                desk = BrokerDesk({USER: caller})
+                desk = BrokerDesk({USER: caller}, {USER: TABLES})
                 sink = found[audience] = MqttSink(
                     name_of(audience),
                     Broker(HOST, self._at.port),

@@ -18,7 +18,7 @@ from shoe_ctl.sinks import mqtt, mqtt_connection, nats_connection, pump
 from shoe_ctl.sinks.mqtt import MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.nats import NatsSink
-from shoe_events import Consumer, follow
+from shoe_events import Consumer
 from shoe_events import mqtt as kit_mqtt
 from shoe_events import nats as kit_nats
 from shoe_events.follow import Connect
@@ -52,7 +52,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nats_connection, "ANSWERED_WITHIN_S", 0.5)
     monkeypatch.setattr(nats_connection, "CONNECTED_WITHIN_S", 0.5)
     monkeypatch.setattr(requests, "OFFERED_WITHIN_S", 0.2)
-    monkeypatch.setattr(follow, "LONGEST_RETRY_S", 0.1)
     monkeypatch.setattr(kit_mqtt, "ANSWER_S", 0.3)
     monkeypatch.setattr(kit_nats, "ANSWERED_WITHIN_S", 0.5)
 
@@ -96,7 +95,7 @@ class AtMosquitto:
         async with AsyncExitStack() as stack:
             for audience in AUDIENCES:
                 is_public = audience is Audience.PUBLIC
-                desk = BrokerDesk({USER: caller} if is_public else {})
+                desk = BrokerDesk({USER: caller} if is_public else {}, {USER: TABLES})
                 sink = found[audience] = MqttSink(
                     name_of(audience),
                     Broker(HOST, self._served.port),

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 
 from shoe_events import Consumer, Due, Resend
 from shoe_events import follow as follow_module
-from shoe_events.follow import Received, follow
+from shoe_events.follow import ConnectionLost, NotAllowed, Received, follow
 from shoe_events.unix_socket import socket
 from shoe_testing.consumer_vectors import make_event
+from shoe_testing.simulated_time import VirtualLoop
 
 OLD, NEW = "aaaaaaaa", "bbbbbbbb"
 
@@ -212,3 +214,69 @@ async def test_it_ends_when_cancelled_though_the_client_loses_that_while_it_conn
     async with asyncio.timeout(30):
         await asyncio.wait({following})
     assert following.cancelled()
+
+
+class Flickering:
+    """A transport that is lost each time, after as many events as it is told."""
+
+    def __init__(self, *events: int, lost: type[ConnectionLost] = ConnectionLost) -> None:
+        self.connected_at: list[float] = []
+        self._events, self._lost, self._sent = iter(events), lost, 0
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Flickering]:
+        self.connected_at.append(asyncio.get_running_loop().time())
+        yield self
+
+    async def events(self) -> AsyncIterator[Received]:
+        count = next(self._events, None)
+        if count is None:
+            await asyncio.Event().wait()
+        for _ in range(count or 0):
+            self._sent += 1
+            yield Received(line(OLD, self._sent))
+        raise self._lost("gone")
+
+    async def resend(self, asked: Resend) -> None:
+        """Nothing is missing."""
+
+
+def pauses(client: Flickering) -> list[float]:
+    """How long it waited before each further connection, by the loop's clock."""
+
+    async def follow_for_a_while() -> None:
+        following = asyncio.create_task(follow(client.connected, Consumer(), lambda _: None))
+        await asyncio.sleep(300)
+        following.cancel()
+        await asyncio.wait({following})
+
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(follow_for_a_while())
+    finally:
+        loop.close()
+    return [later - earlier for earlier, later in pairwise(client.connected_at)]
+
+
+def test_without_an_event_it_tries_more_and_more_rarely_and_at_least_every_three_seconds() -> None:
+    found = pauses(Flickering(0, 0, 0, 0, 0, 0))
+    most = (0.5, 1.0, 2.0, 3.0, 3.0, 3.0)
+    assert len(found) == len(most)
+    assert all(upto / 2 <= pause <= upto for pause, upto in zip(found, most, strict=True)), found
+
+
+def test_an_event_that_was_applied_makes_it_try_soon_again_however_short_the_connection() -> None:
+    found = pauses(Flickering(0, 0, 0, 1, 0, 2, 1))
+    most = (0.5, 1.0, 2.0, 0.5, 1.0, 0.5, 0.5)
+    assert len(found) == len(most)
+    assert all(upto / 2 <= pause <= upto for pause, upto in zip(found, most, strict=True)), found
+
+
+def test_a_refused_right_is_asked_for_every_half_minute() -> None:
+    found = pauses(Flickering(0, 0, 0, lost=NotAllowed))
+    assert len(found) == 3
+    assert all(15 <= pause <= 30 for pause in found), found
+
+
+def test_readers_do_not_all_come_back_in_the_same_moment() -> None:
+    assert len({pauses(Flickering(0))[0] for _ in range(20)}) > 10

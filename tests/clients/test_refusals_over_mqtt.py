@@ -16,7 +16,7 @@ from shoe_ctl.texts.message import message
 from shoe_events.consumer import Resend
 from shoe_events.follow import ConnectionLost, NotAnswered, NotFound, NotKept
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import broker, subscribed
+from shoe_testing.brokers import broker, passwords, subscribed
 from shoe_testing.ports import HOST
 from shoe_testing.tasks import ended
 from shoe_testing.typescript import built_package, program
@@ -111,7 +111,11 @@ async def meanings_in_python(port: int) -> list[str]:
 
 async def meanings_in_typescript(port: int) -> list[str]:
     names = {"package": str(built_package()), "tables": json.dumps([*REFUSALS])}
-    script = IN_TYPESCRIPT % {**names, "host": HOST, "port": port}
+    return await lines_of_script(IN_TYPESCRIPT % {**names, "host": HOST, "port": port})
+
+
+async def lines_of_script(script: str) -> list[str]:
+    """What a script in TypeScript's package prints."""
     child = await asyncio.create_subprocess_exec(
         program("node"), "--input-type=module", "--eval", script, stdout=asyncio.subprocess.PIPE
     )
@@ -133,3 +137,78 @@ async def test_a_refusal_means_what_its_code_says_whatever_its_text(
     with broker(tmp_path) as at:
         async with refusing_daemon(at.port):
             assert await ask(at.port) == [*MEANING.values()]
+
+
+SUBSCRIPTIONS_REFUSED = {
+    "defaultACLAccess": {
+        "publishClientSend": True,
+        "publishClientReceive": True,
+        "subscribe": False,
+        "unsubscribe": True,
+    },
+    "roles": [], "groups": [], "clients": [],
+}  # fmt: skip
+"""What mosquitto's plugin for rights is told. An access list refuses no subscription."""
+
+FORBIDDEN_IN_TYPESCRIPT = """
+import { mqtt } from "%(package)s/src/mqtt.js";
+const given = %(given)s;
+const said = (error) => console.log(`${error.constructor.name} ${error.message}`);
+try {
+  const connection = await mqtt("mqtt://%(host)s:%(port)d", { clientId: "kit", ...given })();
+  await connection.resend({ table: "t1", audience: "public", after: "t1/p1", source: null })
+    .catch(said);
+  await connection.close();
+} catch (error) { said(error); }
+"""
+
+
+async def forbidden_in_python(port: int, **given: Any) -> str:
+    try:
+        async with mqtt(HOST, port=port, client_id="kit", **given)() as connection:
+            asked = Resend("t1", "public", "t1/p1", source=None, upto=None, missing_in="")
+            await connection.resend(asked)
+    except ConnectionLost as error:
+        return f"{type(error).__name__} {error}"
+    return "nothing was refused"
+
+
+async def forbidden_in_typescript(port: int, **given: Any) -> str:
+    if "user" in given:
+        given["username"] = given.pop("user")
+        given["options"] = {"password": given.pop("password")}
+    names = {"package": str(built_package()), "given": json.dumps(given)}
+    (said,) = await lines_of_script(FORBIDDEN_IN_TYPESCRIPT % {**names, "host": HOST, "port": port})
+    return said
+
+
+FORBIDDEN = {"python": forbidden_in_python, "typescript": forbidden_in_typescript}
+
+
+@pytest.mark.parametrize("language", FORBIDDEN)
+async def test_a_user_who_may_not_ask_for_events_is_told_the_topic(
+    tmp_path: Path, language: str
+) -> None:
+    access = tmp_path / "access"
+    access.write_text(f"user {USER}\ntopic read shoe/v1/#\n")
+    lines = ("allow_anonymous false", passwords(tmp_path, **{USER: "secret"}))
+    login = {"user": USER, "password": "secret"}
+    with broker(tmp_path, *lines, f"acl_file {access}") as at:
+        said = await FORBIDDEN[language](at.port, sink="floor", tables=["t1"], **login)
+    assert said.startswith("NotAllowed the broker refuses a message to shoe/v1/t1/commands/results")
+    assert said.endswith("Not authorized")
+
+
+@pytest.mark.parametrize("language", FORBIDDEN)
+async def test_a_user_who_may_not_read_events_is_told_the_topic(
+    tmp_path: Path, language: str
+) -> None:
+    rights = tmp_path / "rights.json"
+    rights.write_text(json.dumps(SUBSCRIPTIONS_REFUSED))
+    (plugin,) = Path("/usr/lib").glob("*/mosquitto_dynamic_security.so")
+    lines = ("allow_anonymous true", f"plugin {plugin}", f"plugin_opt_config_file {rights}")
+    with broker(tmp_path, *lines) as at:
+        said = await FORBIDDEN[language](at.port, tables=["t1"])
+    refused = "NotAllowed the broker refuses the subscription to shoe/v1/t1/public"
+    assert said.startswith(refused)
+    assert said.endswith("Not authorized")

@@ -26,9 +26,6 @@ PARTS = 48
 
 WHOLE_SHOES = 13
 
-NOT_RECORDED = {"shoe_does_not_hear"}
-"""A wire that is cut is no input of the table: a recording names it as left out."""
-
 
 def recordings(file: str, first: int = 0, one_in: int = 1) -> Iterator[Recording]:
     names = set(shipped())
@@ -36,8 +33,6 @@ def recordings(file: str, first: int = 0, one_in: int = 1) -> Iterator[Recording
     for line in itertools.islice(lines, first, None, one_in):
         run = corpus.decode(line)
         base = run.name.partition(":")[0]
-        if base in NOT_RECORDED:
-            continue
         shoe = find(base).table.get("shoe", {}) if base in names else {}
         steps = [(step.input, step.effects) for step in run.steps]
         yield recording_of_run(run.name, run.game, run.settings, steps, shoe)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple, Protocol
@@ -18,7 +19,12 @@ from shoe_events.consumer import Consumer, Due, Resend
 from shoe_events.event import InvalidEvent, read_event
 
 FIRST_RETRY_S = 0.5
-LONGEST_RETRY_S = 30.0
+LONGEST_RETRY_S = 3.0
+"""An outage of the broker costs so much at most once it is back. A hall has few readers."""
+
+REFUSED_RETRY_S = 30.0
+"""A right that is missing is given by a person, not by a restart."""
+
 ASK_AGAIN_S = 5.0
 
 CANCELLED_AGAIN_S = 3.0
@@ -32,6 +38,10 @@ log = logging.getLogger(__name__)
 
 class ConnectionLost(Exception):
     """The transport is away. Its text says why; it is tried again."""
+
+
+class NotAllowed(ConnectionLost):
+    """The transport refuses this user. Its text says what is not allowed."""
 
 
 class NotFound(Exception):
@@ -78,6 +88,7 @@ class Connection(Protocol):
 
         Raises:
             ConnectionLost: the transport is away.
+            NotAllowed: this user may not ask.
             NotFound: there is no event ``asked.after``.
             NotKept: what follows it is not kept any more.
             NotAnswered: nobody answered in time.
@@ -107,9 +118,7 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
     ``may_give_up`` is called for what is not kept any more; True goes on without it.
     """
     retry_s = first_retry_s
-    loop = asyncio.get_running_loop()
     while True:
-        began = loop.time()
         reading = _Reading(consumer, apply, may_give_up, ask_again_s)
         # In a task of its own: clients lose cancellations while they connect.
         work = asyncio.create_task(reading.run(connect))
@@ -119,13 +128,17 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
             failures = await _end({work})
         if reading.failure is not None:  # even if closing the connection failed as well
             raise reading.failure
+        if reading.has_applied:
+            retry_s = first_retry_s
+        pause_s = retry_s
         for failure in failures:
             if not isinstance(failure, ConnectionLost):
                 raise failure
             log.warning("connection lost: %s", failure)
-        if loop.time() - began > LONGEST_RETRY_S:
-            retry_s = first_retry_s
-        await asyncio.sleep(retry_s)
+            if isinstance(failure, NotAllowed):
+                pause_s = REFUSED_RETRY_S
+        # So that the readers of a hall do not all come back in the same moment.
+        await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
         retry_s = min(2 * retry_s, LONGEST_RETRY_S)
 
 
@@ -147,6 +160,8 @@ class _Reading:
         self._ask_again_s = ask_again_s
         self.failure: Exception | None = None
         """What applying an event failed with."""
+        self.has_applied = False
+        """An event came, and was applied: the transport works."""
         self._waits = asyncio.Event()
         self._applying = asyncio.Lock()
         self._asked: dict[tuple[str, str], str] = {}
@@ -194,9 +209,17 @@ class _Reading:
                 self.failure = error
                 raise
             self._consumer.applied(due)
+            self.has_applied = True
 
     async def _ask(self) -> None:
         """Ask for what is missing, at once and every few seconds while nothing of it comes."""
+        try:
+            await self._ask_on()
+        except NotAllowed as error:
+            log.error("missing events cannot be asked for: %s", error)  # noqa: TRY400 - in one line
+            await asyncio.get_running_loop().create_future()  # reading goes on
+
+    async def _ask_on(self) -> None:
         resume = self._consumer.resume()
         while True:
             resume = [asked for asked in resume if not await self._resend(asked)]

@@ -20,12 +20,14 @@ from typing import Any
 import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
 
 from shoe_events.consumer import Resend
 from shoe_events.event import Audience, make_id, number_of
 from shoe_events.follow import (
     Connect,
     ConnectionLost,
+    NotAllowed,
     NotAnswered,
     NotFound,
     NotKept,
@@ -100,10 +102,10 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
             async with client:
                 broker = _Broker(client, user, sink, audience, answers)
                 for table in tables:
-                    await client.subscribe(f"{ROOT}/{table}/{audience}", qos=1)
-                    await client.subscribe(f"{ROOT}/{table}/state")
+                    await client.read(f"{ROOT}/{table}/{audience}", qos=1)
+                    await client.read(f"{ROOT}/{table}/state")
                     if sink is not None:
-                        await client.subscribe(f"{ROOT}/{table}/answers/{broker.answers}", qos=1)
+                        await client.read(f"{ROOT}/{table}/answers/{broker.answers}", qos=1)
                 yield broker
         except aiomqtt.MqttError as error:
             raise ConnectionLost(f"{host}:{port}: {error}") from None
@@ -116,12 +118,43 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
 class Client(aiomqtt.Client):
     """aiomqtt's client, which also ends where the broker does not answer.
 
-    aiomqtt connects in a thread, which goes on where the task is cancelled that waits for it.
+    aiomqtt connects in a thread, which goes on where the task is cancelled that waits for it. It
+    does not look at what the broker answers to a subscription and to a message.
     """
 
     def __init__(self, *args: Any, **more: Any) -> None:
         self._is_connecting = self._has_ended = False
+        self._why_refused: str | None = None
         super().__init__(*args, **more)
+
+    async def read(self, topic: str, qos: int = 0) -> None:
+        """Subscribe to a topic.
+
+        Raises:
+            NotAllowed: the broker does not let this user read it.
+        """
+        codes = await self.subscribe(topic, qos=qos)
+        for code in codes:
+            if isinstance(code, ReasonCode) and code.is_failure:
+                raise NotAllowed(f"the broker refuses the subscription to {topic}: {code}")
+
+    async def say(self, topic: str, body: str, properties: Properties) -> None:
+        """Publish a message; one at a time.
+
+        Raises:
+            NotAllowed: the broker does not take it from this user.
+        """
+        self._why_refused = None
+        await self.publish(topic, body, qos=1, properties=properties)
+        if self._why_refused is not None:
+            raise NotAllowed(f"the broker refuses a message to {topic}: {self._why_refused}")
+
+    def _on_publish(
+        self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any
+    ) -> None:
+        if reason_code.is_failure:
+            self._why_refused = str(reason_code)
+        super()._on_publish(client, userdata, mid, reason_code, properties)
 
     def end(self) -> None:
         """Close what aiomqtt leaves open, now or as soon as its thread has connected."""
@@ -154,7 +187,7 @@ class _Broker:
 
     def __init__(
         self,
-        client: aiomqtt.Client,
+        client: Client,
         user: str | None,
         sink: str | None,
         audience: Audience,
@@ -198,7 +231,7 @@ class _Broker:
         request = {"request": "resend", "sink": self._sink, "after": asked.after}
         topic = f"{ROOT}/{asked.table}/commands/{self._user}"
         try:
-            await self._client.publish(topic, json.dumps(request), qos=1, properties=properties)
+            await self._client.say(topic, json.dumps(request), properties)
             async with asyncio.timeout(ANSWER_S):
                 _check(await answer)
         except TimeoutError:

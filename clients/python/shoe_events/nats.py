@@ -27,7 +27,7 @@ STREAMS: Mapping[Audience, str] = {"public": "SHOE", "restricted": "SHOE_RESTRIC
 
 ANSWERED_WITHIN_S = 5.0
 
-HEARTBEAT_S = 5.0
+HEARTBEAT_S = 2.5
 """Seconds between two signs of life of the stream."""
 
 MOST_SILENT = 3

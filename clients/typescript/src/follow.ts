@@ -12,12 +12,18 @@ import type { Consumer, Due, Resend } from "./consumer.js";
 import { InvalidEvent, readEvent, readId } from "./event.js";
 
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 30_000;
+/** An outage of the broker costs so much at most once it is back. A hall has few readers. */
+const LONGEST_RETRY_MS = 3_000;
+/** A right that is missing is given by a person, not by a restart. */
+const REFUSED_RETRY_MS = 30_000;
 
 /** The transport is away. The message says why; it is tried again. */
 export class ConnectionLost extends Error {
-  override readonly name = "ConnectionLost";
+  override readonly name: string = "ConnectionLost";
 }
+
+/** The transport refuses this user. The message says what is not allowed. */
+export class NotAllowed extends ConnectionLost {}
 
 /** There is no event behind which to send again; `last` is the last number, if known. */
 export class NotFound extends Error {
@@ -81,15 +87,21 @@ export async function follow(
   const { firstRetryMs = FIRST_RETRY_MS } = options;
   let retryMs = firstRetryMs;
   while (!signal.aborted) {
-    const began = Date.now();
+    let pauseMs = retryMs;
+    const counted = async (due: Due): Promise<void> => {
+      await apply(due);
+      retryMs = pauseMs = firstRetryMs; // an event came, and was applied: the transport works
+    };
     try {
-      await serve(await connect(), consumer, apply, { ...options, signal, warn });
+      await serve(await connect(), consumer, counted, { ...options, signal, warn });
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       warn(`connection lost: ${error.message}`);
+      if (error instanceof NotAllowed) pauseMs = REFUSED_RETRY_MS;
     }
-    if (Date.now() - began > LONGEST_RETRY_MS) retryMs = firstRetryMs;
-    await sleep(retryMs, undefined, { signal }).catch(() => undefined);
+    // So that the readers of a hall do not all come back in the same moment.
+    const jitter = 0.5 + Math.random() / 2;
+    await sleep(pauseMs * jitter, undefined, { signal }).catch(() => undefined);
     retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
   }
 }
@@ -159,13 +171,19 @@ async function serve(
       await resend(asked);
     }
   };
+  let mayAsk = true;
   const askAgain = () => {
-    if (timer !== undefined || ended.signal.aborted) return;
+    if (timer !== undefined || ended.signal.aborted || !mayAsk) return;
     timer = setTimeout(() => {
       timer = undefined;
       if (consumer.isWaiting || resume.length > 0) askAgain();
     }, askAgainMs);
     asking = asking.then(ask).catch(async (error: unknown) => {
+      if (error instanceof NotAllowed) {
+        warn(`missing events cannot be asked for: ${error.message}`);
+        mayAsk = false; // reading goes on
+        return;
+      }
       if (!(error instanceof ConnectionLost)) failure ??= error;
       await connection.close();
     });

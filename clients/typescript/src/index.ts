@@ -8,5 +8,5 @@ export { firstOf, keyOf } from "./position.js";
 export type { Position, Range } from "./position.js";
 export { changeOf, replacedEvent, roundOf, Rounds } from "./rounds.js";
 export type { Change, Round, RoundStore, Standing } from "./rounds.js";
-export { ConnectionLost, follow, NotAnswered, NotFound, NotKept } from "./follow.js";
+export { ConnectionLost, follow, NotAllowed, NotAnswered, NotFound, NotKept } from "./follow.js";
 export type { Connect, Connection, FollowOptions, Received } from "./follow.js";

@@ -7,12 +7,20 @@
 
 import { randomBytes } from "node:crypto";
 
-import { connectAsync, type IClientOptions, type IPublishPacket, type MqttClient } from "mqtt";
+import {
+  connectAsync,
+  ErrorWithReasonCode,
+  ErrorWithSubackPacket,
+  type IClientOptions,
+  type IPublishPacket,
+  type MqttClient,
+} from "mqtt";
 
 import type { Resend } from "./consumer.js";
 import { makeId, numberOf, type Audience } from "./event.js";
 import {
   ConnectionLost,
+  NotAllowed,
   NotAnswered,
   NotFound,
   NotKept,
@@ -62,20 +70,23 @@ export function mqtt(address: string, given: MqttOptions): Connect {
       properties: { sessionExpiryInterval: SESSION_S },
       ...(username === undefined ? {} : { username }),
     };
+    let broker: Broker | undefined;
     try {
       const client = await connectAsync(address, options);
       // Always the same: the broker keeps our subscriptions.
       const answers = `${username ?? ""}/${given.clientId.replaceAll(/[+#]/gu, "-")}`;
-      const broker = new Broker(client, given, answers, audience);
+      broker = new Broker(client, given, answers, audience);
       for (const table of tables) {
-        await client.subscribeAsync(`${ROOT}/${table}/${audience}`, { qos: 1 });
-        await client.subscribeAsync(`${ROOT}/${table}/state`);
+        await broker.read(`${ROOT}/${table}/${audience}`, 1);
+        await broker.read(`${ROOT}/${table}/state`, 0);
         if (given.sink !== undefined) {
-          await client.subscribeAsync(`${ROOT}/${table}/answers/${broker.answers}`, { qos: 1 });
+          await broker.read(`${ROOT}/${table}/answers/${broker.answers}`, 1);
         }
       }
       return broker;
     } catch (error) {
+      await broker?.close();
+      if (error instanceof ConnectionLost) throw error;
       throw new ConnectionLost(`${address}: ${String(error)}`);
     }
   };
@@ -109,6 +120,16 @@ class Broker implements Connection {
     return this.#queue;
   }
 
+  /** Subscribe to a topic; it throws NotAllowed where the broker does not let this user read it. */
+  async read(topic: string, qos: 0 | 1): Promise<void> {
+    try {
+      await this.client.subscribeAsync(topic, { qos });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      throw new NotAllowed(`the broker refuses the subscription to ${topic}: ${error.message}`);
+    }
+  }
+
   #take(topic: string, payload: Buffer, packet: IPublishPacket): void {
     const [table = "", kind] = topic.slice(ROOT.length + 1).split("/");
     if (kind === "answers") {
@@ -127,6 +148,7 @@ class Broker implements Connection {
     if (sink === undefined || asked.audience !== this.audience) return;
     const correlationData = Buffer.from(randomBytes(12).toString("hex"));
     const key = String(correlationData);
+    const topic = `${ROOT}/${asked.table}/commands/${username}`;
     let timer: NodeJS.Timeout | undefined;
     const answer = new Promise<Answer>((resolve, reject) => {
       this.#asked.set(key, resolve);
@@ -135,7 +157,7 @@ class Broker implements Connection {
     answer.catch(() => undefined); // it may come to that while the request is still being sent
     try {
       const request = JSON.stringify({ request: "resend", sink, after: asked.after });
-      await this.client.publishAsync(`${ROOT}/${asked.table}/commands/${username}`, request, {
+      await this.client.publishAsync(topic, request, {
         qos: 1,
         properties: {
           responseTopic: `${ROOT}/${asked.table}/answers/${this.answers}`,
@@ -144,6 +166,9 @@ class Broker implements Connection {
         },
       });
       check(await answer);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      throw new NotAllowed(`the broker refuses a message to ${topic}: ${error.message}`);
     } finally {
       clearTimeout(timer);
       this.#asked.delete(key);
@@ -169,6 +194,11 @@ function shownBy(
   const last = state["last_event"];
   if (typeof last === "string" && last[last.lastIndexOf("/") + 1] === audience[0]) return last;
   return Object.keys(state).length > 0 ? makeId(table, audience, 1) : null;
+}
+
+/** Whether the broker answered, and said no. */
+function isRefusal(error: unknown): error is Error {
+  return error instanceof ErrorWithReasonCode || error instanceof ErrorWithSubackPacket;
 }
 
 /** Return a JSON object; an empty one for anything else. */

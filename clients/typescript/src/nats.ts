@@ -8,6 +8,7 @@
 
 import {
   connect as open,
+  ConsumerEvents,
   DeliverPolicy,
   type ConnectionOptions,
   type Consumer as StreamConsumer,
@@ -28,6 +29,9 @@ const ANSWERED_WITHIN_MS = 5_000;
 /** The server is asked for a sign of life so often; a link without two of them is dead. */
 const PING_MS = 10_000;
 
+/** Between two signs of life of the stream; without two of them its reader is dead. */
+const HEARTBEAT_MS = 5_000;
+
 export interface NatsOptions {
   /** Without it the daemon's stream for this audience: SHOE or SHOE_RESTRICTED. */
   readonly stream?: string;
@@ -47,11 +51,12 @@ export function natsStream(
   { stream, audience = "public", fromFirst = false }: NatsOptions = {},
 ): Connect {
   return async () => {
+    let opened: Stream | undefined;
     try {
       const sooner = { pingInterval: PING_MS, ...options };
       const client = await open({ ...sooner, reconnect: false });
       const name = stream ?? STREAMS[audience];
-      const opened = new Stream(client, name, tables, audience);
+      opened = new Stream(client, name, tables, audience);
       const known = consumer.resume().filter((asked) => asked.audience === audience);
       for (const table of tables) {
         if (!known.some((asked) => asked.table === table)) {
@@ -60,6 +65,7 @@ export function natsStream(
       }
       return opened;
     } catch (error) {
+      await opened?.close();
       throw new ConnectionLost(String(error));
     }
   };
@@ -136,9 +142,19 @@ class Stream implements Connection {
         ? { deliver_policy: DeliverPolicy.New }
         : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: sequence },
     );
-    const messages = await consumer.consume();
+    const messages = await consumer.consume({ idle_heartbeat: HEARTBEAT_MS });
     this.#reading.set(table, messages);
-    void this.#take(table, messages);
+    void this.#watch(messages);
+    this.#take(table, messages).catch((error: unknown) => this.#queue.fail(String(error)));
+  }
+
+  /** A reader lives on one server of several: if that one is lost, the connection may still work. */
+  async #watch(messages: ConsumerMessages): Promise<void> {
+    for await (const status of await messages.status()) {
+      if (status.type === ConsumerEvents.HeartbeatsMissed) {
+        this.#queue.fail("the stream gives no sign of life");
+      }
+    }
   }
 
   async #take(table: string, messages: ConsumerMessages): Promise<void> {

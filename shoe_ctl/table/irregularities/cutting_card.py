@@ -9,9 +9,13 @@ Must not know: how the card is found, how many rounds follow it.
 
 from __future__ import annotations
 
+import msgspec
+
+from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.procedures.procedure import Choice, End, Procedure, Step
 from shoe_ctl.table.procedures.withdrawal import window_step
+from shoe_ctl.table.state import Declaration
 from shoe_ctl.table.turn import Cause, Turn
 from shoe_ctl.texts.message import message
 
@@ -51,6 +55,21 @@ def offer_withdrawal(turn: Turn) -> None:
     stack.raise_irregularity(
         turn, Cause(CUTTING_CARD_KEY, seen, step=WINDOW if of_right else ALLOW)
     )
+
+
+def note_declared(turn: Turn) -> None:
+    """Remember that people, not the shoe, said that it came: they may take that back."""
+    if not isinstance(turn.input, TableCommand):
+        return
+    number = turn.now.instances.public
+    noted = Declaration(number=number, key=CUTTING_CARD_KEY, by="dealer", shoe=turn.shoe.id)
+    if turn.now.halt is not None and (opened := turn.current).key == CUTTING_CARD_KEY:
+        assert opened.instance.public is not None, "the room sees it"
+        noted = msgspec.structs.replace(
+            noted, number=opened.instance.public, irregularity=opened.number,
+            step=opened.step, data=opened.data,
+        )  # fmt: skip
+    turn.change(declarations=(*turn.now.declarations, noted))
 
 
 # Procedure

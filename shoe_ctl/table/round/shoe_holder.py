@@ -14,6 +14,7 @@ import msgspec
 from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.table.arguments import NamedPlayer, NoArgs, find_player, require_args
 from shoe_ctl.table.round import entitlement
+from shoe_ctl.table.state import Declaration
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -162,7 +163,11 @@ def declare_out_of_view(turn: Turn) -> None:
     data = {"seat": holder.seat, "rule": _clause(turn, "full_view")}
     seen = message("seen_out_of_view").as_data()
     more = {"player": holder.id, "seen": seen}
-    turn.emit("method.breached", data, restricted={**data, **more})
+    instance = turn.open_instance()
+    turn.emit("method.breached", data, restricted={**data, **more}, instance=instance)
+    assert instance.public is not None, "the room is told of it"
+    noted = Declaration(number=instance.public, key="out_of_view", by="dealer")
+    turn.change(declarations=(*turn.now.declarations, noted))
 
 
 def end_method_c(turn: Turn, rule: str | None) -> None:

@@ -290,8 +290,13 @@ def check_cutting_card(turn: Turn, _args: object = None) -> Message | None:
 
 
 def note_cutting_card(turn: Turn) -> None:
-    """Record that the cutting card came. It is removed, and the round is completed."""
+    """Record that the cutting card came. It is removed, and the round is completed.
+
+    Where it was declared before, the shoe says so too now: that is not taken back any more.
+    """
     if turn.shoe.cutting_card_out:
+        kept = tuple(one for one in turn.now.declarations if one.shoe is None)
+        turn.change(declarations=kept)
         return
     turn.set_shoe(cutting_card_out=True)
     dealt = () if turn.now.round is None else turn.now.round.cards
@@ -299,6 +304,17 @@ def note_cutting_card(turn: Turn) -> None:
     seen = message("seen_cutting_card_first") if first else message("seen_cutting_card_in_round")
     rule = turn.game.rule("cutting_card", "completed")
     turn.emit_ended_irregularity("cutting_card", seen, "removed", rule)
+
+
+def is_cutting_card_out(turn: Turn, shoe_id: str) -> bool:
+    """Return True if this shoe is on the table, and its cutting card is out."""
+    shoe = turn.now.shoe
+    return shoe is not None and shoe.id == shoe_id and shoe.cutting_card_out
+
+
+def take_back_cutting_card(turn: Turn) -> None:
+    """Take the cutting card for not seen yet: it was declared by mistake."""
+    turn.set_shoe(cutting_card_out=False)
 
 
 def is_change_due(turn: Turn) -> bool:

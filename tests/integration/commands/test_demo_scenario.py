@@ -8,6 +8,8 @@ import os
 import shlex
 import subprocess
 import sys
+import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,8 @@ import pytest
 from shoe_testing.cli import on_terminal
 from shoe_testing.command_server import WarmProgram, run_command
 from shoe_testing.examples import sampled
+from shoe_testing.recordings import recording_of_dealt
+from simulators.recorder.scenario_file import recorded_scenario
 from simulators.table.scenario import SHIPPED
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
@@ -48,6 +52,21 @@ def test_the_demo_shows_acts_and_events_and_says_that_all_came_as_expected() -> 
     order = [lines.index(line) for line in lines if "host: reboot" in line or "halted" in line]
     assert len(order) == 2 and order == sorted(order)
     assert "all came as expected" in shown.stderr
+
+
+def test_a_recording_is_played_without_its_waits_by_a_daemon_at_a_port(tmp_path: Path) -> None:
+    made = recorded_scenario(recording_of_dealt("reference", rounds=15, face_up_after_ms=1000))
+    steps = tomllib.loads(made.text)["steps"]
+    took_s = sum(step.get("pass_ms", 0) for step in steps) / 1000
+    assert took_s > 60
+    file = tmp_path / "recorded.toml"
+    file.write_text(made.text)
+    began = time.monotonic()
+    shown = done(*DEMO, "--scenario", str(file), "--json", "--pace-ms", "0")
+    assert shown.returncode == 0, shown.stderr
+    assert time.monotonic() - began < took_s / 2
+    types = [json.loads(line)["type"] for line in shown.stdout.splitlines()]
+    assert types.count("round.settled") == 15
 
 
 def test_the_demo_gives_the_public_events_alone_as_json() -> None:

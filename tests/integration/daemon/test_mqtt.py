@@ -430,14 +430,21 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
 async def test_a_user_without_a_position_is_refused_and_nobody_speaks_for_another(
     tmp_path: Path, at: Mosquitto
 ) -> None:
-    async with at_work(tmp_path, at, "stranger") as (user, _, told):
+    senders = [{**SENDER, "user": "somebody-else"}]
+    async with at_work(tmp_path, at, sender=senders) as (user, _, told):
         refused = await user.asks(**envelope("c1", "place_your_bets"))
         assert refused["error"]["code"] == "daemon_user_unknown"
-        assert refused["error"]["text"] == "user stranger has no position at this daemon's tables"
-        # The access list does not let it use another's name, nor write an event.
+        text = "user table-system has no position at this daemon's tables"
+        assert refused["error"]["text"] == text
+        # The access list lets no stranger send a command, nor anybody but the daemon an event.
         before = len(told.events)
         bets = json.dumps(envelope("c2", "place_your_bets")).encode()
-        for topic in (f"{BASE}/commands/table-system", PUBLIC, STATE, f"{BASE}/answers/display"):
+        topics = [f"{BASE}/commands/{name}" for name in ("table-system", "stranger")]
+        topics += [PUBLIC, STATE, f"{BASE}/answers/display"]
+        async with as_user(at, "stranger") as stranger:
+            for topic in topics:
+                await stranger.publish(topic, bets)
+        for topic in topics[1:]:
             await user.publish(topic, bets)
         await user.asks(request="status")
         assert len(told.events) == before

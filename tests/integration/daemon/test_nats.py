@@ -6,6 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,9 @@ import nats.errors as nats_errors
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.js.errors import APIError
+from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig
+from nats.js.errors import APIError, NotFoundError
 
 from shoe_ctl.sinks import nats_connection
 from shoe_ctl.sinks import pump as pump_module
@@ -24,9 +27,12 @@ from shoe_testing.nats_server import (
     PASSWORDS,
     NatsServer,
     guide_cluster,
+    ids_of,
+    make_mirror,
     nats_client,
     nats_server,
     stored_messages,
+    user_options,
     with_users,
 )
 from shoe_testing.socket_client import calling
@@ -210,6 +216,23 @@ class Spy:
                 await self._client.flush()
 
 
+def all_to(inbox: str, **more: Any) -> ConsumerConfig:
+    """A consumer that gets the whole stream at this inbox."""
+    chosen = {"name": "spy", "deliver_subject": inbox, "ack_policy": AckPolicy.NONE} | more
+    return ConsumerConfig(**chosen)
+
+
+async def has_streams(server: NatsServer) -> None:
+    """Wait until the daemon has made its streams."""
+    async with nats_client(server.address, **user_options("table-system")) as (_, js):
+        async with asyncio.timeout(PATIENCE_S):
+            for stream in ("SHOE", "SHOE_RESTRICTED"):
+                while True:
+                    with suppress(NotFoundError):
+                        await js.stream_info(stream)
+                        break
+
+
 async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dict[str, Any]]:
     """Everything that the public's user got of a round until the first card is shown."""
     folder.mkdir()
@@ -219,15 +242,16 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
     async def note(error: Exception) -> None:
         refused.append(str(error))
 
-    public = {"user": "floor", "password": PASSWORDS["FLOOR_PASSWORD"]}
-    options: dict[str, Any] = {**public, "inbox_prefix": "_INBOX_floor", "error_cb": note}
+    options: dict[str, Any] = {**user_options("floor"), "error_cb": note}
     with shoe_on_a_pty(folder, seed=seed) as rig:
         async with nats_client(server.address, **options) as (client, js):
             spy = Spy(client)
-            await spy.tries("shoe.v1.*.public", "_INBOX_floor.>")
+            # A consumer delivers where a subscription names its subject as it is.
+            await spy.tries("_INBOX_floor.events", "_INBOX_floor.x")
             denied = (
-                ">", "shoe.v1.>", "shoe.v1.*.restricted", f"shoe.v1.{TABLE}.*", "_INBOX.>",
-                "_INBOX_shoe-main.>", "_INBOX_table-system.>", "$JS.>", "$SYS.>",
+                ">", "shoe.v1.>", "shoe.v1.*.public", "mirror.>", "shoe.v1.*.restricted",
+                f"shoe.v1.{TABLE}.*", "_INBOX.>", "_INBOX_shoe-main.>", "_INBOX_table-system.>",
+                "$JS.>", "$SYS.>",
             )  # fmt: skip
             await spy.tries(*denied)
             await spy.until(lambda: len(refused) == len(denied))
@@ -238,6 +262,9 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
                 calling(folder / "shoectl.sock") as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
+                await has_streams(server)
+                await make_mirror(server.address)
+                await js.add_consumer("SHOE", all_to("_INBOX_floor.events"))
                 await table.deal(lambda held: held["next"]["command"] == "expose")
                 last = told.events[-1]["id"]
                 await spy.until(lambda: any(last.encode() in each.data for each in spy.got))
@@ -248,13 +275,14 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
                 "$JS.API.STREAM.MSG.GET.SHOE",
                 "$JS.API.DIRECT.GET.SHOE_RESTRICTED",
                 "$JS.API.CONSUMER.CREATE.SHOE_RESTRICTED",
+                "hall.API.CONSUMER.CREATE.SHOE",
                 "$JS.API.STREAM.NAMES",
                 "$JS.API.STREAM.DELETE.SHOE",
                 f"shoe.v1.{TABLE}.public",
             ):
                 await client.publish(subject, b'{"seq": 1}', reply="_INBOX_floor.x")
             async with asyncio.timeout(PATIENCE_S):
-                while len(refused) < asked + 8:
+                while len(refused) < asked + 9:
                     await client.flush()
             info = await js.stream_info("SHOE")
             told_public = [each for each in spy.got if each.subject.startswith("shoe.")]
@@ -290,11 +318,7 @@ async def test_a_system_that_may_know_every_card_reads_both_streams(
     told = ToldEvents()
     with shoe_on_a_pty(tmp_path, seed=7) as rig:
         await play(write(tmp_path, *both(guarded.address, **login(tmp_path))), told, rig, 1)
-    options = {
-        "user": "table-system",
-        "password": PASSWORDS["TABLE_SYSTEM_PASSWORD"],
-        "inbox_prefix": "_INBOX_table-system",
-    }
+    options = user_options("table-system")
     await holds_both_streams(guarded.address, told, **options)
     async with nats_client(guarded.address, **options) as (_, js):
         subject = "shoe.v1.*.public"
@@ -320,14 +344,72 @@ async def test_the_three_servers_of_the_guide_keep_both_streams_over_tls(
         cluster.servers["hall-2"].start()
         trusting = ssl.create_default_context(cafile=authority.file)
         at = cluster.servers["hall-1"].address
-        daemon = {"user": "shoe-main", "password": PASSWORDS["SHOE_MAIN_PASSWORD"]}
-        inbox = {"inbox_prefix": "_INBOX_shoe-main", "tls": trusting}
         config = write(tmp_path, *both(address, **secure))
-        await play(config, told, rig, 1, until=Reader(at, {**daemon, **inbox}))
-        reader: dict[str, Any] = {
-            "user": "table-system",
-            "password": PASSWORDS["TABLE_SYSTEM_PASSWORD"],
-            "inbox_prefix": "_INBOX_table-system",
-            "tls": trusting,
-        }
-        await holds_both_streams(cluster.servers["hall-1"].address, told, **reader)
+        daemon = {**user_options("shoe-main"), "tls": trusting}
+        await play(config, told, rig, 1, until=Reader(at, daemon))
+        await holds_both_streams(at, told, **user_options("table-system"), tls=trusting)
+        await make_mirror(at.replace("nats://", "tls://"), str(authority.file), replicas=3)
+        floor = {**user_options("floor"), "tls": trusting}
+        async with asyncio.timeout(PATIENCE_S):
+            while await ids_in_the_copy(at, **floor) != [event["id"] for event in told.events]:
+                pass
+
+
+async def ids_in_the_copy(address: str, **options: Any) -> list[str]:
+    with suppress(nats_errors.TimeoutError, APIError):  # it elects a leader
+        return ids_of(await stored_messages(address, "SHOE", **options))
+    return []
+
+
+async def consumers_until_refused(js: JetStreamContext, inbox: str) -> int:
+    """How many consumers a user makes that deliver to somebody else's inbox; 1,000 at most."""
+    for made in range(1000):
+        try:
+            await js.add_consumer("SHOE", all_to(inbox, name=f"c{made}", inactive_threshold=60))
+        except APIError:
+            return made
+    return 1000
+
+
+async def test_a_display_cannot_touch_what_another_user_reads(
+    tmp_path: Path, guarded: NatsServer
+) -> None:
+    """Creating a consumer is also updating it: in the account of the table system it would do."""
+    told = ToldEvents()
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, *both(guarded.address, **login(tmp_path)))
+        await play(config, told, rig, 1)
+        await make_mirror(guarded.address)
+        system_inbox = "_INBOX_table-system.stolen"
+        async with (
+            nats_client(guarded.address, **user_options("table-system")) as (system, js),
+            nats_client(guarded.address, **user_options("floor")) as (floor, displays),
+        ):
+            reading = await js.pull_subscribe("shoe.v1.*.public", durable="scores", stream="SHOE")
+            (first,) = await reading.fetch(1, timeout=PATIENCE_S)
+            await first.ack_sync()
+            spy = Spy(system)
+            await spy.tries(system_inbox)
+            # It rewrites the other's consumer, deletes it, and makes others without end.
+            filtered = {"durable_name": "scores", "ack_policy": "explicit"}
+            body = {
+                "stream_name": "SHOE",
+                "config": {**filtered, "filter_subject": "shoe.v1.none.public"},
+            }
+            for name in ("CREATE.SHOE.scores.shoe.v1.none.public", "DURABLE.CREATE.SHOE.scores"):
+                asked = f"$JS.API.CONSUMER.{name}"
+                await floor.publish(asked, json.dumps(body).encode(), reply="_INBOX_floor.x")
+            await floor.publish("$JS.API.CONSUMER.DELETE.SHOE.scores", b"", reply="_INBOX_floor.x")
+            await floor.publish("$JS.ACK.SHOE.scores.1.1.1.1.1", b"+TERM")
+            made = await consumers_until_refused(displays, system_inbox)
+            assert made <= 100
+            # The table system reads on, can make another consumer, and got nothing unasked.
+            for number in range(1, len(told.events)):
+                (message,) = await reading.fetch(1, timeout=PATIENCE_S)
+                assert json.loads(message.data) == told.events[number]
+                await message.ack_sync()
+            await holds_both_streams(guarded.address, told, **user_options("table-system"))
+            assert (
+                await js.consumer_info("SHOE", "scores")
+            ).config.filter_subject == "shoe.v1.*.public"
+            assert spy.got == []

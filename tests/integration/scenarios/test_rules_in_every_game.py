@@ -6,7 +6,6 @@ Each situation is a scenario, written here because it is played in each game and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,111 +15,28 @@ from shoe_ctl.games import catalog
 from shoe_testing.bench import assert_replays
 from shoe_testing.bench import play_in_process as played_in_process
 from shoe_testing.daemon import nothing_is_wrong_with, play_through_daemon
-from simulators.table.scenario import Scenario, of_plain
+from shoe_testing.every_game import (
+    ANN,
+    BO,
+    CY,
+    DEALT,
+    NO_MORE,
+    PLACE,
+    ROYAL,
+    SETTLED,
+    SHIFT,
+    STAFFED,
+    At,
+    Situation,
+    bets,
+    decides,
+    declares,
+    play,
+    refused,
+    rules,
+    says,
+)  # fmt: skip
 
-ROYAL = "dragon_bonus_royal"
-STAFFED = tuple(name for name in catalog.shipped() if name != ROYAL)
-SHIFT = "gaming_shift_manager"
-ELEMENTS = str.maketrans("SHDC", "fgew")
-"""A card of the same rank in the other deck, element for suit."""
-
-
-ANN: dict[str, Any] = {"player": "ann", "seat": 3}
-BO: dict[str, Any] = {"player": "bo", "seat": 4}
-CY: dict[str, Any] = {"player": "cy", "seat": 5}
-
-
-@dataclass(kw_only=True)
-class Situation:
-    """A situation: what is done, and what comes of it."""
-
-    steps: list[dict[str, Any]]
-    expect: list[str]
-    restricted: list[str] = field(default_factory=list)
-    never: list[str] = field(default_factory=list)
-    cards: str = "2D 3C TS TH 4C 5D"
-    limits: dict[str, int] = field(default_factory=dict)
-    announcements: str = "explicit"
-
-
-@dataclass(frozen=True)
-class At:
-    """A game in a method."""
-
-    game: str
-    method: str | None
-
-    def rule(self, key: str, end: str) -> str | None:
-        return catalog.load(self.game).rule(key, end)
-
-    @property
-    def highest_wager(self) -> str | None:
-        return catalog.load(self.game).methods["A"].clauses["highest_wager"]
-
-    @property
-    def late(self) -> str:
-        return "refused" if self.rule("late_wager", "returned") is None else "returned"
-
-    def scenario(self, situation: Situation, name: str) -> Scenario:
-        elements = catalog.load(self.game).deck.name == "element65"
-        cards = " ".join(
-            code[0] + code[1].translate(ELEMENTS) if elements else code
-            for code in situation.cards.split()
-        )
-        table: dict[str, Any] = {"game": self.game, "announcements": situation.announcements}
-        if self.game == "immortal_dragon_tiger":
-            table["layout"] = "A"
-        if self.method is not None:
-            table |= {"method": self.method, "area": "Paiza Club"}
-        if situation.limits:
-            table["limits"] = situation.limits
-        if situation.announcements == "implied":
-            table["method_b"] = {"faces": "face_up", "face_up_after_ms": 0}
-        shoe = {"cards": cards, **({"deck": "element65"} if elements else {})}
-        plain = {
-            "version": 1,
-            "title": name,
-            "table": table,
-            "shoe": shoe,
-            "steps": situation.steps,
-            "expect": situation.expect,
-            "restricted": situation.restricted,
-            "never": situation.never,
-        }
-        return of_plain(plain, name)
-
-
-def says(command: str, position: str = "dealer", **args: Any) -> dict[str, Any]:
-    return {"say": command, "args": args, "position": position}
-
-
-def decides(choice: str, position: str = "dealer", **args: Any) -> dict[str, Any]:
-    return says("decide", position, choice=choice, **args) | {"reason": "as it lies"}
-
-
-def rules(choice: str) -> dict[str, Any]:
-    return decides(choice, SHIFT)
-
-
-def refused(step: dict[str, Any], needs: str = "other") -> dict[str, Any]:
-    return step | {"refused": needs}
-
-
-def declares(key: str, **args: Any) -> dict[str, Any]:
-    return says("declare", key=key, **args) | {"reason": "seen by the dealer"}
-
-
-def bets(who: dict[str, Any], wager: str, amount: int) -> dict[str, Any]:
-    return says("place_wager", **who, wager=wager, amount=amount)
-
-
-def play(until: str) -> dict[str, Any]:
-    return {"play": until}
-
-
-PLACE, NO_MORE = says("place_your_bets"), says("no_more_bets")
-DEALT = play("round.card_dealt hand=banker index=2")
-SETTLED = play("round.settled")
 CONCLUDES = [decides("offer_withdrawal"), decides("close_window"), decides("play_on")]
 HOST_REBOOTS = [{"host": "reboot"}]
 SHOE_REBOOTS = [{"shoe": "reboot"}, {"wait": "table.halted"}]

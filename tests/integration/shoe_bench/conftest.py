@@ -23,6 +23,21 @@ def bench_run(
     return lambda *words: run_bench(pytester, *words)
 
 
+@pytest.fixture
+def served_port(commands: object, tmp_path: Path) -> Iterator[str]:
+    """The port of a shoe in another process, which takes no changes: to the plugin a device."""
+    port = tmp_path / "served"
+    words = ("serve", "--profile", "reference", "--port", f"pty:{port}", "--pace-ms", "1")
+    program: subprocess.Popen[bytes] = WarmProgram(("shoe-sim", *words), stdout=subprocess.PIPE)
+    with program as served:
+        try:
+            assert served.stdout is not None
+            assert served.stdout.readline()
+            yield str(port)
+        finally:
+            served.terminate()
+
+
 @pytest.fixture(scope="session")
 def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of the kit's example shoe."""

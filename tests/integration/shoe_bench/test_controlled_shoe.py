@@ -26,7 +26,7 @@ def begins_well(shoe_bench):
     shoe = shoe_bench.shoe.change("status").shoe
     assert shoe["plugged"] and shoe["resting"] and shoe["remaining"] > 60
     assert shoe["powered"] and not shoe["locked_by_key"] and not shoe["frozen"]
-    assert not (shoe["jammed"] or shoe["fault"] or shoe["dirty_lens"]["misread"])
+    assert not (shoe["jammed"] or shoe["fault"] or shoe["cut"] or shoe["dirty_lens"]["misread"])
 
 def test_everything_at_once(shoe_bench):
     for _ in range(99):
@@ -36,6 +36,7 @@ def test_everything_at_once(shoe_bench):
     shoe_bench.shoe.change("jam")
     shoe_bench.shoe.change("lock")
     shoe_bench.shoe.change("deal")
+    shoe_bench.shoe.change("cut")
     shoe_bench.shoe.change("freeze")
     shoe_bench.shoe.change("unplug")
 

@@ -26,6 +26,20 @@ def test_two_rounds(shoe_bench, profile):
         shoe_bench.table.play("round.settled")
     shoe_bench.table.wait_for("idle")
 
+@pytest.mark.parametrize("profile", [
+    pytest.param(each, marks=pytest.mark.shoe(profile=each))
+    for each in ("reference", "angel_eye", "bee_tek")
+])
+def test_the_next_one(shoe_bench, profile):
+    first = shoe_bench.table.play("round.settled")
+    assert shoe_bench.events.wait("round.settled") == first
+    shoe_bench.table.play("round.settled")
+    shoe_bench.events.pass_over()
+    with pytest.raises(NotInTime, match="^round.settled did not come in 0"):
+        shoe_bench.events.wait("round.settled", 0)
+    third = shoe_bench.table.play("round.settled")
+    assert shoe_bench.events.wait("round.settled") == third != first
+
 @pytest.mark.shoe(profile="bee_tek")
 def test_lid(shoe_bench):
     shoe_bench.shoe.change("lid_open")
@@ -59,6 +73,9 @@ def test_play_goes_as_the_status_says_and_ends_with_clear_words(
     assert done.verdicts == {
         "test_two_rounds[angel_eye]": "passed",
         "test_two_rounds[bee_tek]": "passed",
+        "test_the_next_one[reference]": "passed",
+        "test_the_next_one[angel_eye]": "passed",
+        "test_the_next_one[bee_tek]": "passed",
         "test_lid": "left out",
         "test_halts_and_limits": "passed",
     }, done.failures

@@ -27,10 +27,10 @@ from shoe_ctl.config.schema import load
 from shoe_ctl.daemon import outage
 from shoe_ctl.daemon.daemon import COMPARED_WITHIN_S, Daemon
 from shoe_ctl.errors import ConfigError, JournalError
-from shoe_ctl.journal.files import head_path, log_path
+from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Ruling
-from shoe_testing.config import SOCKET, TABLE, write_config
+from shoe_testing.config import SOCKET, TABLE
 from shoe_testing.daemon import (
     PATIENCE_S,
     ShoeAtTable,
@@ -40,6 +40,17 @@ from shoe_testing.daemon import (
     runner,
     serving,
 )
+from shoe_testing.lost_journal import (
+    LOSSES,
+    config_for,
+    dealt_and_copied,
+    held,
+    in_doubt,
+    keys,
+    lose_log,
+    put_older_back,
+    ruling,
+)
 from shoe_testing.rounds import lines_of
 from shoe_testing.socket_client import calling
 
@@ -48,23 +59,6 @@ pytestmark = pytest.mark.slow
 RULED = Ruling(
     person="Ines", position="gaming_shift_manager", reason="the disk is lost", consented_by="Kim"
 )
-
-
-def config_for(folder: Path, *, socket: bool = True) -> Path:
-    path = write_config(folder, str(folder / "shoe"), way_in=socket)
-    second = '[[socket.user]]\nuser = 4242\nname = "Kim"\nposition = "pit_supervisor"\n'
-    text = path.read_text().replace("pit_supervisor", "gaming_shift_manager")
-    path.write_text(text + second if socket else text)
-    return path
-
-
-def keys(lines: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
-    """Every event by source and id; each may be there twice, but never with another content."""
-    found: dict[tuple[str, str], str] = {}
-    for event in lines:
-        content = json.dumps(event, sort_keys=True)
-        assert found.setdefault((event["source"], event["id"]), content) == content, event
-    return found
 
 
 def outcomes(
@@ -82,81 +76,6 @@ def open_at(daemon: Daemon) -> list[str]:
     """What is open at the table."""
     halt = runner(daemon).controller.state.halt if daemon.runners else None
     return [] if halt is None else [opened.key for opened in halt.stack]
-
-
-def ruling(**other: Any) -> dict[str, Any]:
-    return {
-        "command_id": "ruled-1",
-        "table": TABLE,
-        "command": "accept_loss",
-        "person": "Ines",
-        "position": "gaming_shift_manager",
-        "reason": "the disk is lost",
-        "consented_by": "Kim",
-    } | other
-
-
-@asynccontextmanager
-async def held(config: Path, told: ToldEvents) -> AsyncIterator[tuple[Daemon, list[str]]]:
-    """A daemon whose journal is in doubt: it says ready, and waits."""
-    lines: list[str] = []
-    async with serving(config, told, tell=lines.append) as daemon:
-        assert daemon.doubt is not None
-        assert lines == [daemon.doubt]
-        assert not daemon.runners
-        yield daemon, lines
-
-
-async def dealt_and_copied(folder: Path, config: Path, told: ToldEvents, shoe: ShoeAtTable) -> None:
-    """Two rounds; the files after the first stand in ``old``, those of a kill in ``killed``."""
-    for name, rounds in (("old", 1), ("killed", 3)):
-        shoe.rest_after(rounds)
-        async with serving(config, told):
-            if rounds > 1:
-                shoe.go_on()
-            await shoe.rests()
-            await told.times(rounds, "round.outcome")
-            (folder / name).mkdir()
-            for path in sorted(folder.glob("journal.db*")):
-                if not path.name.endswith("-lock"):
-                    shutil.copy(path, folder / name)
-
-
-def lay(folder: Path, name: str) -> None:
-    """The journal's files as they were copied."""
-    for path in folder.glob("journal.db*"):
-        if not path.name.endswith("-key"):
-            path.unlink()
-    for path in (folder / name).iterdir():
-        if not path.name.endswith("-shm"):
-            shutil.copy(path, folder)
-
-
-def lose_log(folder: Path) -> None:
-    lay(folder, "killed")
-    log_path(folder / "journal.db").unlink()
-
-
-def lose_frame(folder: Path) -> None:
-    lay(folder, "killed")
-    log = log_path(folder / "journal.db")
-    content = bytearray(log.read_bytes())
-    content[32 + 24 + 100] ^= 1
-    log.write_bytes(content)
-
-
-def put_older_back(folder: Path) -> None:
-    """Everything of it, its head file too: only what the sinks have shows it."""
-    lay(folder, "old")
-
-
-def put_main_back(folder: Path) -> None:
-    """An older journal alone, as a copy of one file is."""
-    lay(folder, "old")
-    head_path(folder / "journal.db").unlink()
-
-
-LOSSES = [lose_log, lose_frame, put_older_back, put_main_back]
 
 
 @pytest.mark.parametrize("lose", LOSSES, ids=lambda lose: lose.__name__)
@@ -300,16 +219,6 @@ async def shown_by_the_shoe(
         for audience in ("public", "restricted"):
             (folder / f"{audience}.jsonl").rename(folder / f"{audience}-taken.jsonl")
         yield shoe, told, config
-
-
-async def in_doubt(daemon: Daemon) -> str:
-    """What the table's doubt says, once the shoe was heard."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not daemon.runners or runner(daemon).doubt is None:  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.01)
-    doubt = runner(daemon).doubt
-    assert doubt is not None
-    return doubt
 
 
 async def test_a_shoe_of_which_more_was_acknowledged_holds_its_table(tmp_path: Path) -> None:

@@ -319,6 +319,11 @@ class InProcessBench(TableAtPort):
                 raise Stuck(f"{what} did not come (the table is {where.state}{halt})")
             self._advance(end)
 
+    async def pass_time(self, us: int) -> None:
+        end_us = self._now_us + us
+        while self._now_us < end_us:
+            self._advance(end_us / 1_000_000)
+
     async def taken_up(self, cards: int = 0) -> None:  # noqa: ARG002 - nothing is ever under way
         self._port.pump()
 

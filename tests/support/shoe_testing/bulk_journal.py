@@ -30,6 +30,7 @@ from shoe_ctl.journal.files import head_path
 from shoe_ctl.journal.packing import Packer
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Connection, Direction, Kind, Meta, Wire
+from shoe_ctl.journal.round_index import IndexedRound, RoundQuery
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import utc
@@ -58,6 +59,7 @@ _RISING = re.compile(
 )
 _CHAINED = b'"hash":?'
 _INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
+_INSERT_ROUND = "INSERT INTO round VALUES (?, ?, ?, ?, ?, ?)"
 _TABLE_HEAD = (
     "UPDATE head SET n = ?, hash = ?, public = public + ?, restricted = restricted + ?,"
     ' connection = connection + ?, t_us = t_us + ? WHERE "table" = ?'
@@ -275,7 +277,7 @@ def _t_us(moment: bytes) -> int:
 class _Sets:
     """What comes after the third set: the records to the checkpoint of any further one."""
 
-    def __init__(self, rows: Sequence[Row], key: Signer) -> None:
+    def __init__(self, rows: Sequence[Row], rounds: Sequence[IndexedRound], key: Signer) -> None:
         ends = _ends(rows)
         assert len(ends) == DEALT + 1
         second = rows[ends[-3] + 1 : ends[-2] + 1]
@@ -288,6 +290,7 @@ class _Sets:
             row[0]: read_checkpoint(row[3]).t_us for row in third if row[1] == JOURNAL
         }
         self._many = len(third)
+        self._rounds = [r for r in rounds if third[0][0] <= r.records[0] <= third[-1][0]]
         self._signed = read_checkpoint(rows[-1][3])
         self._key = key
         self.events = Counter(row[2] for row in third)
@@ -314,6 +317,16 @@ class _Sets:
             yield n, TABLE, kind, body, self.end
             if n + 1 in signed_at:
                 yield self._checkpoint(signed_at[n + 1])
+
+    def rounds_after(self, sets: int) -> Iterator[tuple[int, str, int, int, int, bytes]]:
+        """The index's rows for the rounds of that set."""
+        more = sets * self._many
+        for one in self._rounds:  # a table goes on counting its rounds from set to set
+            table, shoe, number = one.id
+            number += sets * len(self._rounds)
+            t_us = one.t_us + sets * _dealt().lasts_us
+            records = b"".join((n + more).to_bytes(8, "big") for n in one.records)
+            yield one.records[0] + more, table, shoe + sets, number, t_us, records
 
     def _checkpoint(self, t_us: int) -> Row:
         upto, kind = self.last_n, Kind.CHECKPOINT.value
@@ -370,7 +383,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
     with dealing(path, DEALT, key) as table:
         rounds_each = table.controller.state.rounds // DEALT
     with Reader.open(path) as reader:
-        sets = _Sets(list(_plain(reader)), key)
+        sets = _Sets(list(_plain(reader)), list(reader.rounds(RoundQuery())), key)
     more = max(0, math.ceil(rounds / rounds_each) - DEALT)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
@@ -379,6 +392,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
         with connection:
             for number in range(1, more + 1):
                 connection.executemany(_INSERT, sets.after(number))
+                connection.executemany(_INSERT_ROUND, sets.rounds_after(number))
             sets.heads(connection, more)
         connection.pragma("journal_mode", "wal")
     finally:

@@ -177,8 +177,32 @@ GUIDE = ROOT / "docs" / "guides" / "nats"
 PASSWORDS = {
     "SHOE_MAIN_PASSWORD": "daemon-secret",
     "TABLE_SYSTEM_PASSWORD": "system-secret",
+    "DISPLAYS_SETUP_PASSWORD": "setup-secret",
     "FLOOR_PASSWORD": "floor-secret",
 }
+
+
+def user_options(user: str) -> dict[str, Any]:
+    """How a client logs in as a user of the guide, with the inbox that only this user may read."""
+    password = PASSWORDS[user.upper().replace("-", "_") + "_PASSWORD"]
+    return {"user": user, "password": password, "inbox_prefix": f"_INBOX_{user}"}
+
+
+async def make_mirror(address: str, *ca: str, replicas: int = 1) -> None:
+    """Run the guide's program that makes the displays' copy of the public stream."""
+    own = {**os.environ, **PASSWORDS, "REPLICAS": str(replicas)}
+    program = str(GUIDE / "mirror.py")
+    made = await asyncio.create_subprocess_exec(
+        sys.executable,
+        program,
+        address,
+        *ca,
+        env=own,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    said, _ = await made.communicate()
+    assert made.returncode == 0, said.decode()
 
 
 def with_users(folder: Path, **more: Any) -> NatsServer:

@@ -12,14 +12,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import to_bytes
-from shoe_testing.bench import play_in_process
+from shoe_testing.bench import DealtTable, game_of, play_in_process
 from simulators.recorder.journal import read_journal
 from simulators.recorder.recording import Happened, Recording, in_turn, table_of_settings
 from simulators.recorder.scenario_file import RecordedScenario, recorded_scenario
 from simulators.table.expectation import Told
 from simulators.table.scenario import Scenario, parse
+
+DEALT_S = 1.2
+"""From card to card: a shoe that cannot be armed is dealt slower than cards are seen."""
 
 
 class PlayedAgain(NamedTuple):
@@ -63,17 +67,35 @@ async def recording_of_scenario(scenario: Scenario) -> Recording:
     steps = [
         (
             to_bytes(happened).decode(),
-            [
-                json.dumps({"effect": "event", **msgspec.to_builtins(effect)})
-                for effect in effects
-                if isinstance(effect, TableEvent)
-            ],
+            [_effect(effect) for effect in effects if isinstance(effect, TableEvent)],
         )
         for happened, effects in zip(bench.inputs, bench.effects, strict=True)
     ]
     settings = msgspec.to_builtins(bench.settings)
     shoe = scenario.table.get("shoe", {})
     return recording_of_run(scenario.name, bench.game.id, settings, steps, shoe)
+
+
+def recording_of_dealt(profile: str, *, rounds: int, face_up_after_ms: int) -> Recording:
+    """The recording of rounds that a simulated shoe's dealer dealt, a card every 1.2 s."""
+    table = DealtTable(
+        game_of("tiger"), profile, 7, pace_s=DEALT_S, face_up_after_ms=face_up_after_ms
+    )
+    table.deal()
+    again = TableController(table.controller.game, table.controller.settings)
+    steps: list[tuple[str, list[str]]] = []
+    for happened in table.inputs:
+        events = [e for e in again.handle(happened) if isinstance(e, TableEvent)]
+        steps.append((to_bytes(happened).decode(), [*map(_effect, events)]))
+        rounds -= sum(event.type == "round.settled" for event in events)
+        if rounds == 0:
+            break
+    plain = msgspec.to_builtins(table.controller.settings)
+    return recording_of_run("dealt", table.controller.game.id, plain, steps)
+
+
+def _effect(event: TableEvent) -> str:
+    return json.dumps({"effect": "event", **msgspec.to_builtins(event)})
 
 
 def _happened(what: Mapping[str, Any], effects: Iterable[Mapping[str, Any]]) -> Happened:

@@ -220,6 +220,9 @@ class HandClock:
             self._timers.append(timer)
         return timer
 
+    def call_when(self, wall_us: int, callback: Callable[[], None]) -> HandTimer:
+        return self.call_later((wall_us - self.wall_us()) / 1_000_000, callback)
+
     @property
     def waiting(self) -> bool:
         return bool(self._timers)

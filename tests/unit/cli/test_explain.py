@@ -72,7 +72,7 @@ def test_json_has_all_that_the_text_has() -> None:
         "places": ["anywhere"],
         "halts": True,
         "to": "suspended",
-        "do": ["cutting_card.offer_withdrawal"],
+        "do": ["cutting_card.offer_withdrawal", "cutting_card.note_declared"],
         "rule": "I 3.16.1, N/F 3.17.1, T 3.22.1",
     }
 

@@ -28,8 +28,11 @@ def sink(address: str = "mqtt://broker", **more: str) -> str:
     return "\n".join([*lines, *(f'{key} = "{value}"' for key, value in more.items()), ""])
 
 
-def sender(user: str = "system", position: str = "dealer", **more: str) -> str:
+def sender(
+    user: str = "system", position: str = "dealer", tables: str = '["t1", "t2"]', **more: str
+) -> str:
     lines = ["[[sink.sender]]", f'user = "{user}"', f'position = "{position}"']
+    lines += [f"tables = {tables}"] if tables else []
     return "\n".join([*lines, *(f'{key} = "{value}"' for key, value in more.items()), ""])
 
 
@@ -89,6 +92,15 @@ EXPECTED = "expected mqtt://HOST:PORT or mqtts://HOST:PORT"
         ),
         (sink() + sender() + sender(), "sink[0].sender: 'system' is there twice"),
         (
+            sink() + sender(tables=""),
+            "sink[0].sender[0].tables: this sink publishes 2 tables: name those that 'system' may "
+            "command",
+        ),
+        (
+            sink(table="t1") + sender(tables='["t1", "t2"]'),
+            "sink[0].sender[0].tables: no table 't2' at this sink (there is: t1)",
+        ),
+        (
             sink() + sender(position="boss"),
             "sink[0].sender[0].position: expected one of dealer, pit_supervisor, pit_manager, "
             "gaming_shift_manager, assistant_casino_manager, surveillance, not 'boss'",
@@ -117,6 +129,11 @@ def test_a_sender_is_one_level_of_a_topic(user: str) -> None:
         ConfigError, match=r"sink\[0\]\.sender\[0\]\.user: expected 1 to 63 characters"
     ):
         sinks(sink() + sender(user))
+
+
+def test_a_sender_at_a_sink_of_one_table_needs_no_list_of_tables() -> None:
+    (found,) = sinks(sink(table="t2") + sender(tables=""))
+    assert [each.user for each in found.sender] == ["system"]
 
 
 def test_one_sink_at_each_broker_keeps_the_state_of_a_table() -> None:

@@ -92,7 +92,7 @@ async def two_ways_in(folder: Path, sinks: Sequence[NamedSink]) -> AsyncIterator
         handler = RequestHandler({}, deliveries.sinks, People(())).answer
         at = folder / "s.sock"
         await stack.enter_async_context(serving_at(at, {os.getuid(): ME}, handler))
-        desk = BrokerDesk({"me": ME})
+        desk = BrokerDesk({"me": ME}, {"me": [TABLE]})
         await stack.enter_async_context(desk.open(handler))
         caller = await stack.enter_async_context(calling(at))
         yield TwoWaysIn(caller, desk, deliveries.sinks)
@@ -187,10 +187,20 @@ async def test_a_table_that_the_journal_has_no_event_of_is_refused_at_the_socket
 
 
 async def test_until_the_tables_are_at_work_a_broker_s_user_is_asked_to_wait() -> None:
-    desk = BrokerDesk({"me": ME})
+    desk = BrokerDesk({"me": ME}, {"me": [TABLE]})
     answer = json.loads(await desk.answer(Asked(TABLE, "me", b'{"request": "status"}')))
     assert answer["error"] == {
         "code": "daemon_starting",
         "args": {},
         "text": "the daemon is starting: ask again",
     }
+
+
+async def test_a_broker_s_user_commands_no_table_but_its_own() -> None:
+    desk = BrokerDesk({"me": ME}, {"me": ["another"]})
+    for request in (b'{"request": "status"}', b"no JSON"):
+        answer = json.loads(await desk.answer(Asked(TABLE, "me", request)))
+        assert (answer["error"]["code"], answer["error"]["args"]) == (
+            "daemon_table_not_yours",
+            {"user": "me", "table": TABLE},
+        )

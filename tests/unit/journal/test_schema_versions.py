@@ -62,7 +62,7 @@ def of_version(folder: Path, version: int) -> Path:
 def line(path: Path, version: int) -> str:
     return (
         f"journal {path} has version {version}, written by {OTHERS[version]}; this version reads "
-        f"3 to 5: use {OTHERS[version]} for this journal, or begin a new one"
+        f"3 to 6: use {OTHERS[version]} for this journal, or begin a new one"
     )
 
 

@@ -10,13 +10,14 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from firmware_proto.angel_eye.frames import encode_event
 from firmware_proto.cards import card
-from firmware_proto.events import CardDrawn, Discarded, Started, Status
+from firmware_proto.events import CardDrawn, Discarded, Lid, Started, Status
 from firmware_proto.profiles import profile
 from shoe_ctl.link.connection import PORTION, Connection, Reception
 from shoe_ctl.link.line_budget import (
@@ -417,6 +418,65 @@ async def test_a_state_without_end_is_read_slowly_and_its_line_is_never_suspende
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
+
+
+class NumberedEvents(NoisyTransport):
+    """A reference shoe that says hello, and then opens and closes its lid without end."""
+
+    def __init__(self, clock: HandClock) -> None:
+        super().__init__(clock, bytes, 1.0, first=shoe_hello(1, oldest=1))
+        self._seq = 1
+
+    def read(self) -> bytes:
+        while len(self._waiting) < READ_SIZE:
+            self._waiting += host_frame(Lid(open=self._seq % 2 == 0), self._seq)
+            self._seq += 1
+        data, self._waiting = self._waiting[:READ_SIZE], self._waiting[READ_SIZE:]
+        return data
+
+
+async def test_events_that_are_no_card_are_read_slowly_in_the_long_run_and_none_is_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, taken = HandClock(), list[Reception]()
+    line = NumberedEvents(clock)
+    served = connection("reference", line, clock, taken)
+    running = asyncio.create_task(served.run())
+    counts = []
+    for _ in range(4):
+        until = clock.now + 300
+        while clock.now < until:
+            clock.advance(0.02)
+            for _ in range(4):
+                await asyncio.sleep(0)
+        counts.append(sum(len(each.heard) for each in taken))
+    assert not running.done()
+    lids = [one.event for each in taken for one in each.heard if isinstance(one.event, Lid)]
+    assert [lid.open for lid in lids[:6]] == [lid.open for lid in lids[2:8]]
+    assert all(one.open != other.open for one, other in pairwise(lids))
+    assert counts[0] >= 8192  # what a shoe kept while its host was away
+    later = [after - before for before, after in pairwise(counts)]
+    assert all(0 < each <= 5 * 2 * 60 for each in later), later
+    assert [record.message for record in caplog.records if "slowed" in record.message] != []
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+
+def test_a_table_that_deals_fast_is_never_slowed_by_its_other_events() -> None:
+    budget = LineBudget()
+    for card_number in range(100_000):  # one each 30 ms, with four events that are no card
+        assert budget.read_notices(4, 1, card_number * 0.03) == 0.0
+    assert not budget.is_slowed
+
+
+def test_a_line_that_was_slowed_is_read_at_full_speed_once_it_has_rested() -> None:
+    budget = LineBudget()
+    assert budget.read_notices(8192, 0, 0.0) == 0.0
+    assert budget.read_notices(4, 0, 0.0) == 4.0
+    assert budget.is_slowed
+    assert budget.read_notices(1, 0, 10.0) == 0.0
+    assert not budget.is_slowed
 
 
 def test_the_states_of_a_table_that_deals_fast_cost_its_line_nothing() -> None:

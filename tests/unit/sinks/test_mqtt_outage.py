@@ -135,7 +135,7 @@ def test_after_an_hour_everything_goes_out_in_order_and_each_reason_was_logged_o
             back = asyncio.get_running_loop().time()
             while feed.cursor < len(feed.events):
                 await feed.moves.get()
-            assert asyncio.get_running_loop().time() - back <= 10.0
+            assert asyncio.get_running_loop().time() - back <= 5.0
             assert why(sink) is None
             pump.stop()
             await running
@@ -146,7 +146,7 @@ def test_after_an_hour_everything_goes_out_in_order_and_each_reason_was_logged_o
     finally:
         loop.close()
     assert [body for _, topic, body in far.taken if topic.endswith("/public")] == feed.events
-    assert len(far.tried) < HOUR_S / 10 + 20
+    assert len(far.tried) < HOUR_S / 5 + 20
     states = [body for _, topic, body in far.taken if topic.endswith("/state")]
     assert states[-1] == b""
     mine = [record for record in caplog.records if record.name.startswith("shoe_ctl")]

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from firmware_proto.events import CuttingCard
 from shoe_ctl.table.state import from_bytes, to_bytes
 from shoe_ctl.table.status import status
 from shoe_ctl.table.wagers.limits import TableLimits
-from shoe_testing.tables import SHIFT, TableHarness, balanced, restricted_data
+from shoe_testing.tables import CASINO, SHIFT, TableHarness, balanced, restricted_data
 
 FACE_UP: dict[str, Any] = {"faces": "face_up", "face_up_after_ms": 0}
 LATE: dict[str, Any] = {"key": "late_wager", "player": "ann", "seat": 1, "wager": "banker"}
@@ -244,3 +245,115 @@ def test_a_limit_broken_in_an_earlier_round_is_taken_back_too() -> None:
     assert table.now.wagers.settled_once == ("ann",)
     assert retracts(table, number, position="dealer").accepted
     assert table.now.wagers.settled_once == ()
+
+
+GAMES = (
+    *("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4"),
+    "dragon_bonus_royal",
+)
+
+
+def noticed(table: TableHarness, command: str) -> int:
+    """Give the command that declares what it is named for, and return its number."""
+    table.does(command)
+    return int(shown(table)[-1]["declaration"])
+
+
+def test_a_cutting_card_that_never_came_ends_no_shoe() -> None:
+    for name in GAMES:
+        table = closed(name)
+        number = noticed(table, "declare_cutting_card")
+        assert table.told("irregularity.raised")[-1]["instance"] == number
+        table.deal("9f 9e Tg Tf" if name == "fa_fa_fabulous_4" else "9D 9C TS TH")
+        assert retracts(table, number).accepted
+        assert table.told("irregularity.retracted")[-1]["key"] == "cutting_card"
+        assert not table.now.shoe.cutting_card_out
+        assert shown(table) == []
+        table.turn_over()
+        table.does("announce_totals")
+        table.does("announce_outcome")
+        table.does("settle")
+        assert table.now.state == "idle", name
+
+
+def test_the_shoe_still_reports_its_cutting_card_after_that() -> None:
+    table = closed()
+    assert retracts(table, noticed(table, "declare_cutting_card")).accepted
+    table.says(CuttingCard())
+    assert table.now.shoe.cutting_card_out
+    assert shown(table) == []
+
+
+def test_a_cutting_card_that_the_shoe_reports_too_stays_out() -> None:
+    table = closed()
+    number = noticed(table, "declare_cutting_card")
+    table.says(CuttingCard())
+    assert retracts(table, number).error == "nothing was declared that can be taken back now"
+    assert table.now.shoe.cutting_card_out
+
+
+def test_the_cutting_card_of_a_shoe_that_was_changed_stays_as_it_was() -> None:
+    table = TableHarness(name="tiger", **FACE_UP).open_shoe()
+    number = noticed(table, "declare_cutting_card")
+    table.load("set-2")
+    table.does("declare_cutting_card")
+    assert retracts(table, number).error == "cutting_card has ended: it cannot be taken back"
+    assert table.now.shoe.cutting_card_out
+
+
+def window_first(name: str) -> TableHarness:
+    layout = "A" if name == "immortal_dragon_tiger" else None
+    return closed(name, area="Paiza Club", **({} if layout is None else {"layout": layout}))
+
+
+@pytest.mark.parametrize("name", GAMES[:-1])
+def test_the_window_of_a_cutting_card_that_never_came_closes_unused(name: str) -> None:
+    table = window_first(name)
+    number = noticed(table, "declare_cutting_card")
+    assert table.now.state == "suspended"
+    assert retracts(table, number, position="dealer").accepted
+    assert (table.now.state, table.now.halt) == ("closed", None)
+    assert not table.now.shoe.cutting_card_out
+    assert [e["how"] for e in table.told("irregularity.resolved")] == ["retracted"]
+
+
+def test_a_window_that_players_used_is_decided_and_the_card_still_taken_back() -> None:
+    table = window_first("immortal_dragon_tiger")
+    number = noticed(table, "declare_cutting_card")
+    table.does("withdraw_wager", player="ann", seat=1, wager="banker")
+    assert retracts(table, number).error == "cutting_card was acted on since: decide it"
+    table.does("decide", choice="close_window", position="dealer")
+    assert table.now.state == "closed"
+    assert retracts(table, number).accepted
+    assert not table.now.shoe.cutting_card_out
+    assert table.now.wagers.standing == ()
+
+
+def test_a_cutting_card_taken_back_after_the_outcome_is_an_alarm() -> None:
+    table = announced(closed())
+    number = noticed(table, "declare_cutting_card")
+    assert retracts(table, number, position="pit_manager").needs == {"position": SHIFT}
+    assert retracts(table, number).accepted
+    (alarm,) = restricted_data(table, "irregularity.alarm")
+    assert (alarm["key"], alarm["changes"], alarm["person"]) == ("cutting_card", [], "kim")
+
+
+@pytest.mark.parametrize("name", ["dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4"])
+def test_a_shoe_that_was_in_view_all_the_time_is_taken_back(name: str) -> None:
+    table = TableHarness(name=name, layout="A", method="C", area="Ruby Room").open_shoe()
+    table.does("allow_without_wager", seat=1, position=CASINO)
+    table.does("offer_shoe", seat=1)
+    table.does("place_your_bets")
+    table.does("no_more_bets")
+    number = noticed(table, "declare_out_of_view")
+    assert table.told("method.breached")[-1]["instance"] == number
+    before = table.now
+    assert retracts(table, number, position="dealer", consented_by=None).needs
+    assert retracts(table, number, position="dealer").accepted
+    assert table.told("irregularity.retracted")[-1] == {
+        "key": "out_of_view", "declaration": number,
+    }  # fmt: skip
+    assert (table.now.state, table.now.round) == (before.state, before.round)
+    assert table.now.control == before.control
+    assert shown(table) == []
+    assert from_bytes(to_bytes(table.now)) == table.now

@@ -15,7 +15,7 @@ import pytest
 from shoe_testing.served_shoe import served_shoe
 from simulators import ShoeControl
 from simulators.control import client
-from simulators.control.client import ChangeRefused
+from simulators.control.client import CannotReport
 from simulators.errors import PortFault, SimulatorError, WrongUsage
 
 
@@ -44,7 +44,7 @@ async def test_a_change_returns_what_happened_or_raises_why_not(tmp_path: Path) 
             assert (changed.did, changed.reported) == ("lid_open", [{"type": "lid", "open": True}])
             assert changed.time.endswith("Z") and changed.shoe["powered"]
             for name, arguments, kind, why in (
-                ("warning", {}, ChangeRefused, "warning: a shoe of profile reference cannot"),
+                ("warning", {}, CannotReport, "warning: a shoe of profile reference cannot"),
                 ("button", {"number": 0}, WrongUsage, "button.number: expected a whole number"),
                 ("kick", {}, WrongUsage, "do: expected one of unplug"),
                 ("button", {"number": object()}, WrongUsage, "button: Object of type object"),

@@ -266,7 +266,7 @@ async def test_a_wait_returns_when_it_is_so_and_lets_others_change_things_meanwh
             ({"until": "drawn", "count": 9}, "wait: so many cards were not drawn in 0 s: 2 of 9"),
         ):
             late = await caller.does("wait", **asked, within_s=0)
-            assert late == {"error": why, "kind": "refused"}
+            assert late == {"error": why, "kind": "not_in_time"}
 
 
 async def test_the_dealer_rests_deals_and_takes_the_time_it_is_told(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
         (("steps = [{draw = 1}]", "steps = 1"), "steps: expected an array, not 1"),
         (("{draw = 1}", "1"), "steps[0]: expected a table, not 1"),
         (("{draw = 1}", "{draw = 0}"), "steps[0].draw: expected a whole number from 1, not 0"),
+        (("{draw = 1}", "{pass_ms = 0}"), "steps[0].pass_ms: expected a number above 0, at most"),
+        (("{draw = 1}", "{pass_ms = true}"), "steps[0].pass_ms: expected a number above 0"),
+        (("{draw = 1}", "{pass_ms = nan}"), "steps[0].pass_ms: expected a number above 0"),
         (("{draw = 1}", '{draw = "1"}'), "steps[0].draw: expected a whole number from 1, not '1'"),
         (
             ("{draw = 1}", "{draw_as_one = 1}"),
