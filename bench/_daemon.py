@@ -77,7 +77,17 @@ def calls_of(pid: int) -> Iterator[dict[str, int]]:
         if program is None:
             raise SystemExit("neither perf nor strace is there: nothing counts system calls")
         if program == "perf":
-            argv = ("perf", "stat", "-x,", "-e", ",".join(COUNTED), "-p", str(pid), "-o", str(out))
+            argv: tuple[str, ...] = (
+                "perf",
+                "stat",
+                "-x,",
+                "-e",
+                ",".join(COUNTED),
+                "-p",
+                str(pid),
+                "-o",
+                str(out),
+            )
         else:
             argv = ("strace", "-f", "-c", "-p", str(pid), "-o", str(out))
         with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as counter:

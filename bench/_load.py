@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,10 @@ def loaded(  # noqa: PLR0913 - one argument for each choice
         spent = processor_s(daemon.pid)
         time.sleep(warm_s)
         settled, switched = processor_s(daemon.pid), switches(daemon.pid)
-        with calls_of(daemon.pid) if counts_calls else nullcontext({}) as calls:
+        calls: dict[str, int] = {}
+        with ExitStack() as counting:
+            if counts_calls:
+                calls = counting.enter_context(calls_of(daemon.pid))
             stage(floor, "measured")
             if daemon.poll() is not None:
                 raise SystemExit(log.read_text()[-2000:])

@@ -62,7 +62,9 @@ def ran(tables: int, run: Sequence[str], *, is_ours: bool, counts: bool = False)
 
 def compared(tables: int, before: Path, commit: str, pairs: int) -> list[Promise]:
     """A card of now and of before, in turns; who goes first changes each time."""
-    load, ours, theirs = LOADS[tables], [], []
+    load = LOADS[tables]
+    ours: list[dict[str, Any]] = []
+    theirs: list[dict[str, Any]] = []
     for number in range(pairs):
         for is_ours in (True, False) if number % 2 else (False, True):
             show(f"{tables} tables, pair {number + 1} of {pairs}: {'now' if is_ours else commit}")
