@@ -196,11 +196,13 @@ def debian_version(project: str, revision: str) -> str:
 
 
 def documents(root: Path) -> list[Path]:
-    """The pages and pictures that are installed, by their paths in the project."""
+    """The pages that are installed, with pictures and examples, by their paths in the project."""
     found = [*root.glob("*.md"), root / "tests/README.md"]
     for folder in ("docs", "firmware_proto", "simulators"):
         found += (root / folder).rglob("*")
-    return sorted(path.relative_to(root) for path in found if path.suffix in PAGES)
+    pages = [path for path in found if path.suffix in PAGES]
+    examples = (root / "docs").rglob("*.py")
+    return sorted(path.relative_to(root) for path in (*pages, *examples))
 
 
 def stage_pages(root: Path, stage: Path) -> None:

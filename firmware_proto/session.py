@@ -49,13 +49,16 @@ class ReceivedEvent:
     ``seq`` is the profile's own number for it (None where it has none): once the event is stored
     durably, the owner calls ``stored(seq)``. ``first`` and ``last`` are the byte range in this
     connection's stream, ``last`` exclusive, the connection's first byte being 0. An event that
-    no single frame carried (a gap) names the frame that revealed it.
+    no single frame carried (a gap) names the frame that revealed it. ``device_us`` is the device's
+    own time of a numbered event of its present boot, in µs since that boot; None of all else, and
+    where the profile's frames carry no time.
     """
 
     event: ShoeEvent
     seq: int | str | None
     first: int
     last: int
+    device_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from simulators.table.fields import Fields, Wrong
+from simulators.table.fields import Fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,10 +145,13 @@ def _read(argument: Argument, name: str, fields: Fields) -> Any:
     value = fields.take(name)
     if value is None:
         if argument.required:
-            raise Wrong(f"{fields.at(name)}: missing, expected {argument.expected}")
+            mistake = f"{fields.at(name)}: missing, expected {argument.expected}"
+            return fields.refuse(mistake, None)
         return argument.default
     if not argument.takes(value):
         shown = repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-        raise Wrong(f"{fields.at(name)}: expected {argument.expected}, not {shown}")
+        return fields.refuse(
+            f"{fields.at(name)}: expected {argument.expected}, not {shown}", argument.default
+        )
     return value

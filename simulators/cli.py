@@ -450,7 +450,11 @@ def _one_line(text: str) -> str:
 
 
 def run(command: click.Command, name: str) -> int:
-    """Run a command; whatever goes wrong is one line on stderr and an exit code."""
+    """Run a command; whatever goes wrong is a line on stderr, with each mistake of a file its own.
+
+    Returns:
+        The exit code.
+    """
     try:
         code = command.main(prog_name=name, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as no_args:
@@ -463,7 +467,8 @@ def run(command: click.Command, name: str) -> int:
         click.echo(f"{name}: {text}", err=True)
         return wrong.exit_code
     except SimulatorError as error:
-        click.echo(f"{name}: {_one_line(str(error))}", err=True)
+        for line in error.lines:
+            click.echo(f"{name}: {_one_line(line)}", err=True)
         return error.exit_code
     except OSError as error:  # stdout or stderr cannot be written
         click.echo(f"{name}: {error.strerror}", err=True)

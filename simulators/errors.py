@@ -11,6 +11,11 @@ class SimulatorError(Exception):
 
     exit_code = 1
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines that a person is shown: one, where there is not more than one mistake."""
+        return (str(self),)
+
 
 class WrongUsage(SimulatorError):
     """An option has a value that it cannot have."""

@@ -144,6 +144,7 @@ class AngelEyeHost:
         received.seq = seq
         received.first = first = scanner.at
         received.last = scanner.at = first + size
+        received.device_us = None
         received.__class__ = ReceivedEvent
         scanner.rest = b""
         scanner.missing = 0

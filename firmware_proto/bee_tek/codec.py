@@ -60,6 +60,7 @@ class Decoder:
         received.seq = None
         received.first = first = self._first
         received.last = self._first = first + len(line)
+        received.device_us = None
         received.__class__ = ReceivedEvent
         self._line = b""
         self.unfinished = None

@@ -442,7 +442,7 @@ def next_card(
         if crc32(frame) != CRC_RESIDUE:
             return None
         if verifier is None:
-            starts, seq, boot, _, number, card, armed, face_up, confidence = _unpack_frame(frame)
+            starts, seq, boot, t_us, number, card, armed, face_up, confidence = _unpack_frame(frame)
             if seq != expected or boot != boot_id or starts != _START:
                 return None
             counter = 0
@@ -451,7 +451,7 @@ def next_card(
                 starts,
                 seq,
                 boot,
-                _,
+                t_us,
                 number,
                 card,
                 armed,
@@ -483,6 +483,7 @@ def next_card(
     received.seq = seq
     received.first = splitter.at
     splitter.at = received.last = splitter.at + size
+    received.device_us = t_us
     splitter.lead = 0
     received.__class__ = ReceivedEvent
     card_received: ReceivedEvent = received

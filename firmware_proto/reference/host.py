@@ -113,7 +113,9 @@ class ReferenceHost:
 
     # --- in ----------------------------------------------------------------------------------
 
-    def receive(self, data: bytes, t: float) -> list[ReceivedEvent]:  # noqa: C901 - for each card
+    def receive(  # noqa: C901, PLR0912 - for each card
+        self, data: bytes, t: float
+    ) -> list[ReceivedEvent]:
         """Return the events of these bytes. Never raises; any split of the bytes gives the same."""
         auth, splitter = self._auth, self._splitter
         verifier = None if auth is None else auth.verifier
@@ -129,7 +131,7 @@ class ReferenceHost:
                 received.append(ReceivedEvent(Discarded(reason=reason), None, first, last))
                 continue
             try:
-                kind, content, seq, boot_id, _ = (
+                kind, content, seq, boot_id, t_us = (
                     read(stuffed) if auth is None else auth.read(stuffed, first)
                 )
             except FrameError as error:
@@ -138,6 +140,7 @@ class ReferenceHost:
                 continue
             self._received_t = t
             number: int | None = None
+            device_us: int | None = None
             if (
                 seq == self._expected  # which no frame of a host has
                 and kind >= FIRST_NUMBERED
@@ -154,6 +157,8 @@ class ReferenceHost:
                         seq = content.last
                 self._expected = seq + 1
                 number = seq
+                if boot_id == self._boot_id:
+                    device_us = t_us
             elif kind == _STATUS and self._hello is not None and boot_id == self._boot_id:
                 if not self._new_key_due:
                     self._hello_timer.stop()
@@ -169,6 +174,7 @@ class ReferenceHost:
             event.seq = number
             event.first = first
             event.last = last
+            event.device_us = device_us
             event.__class__ = ReceivedEvent
             received.append(event)
         return received

@@ -178,7 +178,7 @@ def make_cell(value: str, style: str = "") -> RenderableType:
 
 
 class Progress:
-    """A bar on stderr of how many records are done; it is removed at the end.
+    """A bar on stderr of how many records are done, and how many a second; removed at the end.
 
     Nothing is shown where stderr is no terminal, or where all is done at once. ``done`` is what is
     done with the records, in one word.
@@ -188,6 +188,7 @@ class Progress:
         self._done = done
         self._shows = sys.stderr is not None and sys.stderr.isatty()
         self._updated_at = time.monotonic()
+        self._began: tuple[int, float] | None = None
         self._bar: ProgressBar[Any] | None = None
 
     def __enter__(self) -> Callable[[int, int], None]:
@@ -205,6 +206,8 @@ class Progress:
 
     def _update(self, n: int, last_n: int) -> None:
         now = time.monotonic()
+        if self._began is None:
+            self._began = n, now
         if not self._shows or now - self._updated_at < SHORTEST_INTERVAL_S:
             return
         self._updated_at = now
@@ -213,9 +216,13 @@ class Progress:
                 length=max(last_n, 1),
                 label=f"{self._done} records",
                 file=sys.stderr,
+                width=20,
                 show_pos=True,
                 show_percent=True,
             )
+        first, began_at = self._began
+        if now > began_at:
+            self._bar.label = f"{self._done} records, {(n - first) / (now - began_at):,.0f}/s"
         self._bar.length = max(last_n, 1)
         self._bar.update(n - self._bar.pos)
 

@@ -43,7 +43,7 @@ from shoe_ctl.errors import (
     ShoeCtlError,
     UsageError,
 )
-from shoe_ctl.terminal_text import wrap
+from shoe_ctl.terminal_text import printable, wrap
 
 if TYPE_CHECKING:
     from shoe_ctl.cli.demo_view import View
@@ -403,14 +403,21 @@ class _Shoe:
 
 
 def _not_started(code: int, errors: IO[bytes]) -> ShoeCtlError:
-    """Why the simulated shoe did not start, as its last line says."""
+    """Why the simulated shoe did not start, as its last line says.
+
+    Where it names several mistakes of a scenario, those before the last one are printed here.
+    """
     errors.seek(0)
     lines = errors.read().decode(errors="replace").splitlines() or ["it said nothing"]
-    said = lines[-1].removeprefix("python -m simulators: ")
+    name = "python -m simulators: "
+    named = [line.removeprefix(name) for line in lines if line.startswith(name)]
+    *before, last = named or lines[-1:]
+    for line in before:
+        click.echo(f"shoectl: {printable(line)}", err=True)
     kinds: dict[int, type[ShoeCtlError]] = {1: InputRefused, 2: UsageError}
     if code in kinds:
-        return kinds[code](said)
-    return EnvironmentFault(f"the simulated shoe did not start: {said}")
+        return kinds[code](last)
+    return EnvironmentFault(f"the simulated shoe did not start: {last}")
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shoe_ctl.config.schema import Config
-    from shoe_ctl.journal.evidence import DeliveredEvent
+    from shoe_ctl.journal.evidence import DeliveredEvent, Evidence
     from shoe_ctl.journal.loss import KeptLines, Loss, LostPart, Unread
 
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "config_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Ask this configuration's sinks, too: their files, rotated ones, and streams.",
+    help="Ask this configuration's sinks (files, rotated ones, streams) and daemon, too.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -60,6 +60,7 @@ def _found(journal: Path, config_path: Path | None) -> Loss:
     with Reader.open(journal) as reader:
         kept: list[KeptLines] = []
         given: list[DeliveredEvent] = []
+        shown: list[Evidence] = []
         if config_path is not None:
             from shoe_ctl.config.schema import load
             from shoe_ctl.daemon.event_copies import find_copies
@@ -67,8 +68,29 @@ def _found(journal: Path, config_path: Path | None) -> Loss:
             config = load(config_path)
             kept = find_copies(config, MissingEvents(reader))
             given = _given(config, kept)
+            shown = _shown_by_shoes(config)
         evidence = find_evidence(reader, lambda: given, writer_at_work=is_held(reader.path))
-        return find_loss(reader, evidence, kept)
+        return find_loss(reader, [*evidence, *shown], kept)
+
+
+def _shown_by_shoes(config: Config) -> list[Evidence]:
+    """Return what the shoes show, as the daemon of this configuration reports it.
+
+    Nothing where no daemon is there, or where it does not answer this user.
+    """
+    from shoe_ctl.cli.table import Wire
+    from shoe_ctl.errors import EnvironmentFault
+    from shoe_ctl.journal.evidence import Evidence
+
+    if config.socket_path is None:
+        return []
+    try:
+        with Wire(config.socket_path) as wire:
+            tables = wire.ask({"request": "status"}).get("tables") or []
+    except EnvironmentFault:
+        return []
+    doubts = (table["doubt"].partition(";")[0] for table in tables if table.get("doubt"))
+    return [Evidence("shoe", doubt) for doubt in doubts]
 
 
 def _given(config: Config, kept: Iterable[KeptLines]) -> list[DeliveredEvent]:

@@ -7,7 +7,7 @@ Must not know: how inputs are run, how a round is found. It reads only, also whi
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -22,6 +22,7 @@ from shoe_ctl.cli.common import (
 if TYPE_CHECKING:
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.replay.input_replay import GameOverrides
+    from shoe_ctl.replay.parts import Keys
     from shoe_ctl.replay.replay import Replay
     from shoe_ctl.replay.wire_replay import RecordedSessions
     from shoe_ctl.round_report.lookup import RoundLocation
@@ -47,6 +48,15 @@ if TYPE_CHECKING:
 )
 @click.option("--brief", is_flag=True, help="With --round or --last: print summaries only.")
 @click.option("--all", "go_on", is_flag=True, help="Continue after the first difference.")
+@click.option(
+    "--jobs", type=WholeNumber(min=1), default=1, metavar="N", help="Replay in N processes.  [1]"
+)
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep in this file what is done, and go on from it after a stop.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, or one per round.")
 @with_language
 @click.pass_context
@@ -60,6 +70,8 @@ def replay(  # noqa: PLR0913 - one for each option
     games: Path | None,
     brief: bool,
     go_on: bool,
+    jobs: int,
+    state: Path | None,
     as_json: bool,
     language: str | None,
 ) -> None:
@@ -68,12 +80,16 @@ def replay(  # noqa: PLR0913 - one for each option
     Replay stops at the first difference. With --all it continues; differences that only follow from
     another are counted, not listed. With --games all differences are listed.
 
+    With --jobs or --state a long journal is replayed in parts; the result is the same. Where one
+    has a difference, all of it is replayed by one process.
+
     With --round or --last it reports rounds instead: each input in order, with the raw bytes,
     and the events that followed. These reports are restricted information.
 
     \b
     Examples:
       shoectl replay journal.db
+      shoectl replay journal.db --jobs 4 --state replay.state
       shoectl replay journal.db --round bac-07-s1-r12
       shoectl replay journal.db --last 10 --brief
     """  # noqa: D301 - click wants the very character
@@ -86,10 +102,15 @@ def replay(  # noqa: PLR0913 - one for each option
     if round_id is None and last is None:
         if brief:
             raise click.UsageError("--brief needs --round or --last", ctx)
-        ctx.exit(_replay(journal, key_file, games, go_on=go_on, as_json=as_json))
-    if key_file is not None or games is not None or go_on:
+        if games is not None and (jobs > 1 or state is not None):
+            raise click.UsageError("--games is for one process: remove --jobs and --state", ctx)
+        work = Work(jobs, state)
+        ctx.exit(_replay(journal, key_file, games, work, go_on=go_on, as_json=as_json))
+    if key_file is not None or games is not None or go_on or jobs > 1 or state is not None:
         raise click.UsageError(
-            "--key-file, --games and --all need a whole replay: remove --round or --last", ctx
+            "--key-file, --games, --all, --jobs and --state need a whole replay: remove --round "
+            "or --last",
+            ctx,
         )
     if brief and as_json:
         raise click.UsageError("--brief cannot be combined with --json", ctx)
@@ -144,8 +165,21 @@ def _tell(  # noqa: PLR0913 - each of them by name
             click.echo(line)
 
 
-def _replay(
-    journal: Path, key_file: Path | None, games: Path | None, *, go_on: bool, as_json: bool
+class Work(NamedTuple):
+    """The number of processes, and the file that keeps the parts that are done."""
+
+    jobs: int
+    state: Path | None
+
+
+def _replay(  # noqa: PLR0913 - each of them by name
+    journal: Path,
+    key_file: Path | None,
+    games: Path | None,
+    work: Work,
+    *,
+    go_on: bool,
+    as_json: bool,
 ) -> int:
     """Runs both replays and shows what they find; what the command exits with."""
     from shoe_ctl.replay.wire_replay import RecordedSessions
@@ -160,7 +194,9 @@ def _replay(
 
         others = read_overrides(games)
     sessions = RecordedSessions(keys)
-    found = _run(journal, sessions, others, go_on=go_on)
+    found = _run_in_parts(journal, sessions, keys, work)
+    if found is None:
+        found = _run(journal, sessions, others, go_on=go_on)
     if as_json:
         import msgspec
 
@@ -173,6 +209,20 @@ def _replay(
     for game_id in sorted(others.games.keys() - others.used) if others is not None else ():
         click.echo(f"shoectl: {game_id} is not used: no table was started with it", err=True)
     return 1 if found.found or sessions.missing else 0
+
+
+def _run_in_parts(
+    journal: Path, sessions: RecordedSessions, keys: Keys | None, work: Work
+) -> Replay | None:
+    """Replay by several processes; None where one does it all."""
+    if work == Work(1, None):
+        return None
+    from shoe_ctl.replay.parts import replay_in_parts
+
+    with Progress("replayed") as progress:
+        return replay_in_parts(
+            journal, sessions, jobs=work.jobs, keys=keys, state=work.state, progress=progress
+        )
 
 
 def _run(

@@ -431,7 +431,9 @@ class Daemon:
             ]
             alarm.set_tables(self.runners)
             streams = stack.enter_context(event_streams(journal, store, self._environment, gate))
-            disk = DiskUse(self._clock, lambda: store.stored, self._free_bytes)
+            disk = DiskUse(
+                self._clock, lambda: store.stored, self._free_bytes, self._report_disk_use
+            )
             requests = RequestHandler(
                 self.runners, deliveries.sinks, self._people, streams.open, disk
             )
@@ -574,6 +576,12 @@ class Daemon:
         for runner in held:
             await runner.transactions.released()
         tell("serving")
+
+    async def _report_disk_use(self, full_us: int | None) -> None:
+        """Tell every table when the disk will be full, or that it will not be soon."""
+        async with asyncio.TaskGroup() as group:
+            for runner in self.runners.values():
+                group.create_task(runner.disk_checked(full_us), name=f"{runner.table} disk")
 
     def _free_bytes(self) -> int:
         """Return the free bytes of the journal's disk."""

@@ -33,7 +33,7 @@ from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import POSITIONS, is_sufficient
-from shoe_ctl.table.status import in_storage_fault
+from shoe_ctl.table.status import in_storage_fault, with_trouble
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
@@ -206,6 +206,7 @@ class RequestHandler:
             await runner.status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
             for runner in runners
         ]
+        told = [self._warn_of_disk(one) for one in told]
         failures = (runner.failure for runner in self._tables.values())
         failure = next((why for why in failures if why is not None), None)
         if failure is not None:  # the daemon is about to say so to everybody
@@ -217,6 +218,11 @@ class RequestHandler:
         )
         sinks = with_texts(self._sink_states(caller))
         return _status_answer(caller, told) | {"sinks": sinks} | disk
+
+    def _warn_of_disk(self, told: dict[str, Any]) -> dict[str, Any]:
+        """Return a table's status with a warning beside what it waits for, if the disk fills."""
+        trouble = None if self._disk is None else self._disk.trouble
+        return told if trouble is None else told | {"next": with_trouble(told["next"], trouble)}
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""

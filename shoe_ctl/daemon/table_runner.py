@@ -23,6 +23,7 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    DiskChecked,
     Input,
     Restarted,
     StorageRestored,
@@ -172,6 +173,16 @@ class TableRunner:
                     )
                 ]
             )
+
+    async def disk_checked(self, full_us: int | None) -> None:
+        """Store and announce when the disk will be full; None: not soon any more.
+
+        A table in doubt stores nothing: its status alone shows it.
+        """
+        if self.doubt is not None:
+            return
+        async with self.turn:
+            await self.transactions.store(lambda t_us: [DiskChecked(t_us=t_us, full_us=full_us)])
 
     async def waiting(self, sees: Audience) -> dict[str, tuple[int, ...]]:
         """Return the records that each sink did not take, of sinks that ``sees`` may know of."""

@@ -335,7 +335,7 @@ class Retracted(EventData, frozen=True, kw_only=True):
     """A declaration is taken back, as if it had not been made.
 
     Where it halts the table, `irregularity.resolved` with `retracted` follows; where a wager was
-    declared, `wager.accepted` with `retracted`.
+    declared, `wager.accepted` with `retracted`. A cutting card counts as not seen yet.
     """
 
     key: Code

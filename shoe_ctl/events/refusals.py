@@ -1,4 +1,4 @@
-"""Events of commands that were refused, and of events that a sink did not take."""
+"""Events of refused commands, of events that a sink did not take, and of a disk that fills."""
 
 from __future__ import annotations
 
@@ -51,9 +51,22 @@ class ParkedDetails(Data, frozen=True, kw_only=True):
     """Why the sink rejected it; `detail` is what the sink reported."""
 
 
+class DiskFilling(EventData, frozen=True, kw_only=True):
+    """The disk of the journal is full within three days at the rate of the last hour."""
+
+    full_at: Time
+    """When it is full: then every table halts."""
+
+
+class DiskRelieved(EventData, frozen=True, kw_only=True):
+    """The disk of the journal is not full within three days any more."""
+
+
 EVENTS = (
     EventType(name="command.refused", data=CommandRefused, audience="restricted"),
     EventType(name="command.unrecorded", data=CommandUnrecorded, audience="restricted"),
     EventType(name="delivery.parked", data=Parked, adds=(ParkedDetails,), audience="either"),
     EventType(name="delivery.taken", data=Taken, audience="either"),
+    EventType(name="disk.filling", data=DiskFilling, audience="restricted"),
+    EventType(name="disk.relieved", data=DiskRelieved, audience="restricted"),
 )

@@ -216,7 +216,7 @@ class CardEntered(EventData, frozen=True, kw_only=True):
 
 
 class CardCorrected(CardRevealed, frozen=True, kw_only=True):
-    """People corrected a card that the shoe misread."""
+    """People corrected a card that the shoe misread, alone or with both hands of a round."""
 
     was: Card
     """The card before."""
@@ -234,7 +234,8 @@ class Place(Data, frozen=True, kw_only=True):
 class CardMoved(OfRound, frozen=True, kw_only=True):
     """A third card lies at the wrong hand, or at one that is due none: a card was corrected.
 
-    It is moved to the hand that is due, or is no card of the round until that is ruled on.
+    It is moved to the hand that is due. Else it is no card of the round: that is ruled on, or a
+    round that people enter leaves it out.
     """
 
     hand: Hand | None

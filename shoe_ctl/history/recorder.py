@@ -324,6 +324,7 @@ def shoe_input(heard: ReceivedEvent, connection: int, t_us: int) -> ShoeSaid:
         seq=heard.seq,
         first=heard.first,
         last=heard.last,
+        device_us=heard.device_us,
     )
 
 

@@ -23,7 +23,7 @@ from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import current_epoch, read_meta, rulings
 from shoe_ctl.records import Audience, epoch_in, table_in
 
-EvidenceCode = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink"]
+EvidenceCode = Literal["log", "head", "head_missing", "head_unreadable", "cursor", "sink", "shoe"]
 
 
 class Evidence(msgspec.Struct, frozen=True):

@@ -6,7 +6,8 @@ Must not know: which controllers and profiles those are, loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Generic
 
 import msgspec
@@ -51,25 +52,58 @@ class Replay(msgspec.Struct, frozen=True):
     stopped_at: int | None = None
 
 
-class _Table(Generic[H]):
-    """The replays of one table."""
+class Span(msgspec.Struct, frozen=True, array_like=True):
+    """Records of a table: those behind ``after``, up to and with ``upto``."""
 
-    def __init__(self, inputs: InputReplay[H], wire: WireReplay | None) -> None:
+    after: int
+    upto: int
+
+    def has(self, n: int) -> bool:
+        """Return True if this record is one of them."""
+        return self.after < n <= self.upto
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Records ``after`` (exclusive) to ``upto`` of a journal, of which some are replayed, by table.
+
+    ``inputs`` begin with a snapshot, the record ``Span.after``, or with the journal. ``wire``
+    begins with a connection, or with the journal.
+    """
+
+    after: int
+    upto: int
+    inputs: dict[str, Span]
+    wire: dict[str, Span]
+
+    @property
+    def records(self) -> int:
+        """Return the number of records that are read."""
+        return self.upto - self.after
+
+
+class _Table(Generic[H]):
+    """The replays of one table, of the records in two spans."""
+
+    def __init__(
+        self, inputs: InputReplay[H], wire: WireReplay | None, spans: tuple[Span, Span]
+    ) -> None:
         self.rounds = Rounds()
         self.rounds_before = 0
         self.inputs = inputs
         self.wire = wire
+        self._inputs_of, self._wire_of = spans
 
     def add(self, record: Record, found: Differences) -> None:
         """Take the table's next record."""
         open_round = self.rounds.open
-        if record.kind == Kind.RESTRICTED.value and _OF_A_ROUND in record.body:
-            self.rounds.add(event_head(record.body))
-        if self.inputs.is_before_first_snapshot:
-            self.rounds_before = self.rounds.count
-        if record.kind in _TABLE_KINDS:
-            found.add(self.inputs.add(record, open_round))
-        if record.kind in _LINK_KINDS and self.wire is not None:
+        if self._inputs_of.has(record.n):
+            if record.kind == Kind.RESTRICTED.value and _OF_A_ROUND in record.body:
+                self.rounds.add(event_head(record.body))
+            if self.inputs.is_before_first_snapshot:
+                self.rounds_before = self.rounds.count
+            if record.kind in _TABLE_KINDS:
+                found.add(self.inputs.add(record, open_round))
+        if record.kind in _LINK_KINDS and self.wire is not None and self._wire_of.has(record.n):
             found.add(self.wire.add(record, open_round))
 
     def end(self, found: Differences) -> None:
@@ -89,11 +123,12 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     from_first_snapshot: FromSnapshot[H] | None = None,
     resynchronise: bool = False,
     first_only: bool = False,
+    part: Part | None = None,
 ) -> Replay:
     """Run every table's inputs again, and with ``session_of`` decode their bytes again too.
 
     With ``first_only`` it ends at the first difference. With ``resynchronise`` what only follows
-    from a difference is not reported as one.
+    from a difference is not reported as one. With ``part`` only these records are replayed.
 
     ``progress`` is called now and then with the record reached and the last one. See
     ``InputReplay`` for the others.
@@ -104,31 +139,41 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     """
     tables: dict[str, _Table[H]] = {}
     found = Differences()
-    last_n, _ = reader.heads()
+    if part is None:
+        part = Part(0, reader.heads()[0], {}, {})
+        whole = Span(0, part.upto)
+    else:
+        whole = Span(0, 0)  # of a table that the part does not name, nothing
     begun_before = read_anchor(reader).ends
     stopped_at: int | None = None
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
-    for count, record in enumerate(reader.records(upto=last_n, kinds=kinds)):
+    for count, record in enumerate(reader.records(after=part.after, upto=part.upto, kinds=kinds)):
         if record.table == JOURNAL:
             continue  # no table of play: a person's ruling on the journal itself
         table = tables.get(record.table)
         if table is None:
+            inputs_of, wire_of = (of.get(record.table, whole) for of in (part.inputs, part.wire))
             wire = None
             if session_of is not None:
-                whole = record.table not in begun_before
                 wire = WireReplay(
-                    record.table, session_of, whole=whole, resynchronise=resynchronise
+                    record.table,
+                    session_of,
+                    whole=wire_of.after > 0 or record.table not in begun_before,
+                    resynchronise=resynchronise,
                 )
-            first = from_first_snapshot if record.table in begun_before else None
+            begins_at_snapshot = inputs_of.after > 0 or record.table in begun_before
+            first = from_first_snapshot if begins_at_snapshot else None
             resume = from_first_snapshot if resynchronise else None
             inputs = InputReplay(record.table, reader.path, make_handler, agrees, first, resume)
-            table = tables[record.table] = _Table(inputs, wire)
+            for before in _start_records(reader, record.table, inputs_of.after):
+                found.add(inputs.add(before, None))
+            table = tables[record.table] = _Table(inputs, wire, (inputs_of, wire_of))
         table.add(record, found)
         if first_only and found.count:
             stopped_at = record.n
             break
         if count % _STEP == 0:
-            progress(record.n, last_n)
+            progress(record.n, part.upto)
     else:
         for table in tables.values():
             table.end(found)
@@ -144,3 +189,10 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         followed=sum(table.inputs.followed for table in tables.values()),
         stopped_at=stopped_at,
     )
+
+
+def _start_records(reader: Reader, table: str, after: int) -> Iterator[Record]:
+    """Yield the start and the snapshot from which the table's inputs are run; none from 0."""
+    if after:
+        yield from islice(reader.indexed_records(table, Kind.META, before=after), 1)
+        yield from reader.records(after=after - 1, upto=after, table=table)

@@ -31,6 +31,7 @@ _INPUT_TEXTS = {
     "commands_refused": "more commands were refused than are recorded of one user",
     "hearing_lost": "the shoe does not receive what is sent to it",
     "hearing_restored": "the shoe receives again what is sent to it",
+    "disk_checked": "the disk of the journal was checked",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
@@ -50,7 +51,9 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             started = again if given.get("reopened") else "the controller was started"
             said = words.sentence("host boot: {boot}", boot=given.get("host_boot"))
             return words.sentence(started), [said]
-        case "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" as kind:
+        case (
+            "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" | "disk_checked"
+        ) as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
             sentence, why = _INPUTS_WITH_REASON[kind]
@@ -670,6 +673,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "outage.closed": _paused("the storage fault is dealt with"),
     "delivery.parked": _sentence("sink {sink} refused event {event} ({type}), which is parked"),
     "delivery.taken": _sentence("sink {sink} took the parked event {event} ({type})"),
+    "disk.filling": _sentence("the disk of the journal is full soon: {full_at}"),
+    "disk.relieved": _sentence("the disk of the journal is not full soon any more"),
     "frame.discarded": _sentence("frame discarded: {reason}"),
     "shoe.connected": _connected,
     "shoe.refused": _sentence("the connected shoe is refused: {reason}"),

@@ -17,6 +17,7 @@ I/O or draws a random number, so the same inputs always give the same events. Im
     wagers/          the ledger of wagers, limits, the table differential, settlement
     shoe/            the link, arming, the set of cards, the ledger of cards, commands to the shoe
     undelivered      events that a sink refused
+    disk             a warning before the disk of the journal is full
     consent, arguments   the second person; how a command's arguments are read
     turn, situations one input being handled; groups of states
     state            everything the table remembers

@@ -114,7 +114,7 @@ def sentence(effects: Iterable[Effect], todo: Message, payments: Sequence[Messag
 def _happened(events: list[TableEvent]) -> Iterator[Message]:
     """A message for each event; events of one kind that belong together share one."""
     kinds = {event.type for event in events}
-    kept = _kept_early(events)
+    kept = _kept_early(events) if "irregularity.resolved" in kinds else {}
     for kind in dict.fromkeys(event.type for event in events):
         alike = [event.data for event in events if event.type == kind]
         if kind in _TOGETHER:
@@ -124,7 +124,8 @@ def _happened(events: list[TableEvent]) -> Iterator[Message]:
         elif kind == "irregularity.step":
             yield from _exchanged(alike)
         elif kind in _EACH:
-            yield from (kept.get(id(data)) or _EACH[kind](data) for data in alike)
+            told = _EACH[kind]
+            yield from (kept.get(id(data)) or told(data) if kept else told(data) for data in alike)
 
 
 def _exchanged(steps: Sequence[Data]) -> Iterator[Message]:

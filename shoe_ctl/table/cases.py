@@ -24,7 +24,6 @@ from shoe_ctl.table.irregularities import (
 from shoe_ctl.table.irregularities import halts as halt_causes
 from shoe_ctl.table.irregularities.cutting_card import allows_withdrawal
 from shoe_ctl.table.round import card_check, cards_ahead, early_cards, outcome
-from shoe_ctl.table.round.deal import has_implied_announcements
 from shoe_ctl.table.shoe import arming, card_set, link
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.situations import BEGUN, BETWEEN, CARDS_OUT, NO_ROUND, OPEN, STATES, situation
@@ -291,9 +290,6 @@ CASES: Mapping[str, tuple[tuple[str, Condition], ...]] = {
     "unknown_firmware": (("firmware.refused", halt_causes.is_firmware_refused),),
     "card_unread": (
         ("card_unread.shown", within((*CARDS_OUT, *HALTED), unread_cards.is_due_for_entry)),
-    ),
-    "one_too_many": (
-        ("one_too_many.round_ends", within(("resolved",), has_implied_announcements)),
     ),
     "third_card_due": (
         ("third_card.contested", early_cards.is_disputed),

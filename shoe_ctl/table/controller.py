@@ -26,6 +26,7 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    DiskChecked,
     Fault,
     HearingLost,
     HearingRestored,
@@ -74,6 +75,7 @@ _TRIGGERS = {
     DeliveryParked: "delivery_parked",
     DeliveryTaken: "delivery_taken",
     CommandsRefused: "commands_refused",
+    DiskChecked: "disk_checked",
 }
 """Type of an input that is neither a shoe event nor a command → its trigger."""
 

@@ -129,11 +129,11 @@ def _arrange_third_cards(turn: Turn) -> None:
         else:
             placed.append(msgspec.structs.replace(third, hand=hand, index=3))
     turn.set_round(cards=tuple(placed))
+    _hold_early(turn, left)
     for was, now in zip(thirds, placed[len(placed) - len(thirds) + len(left) :], strict=False):
         if was.hand != now.hand:
-            _emit_moved(turn, was, now)
+            reconstruct.emit_moved(turn, was, now)
             stack.follow_card(turn, was, now)
-    _hold_early(turn, left)
 
 
 def _next_hand(placed: list[DealtCard]) -> str | None:
@@ -157,7 +157,7 @@ def _hold_early(turn: Turn, left: list[DealtCard]) -> None:
     behind = turn.now.early
     unplaced.drop_cards(turn, behind)
     for dealt in left:
-        _emit_moved(turn, dealt, None)
+        reconstruct.emit_moved(turn, dealt, None)
         if dealt.revealed and dealt.card is not None:
             card_ledger.hide_card(turn, dealt.card)  # it is shown again if it gets a slot again
         unplaced.add_card(turn, dealt.card, dealt.number, role="early", seen=dealt.revealed)
@@ -165,18 +165,6 @@ def _hold_early(turn: Turn, left: list[DealtCard]) -> None:
     for early in turn.now.early[: len(left)]:
         cause = Cause(overdraw.OVERDRAW_KEY, overdraw.NOT_DUE, subject=early.subject)
         stack.raise_pending(turn, cause)
-
-
-def _emit_moved(turn: Turn, was: DealtCard, now: DealtCard | None) -> None:
-    """Emit that a card lies at another hand, or at none (5.7). Which card is not said."""
-    rule = turn.game.rule("wrong_order", "reconstructed")
-    data = {
-        "hand": None if now is None else now.hand,
-        "index": None if now is None else now.index,
-        "from": {"hand": was.hand, "index": was.index},
-        "rule": rule if now is not None else None,
-    }
-    turn.emit("round.card_moved", data)
 
 
 # Actions: the round after it.

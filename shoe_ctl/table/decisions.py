@@ -359,6 +359,8 @@ def resume_play(turn: Turn) -> None:
         if turn.state == "closed" and not turn.round.cards and not is_void:
             betting.measure_differential(turn)
             turn.fire("opening_due")
+    if turn.state == "resolved" and turn.implied:
+        turn.fire("round_over")
     card_ledger.detect_empty_shoe(turn)
 
 

@@ -7,6 +7,7 @@ the table halted.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from shoe_ctl.games.table_of_play import ImpossibleRound, next_hand
 from shoe_ctl.table import arguments
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.procedures.shared import ENTRY_DIFFERS
-from shoe_ctl.table.round import card_entry, outcome, reveal, unordered_cards
+from shoe_ctl.table.round import card_entry, outcome, reconstruct, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.shoe import link, unplaced
@@ -39,7 +40,10 @@ from shoe_ctl.texts.message import Message, message
 HANDS = ("player", "banker")
 """Both hands."""
 
-ORDER = (*INITIAL_DEAL, ("player", 3), ("banker", 3))
+THIRD = 3
+"""The index of a third card."""
+
+ORDER = (*INITIAL_DEAL, ("player", THIRD), ("banker", THIRD))
 """All slots of a round, in dealing order."""
 
 
@@ -70,7 +74,8 @@ class EnteredRound(BothHands, frozen=True, kw_only=True):
     """Arguments of *enter_round*: both hands as they lie on the table."""
 
     against_reading: bool = False
-    """True to rule that the people are right where the shoe read another card, open or not."""
+    """True to rule that the people are right where the shoe read another card, open or not. An open
+    third card may then go to the other hand, or be left out as one that was not due."""
 
 
 # A round finished by hand. Conditions.
@@ -107,16 +112,19 @@ def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
         return wrong
     entered = args.codes()
     seen = {(d.hand, d.index): d.card.code for d in turn.round.cards if d.revealed and d.card}
-    if args.against_reading:  # an open card may be another one than the shoe read
-        seen = {slot: code for slot, code in seen.items() if entered.get(slot) == code}
     for slot, code in seen.items():
-        if entered.get(slot) != code:
+        if entered.get(slot) != code and not args.against_reading:
             return message("refused_card_was_seen", hand=slot[0], index=slot[1], card=code)
+    thirds = [dealt for dealt in turn.round.cards if dealt.index == THIRD]
+    may_move = args.against_reading and all(dealt.revealed for dealt in thirds)
     for dealt in turn.round.cards:
-        if (dealt.hand, dealt.index) not in entered:
+        if (dealt.hand, dealt.index) not in entered and not may_move:
             return message("refused_card_left_out", hand=dealt.hand, index=dealt.index)
+    here, _ = _arrange(turn.round.cards, entered)
+    # An open card may be another one than the shoe read.
+    seen = {slot: entered[slot] for slot, d in here.items() if _is_seen_as(d, entered[slot])}
     new = [code for slot, code in entered.items() if slot not in seen]
-    shown = [d.card.code for d in turn.round.cards if d.revealed and d.card]
+    shown = [d.card.code for d in here.values() if d.revealed and d.card]
     for slot in seen:
         shown.remove(entered[slot])
     for at, code in enumerate(new):
@@ -124,6 +132,28 @@ def _check_entered_hands(turn: Turn, args: EnteredRound) -> Message | None:
         if (wrong := card_entry.check_card(turn, code, besides=besides)) is not None:
             return wrong
     return check_complete(entered)
+
+
+def _is_seen_as(dealt: DealtCard, code: str) -> bool:
+    """Return True if the card lies open and was read as this one."""
+    return dealt.revealed and dealt.card is not None and dealt.card.code == code
+
+
+def _arrange(
+    cards: tuple[DealtCard, ...], entered: Collection[tuple[str, int]]
+) -> tuple[dict[tuple[str, int], DealtCard], list[DealtCard]]:
+    """Return the card for each slot as entered, and the third cards that no hand was due.
+
+    Where a third card lies at a hand that is to have none, the third cards go, in the order drawn,
+    to the hands that are entered with one (5.7). Which cards they are makes no difference.
+    """
+    here = {(dealt.hand, dealt.index): dealt for dealt in cards}
+    if all(slot in entered for slot in here):
+        return here, []
+    thirds = [dealt for dealt in cards if dealt.index == THIRD]
+    slots = [slot for slot in ORDER if slot in entered and slot[1] == THIRD]
+    initial = {slot: dealt for slot, dealt in here.items() if dealt.index != THIRD}
+    return {**initial, **dict(zip(slots, thirds, strict=False))}, thirds[len(slots) :]
 
 
 def check_complete(entered: dict[tuple[str, int], str]) -> Message | None:
@@ -210,6 +240,7 @@ def _cards_without_slot(turn: Turn) -> tuple[UnplacedCard, ...]:
 def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
     """Put the entered cards into their slots; ``kept`` are the cards that had none."""
     entered = arguments.require_args(turn, EnteredRound).cards()
+    _move_third_cards(turn, entered)
     here = {(d.hand, d.index): d for d in turn.round.cards}
     for slot, dealt in here.items():
         if dealt.revealed and dealt.card != entered[slot]:
@@ -233,6 +264,26 @@ def _place_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> None:
         dealing.place_counted_card(turn, slot, face, number)
         if not any(k.number == number and k.card == face for k in spare):
             dealing.set_card(turn, slot, face, entered=True)
+
+
+def _move_third_cards(turn: Turn, entered: Collection[tuple[str, int]]) -> None:
+    """Move each third card to the hand that is entered with it; set aside one that is not due."""
+    here, not_due = _arrange(turn.round.cards, entered)
+    slots = {dealt.number: slot for slot, dealt in here.items()}
+    before = turn.round.cards
+    cards = tuple(
+        msgspec.structs.replace(dealt, hand=slot[0], index=slot[1])
+        for dealt in before
+        if (slot := slots.get(dealt.number)) is not None
+    )
+    turn.set_round(cards=cards)
+    for dealt in not_due:
+        reconstruct.emit_moved(turn, dealt, None)
+        _leave_round(turn, dealt)
+    were = {dealt.number: dealt for dealt in before}
+    for now in cards:
+        if (was := were[now.number]).hand != now.hand:
+            reconstruct.emit_moved(turn, was, now)
 
 
 def _counted_cards(turn: Turn, kept: tuple[UnplacedCard, ...]) -> list[UnplacedCard]:
@@ -348,6 +399,8 @@ def revise(turn: Turn) -> None:
         cards = _match_revised(turn, last.round, entered)
     else:
         cards = _revised_cards(last, entered)
+        for slot, wrong, right in _differing(last.round.cards, entered):
+            card_entry.emit_card_corrected(turn, slot, wrong, right, of_round=last.round.id)
     former = FormerOutcome(
         cards=last.round.cards, until_us=turn.now.t_us, settled=turn.source != "resolved"
     )
@@ -384,6 +437,18 @@ def _revised_cards(
     )
 
 
+def _differing(
+    cards: tuple[DealtCard, ...], entered: dict[tuple[str, int], Card]
+) -> list[tuple[tuple[str, int], Card, Card]]:
+    """Return each slot whose card is entered as another one, with both faces."""
+    known = (((dealt.hand, dealt.index), dealt.card) for dealt in cards)
+    return [
+        (slot, was, entered[slot])
+        for slot, was in known
+        if slot in entered and was is not None and was != entered[slot]
+    ]
+
+
 def _match_revised(
     turn: Turn, played: Round, entered: dict[tuple[str, int], Card]
 ) -> tuple[DealtCard, ...]:
@@ -412,7 +477,8 @@ def _match_revised(
                 found[slot] = one
     lowest = min(0, *(dealt.number for dealt in mine))
     cards = tuple(
-        _as_entered(turn, slot, face, found.get(slot), lowest) for slot, face in entered.items()
+        _as_entered(turn, slot, face, found.get(slot), played.id, lowest)
+        for slot, face in entered.items()
     )
     for left in mine:
         if not any(left is one for one in found.values()):
@@ -420,11 +486,12 @@ def _match_revised(
     return cards
 
 
-def _as_entered(
+def _as_entered(  # noqa: PLR0913 - what is known of the card, and of its round
     turn: Turn,
     slot: tuple[str, int],
     face: Card,
     was: DealtCard | UnplacedCard | None,
+    round_id: str,
     lowest: int,
 ) -> DealtCard:
     """Return the card in its slot as entered, corrected or counted in the ledger."""
@@ -433,6 +500,7 @@ def _as_entered(
             return msgspec.structs.replace(was, hand=slot[0], index=slot[1], revealed=True)
         card_entry.correct_counted_card(turn, was, face)
         card_ledger.show_other_card(turn, was.card, face)
+        card_entry.emit_card_corrected(turn, slot, was.card, face, of_round=round_id)
         corrected = card_entry.as_corrected(turn, was, face)
         return msgspec.structs.replace(corrected, hand=slot[0], index=slot[1], revealed=True)
     if was is None:

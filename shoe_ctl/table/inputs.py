@@ -35,6 +35,9 @@ class ShoeSaid(Happened, frozen=True, kw_only=True, tag="shoe"):
     """The first of the bytes that carried it, as in ``session.ReceivedEvent``."""
     last: int = 0
     """The last of the bytes that carried it."""
+    device_us: int | None = None
+    """The device's own time of the event, in µs since its present boot; None where the profile or
+    the event has none. What was recorded without it is the same without it."""
 
 
 class SecondPerson(
@@ -202,6 +205,7 @@ _FAULT_PLACES = {
     "delivery_parked": "DeliveryParked",
     "delivery_taken": "DeliveryTaken",
     "commands_refused": "CommandsRefused",
+    "disk_checked": "DiskChecked",
 }
 """Tag of an input → its name in ``Fault.where``. Journals contain these names: they stay as they
 are, also when a class is renamed."""
@@ -269,6 +273,13 @@ class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused
     """Since when, µs since 1970 UTC."""
 
 
+class DiskChecked(Happened, frozen=True, kw_only=True, tag="disk_checked"):
+    """The disk of the journal will be full soon, or not so soon any more."""
+
+    full_us: int | None = None
+    """When, at the rate of the last hour, µs since 1970 UTC; None where that is not soon."""
+
+
 _OtherInput = (
     TableCommand
     | LinkUp
@@ -285,6 +296,7 @@ _OtherInput = (
     | DeliveryParked
     | DeliveryTaken
     | CommandsRefused
+    | DiskChecked
 )
 
 Input = ShoeSaid | _OtherInput
@@ -297,7 +309,7 @@ KINDS: tuple[type[Happened], ...] = get_args(Input)
 # Bytes.
 
 
-class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
+class _Wire(Happened, frozen=True, kw_only=True, tag="shoe", omit_defaults=True):
     """``ShoeSaid`` as it is stored in the journal: its event is a tagged object."""
 
     event: dict[str, Any]
@@ -305,6 +317,7 @@ class _Wire(Happened, frozen=True, kw_only=True, tag="shoe"):
     seq: int | str | None
     first: int
     last: int
+    device_us: int | None = None
 
 
 # Keys keep their order. A command's arguments must be read back in the order in which they were
@@ -324,6 +337,7 @@ def to_bytes(happened: Input) -> bytes:
                 seq=happened.seq,
                 first=happened.first,
                 last=happened.last,
+                device_us=happened.device_us,
             )
         )
     return _encoder.encode(happened)
@@ -348,5 +362,6 @@ def from_bytes(body: bytes) -> Input:
             seq=plain.seq,
             first=plain.first,
             last=plain.last,
+            device_us=plain.device_us,
         )
     return plain

@@ -139,8 +139,12 @@ def _masked(now: TableState, game: Game, named: set[str]) -> _Masked:
     """
     shown = {} if now.shoe is None else now.shoe.shown
     decks = 1 if now.shoe is None else now.shoe.decks
-    free = (
-        one for one in game.deck.cards if one.code not in named and shown.get(one.code, 0) < decks
+    others = [one for one in game.deck.cards if one.code not in named]
+    free = itertools.chain(
+        (o for copy in range(decks) for o in others if shown.get(o.code, 0) + copy < decks),
+        itertools.cycle(
+            others
+        ),  # more cards are hidden than the decks can hold: they are miscounted
     )
     used: list[Card] = []
 

@@ -18,6 +18,7 @@ import msgspec
 
 from shoe_ctl.table import consent, decisions, positions
 from shoe_ctl.table.arguments import NoArgs, require_args
+from shoe_ctl.table.effects import Instance
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.shared import check_can_resume, current_held_cards
 from shoe_ctl.table.shoe import card_set
@@ -25,6 +26,7 @@ from shoe_ctl.table.state import Declaration
 from shoe_ctl.table.turn import Objection, TableView, Turn
 from shoe_ctl.table.wagers import betting, payments
 from shoe_ctl.table.wagers import ledger as wager_ledger
+from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_ctl.table.wagers.money import json_amount
 from shoe_ctl.table.wagers.settlement import SettlementLine, settle_all
 from shoe_ctl.table.wagers.types import Wager, Wagers
@@ -226,12 +228,42 @@ def _close_declared(turn: Turn, before: Wager | None, after: Wager) -> None:
     )
 
 
+def _reopen_declared(turn: Turn, before: Wager | None, after: Wager) -> Wager | None:
+    """Raise again what the declaration had ended: that the wager is outside the limits.
+
+    It was told to be over, so it opens anew, and what was declared is named by the new number.
+    """
+    if before is None or before.declared in (None, after.declared):
+        return before
+    was, instance = before.declared_as, turn.open_instance()
+    assert before.declared is not None, "it was raised"
+    of = {"seat": before.seat, "wager": before.wager, "amount": json_amount(before.chips)}
+    seen = RECORDED[before.declared].seen
+    betting.emit_raised(turn, before.declared, instance, seen, of, player=before.player)
+    renamed = tuple(_named_anew(one, was, instance) for one in turn.now.declarations)
+    turn.change(declarations=renamed)
+    return msgspec.structs.replace(before, declared_as=instance)
+
+
+def _named_anew(declared: Declaration, was: Instance | None, instance: Instance) -> Declaration:
+    """Return the declaration with ``instance`` where it had the number of one that is over."""
+    wagers = {
+        name: msgspec.structs.replace(wager, declared_as=instance)
+        for name, wager in (("before", declared.before), ("after", declared.after))
+        if wager is not None and wager.declared_as == was
+    }
+    assert was is not None and instance.public is not None, "the room is told of it"
+    number = instance.public if declared.number == was.public else declared.number
+    return msgspec.structs.replace(declared, number=number, **wagers)
+
+
 def _restore_wagers(turn: Turn, declared: Declaration) -> None:
     if declared.after is not None:
+        before = _reopen_declared(turn, declared.before, declared.after)
         by = betting.ledger_actor(turn, on_behalf=False)
-        done = wager_ledger.retract(turn.now.wagers, declared.before, declared.after, by)
+        done = wager_ledger.retract(turn.now.wagers, before, declared.after, by)
         betting.accept_wagers(turn, done)
-        _close_declared(turn, declared.before, declared.after)
+        _close_declared(turn, before, declared.after)
     if declared.settled_once is not None:
         once = tuple(p for p in turn.now.wagers.settled_once if p != declared.settled_once)
         turn.change(wagers=msgspec.structs.replace(turn.now.wagers, settled_once=once))

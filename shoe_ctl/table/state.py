@@ -346,6 +346,17 @@ class Arming(msgspec.Struct, frozen=True, kw_only=True):
     this draw may still arrive."""
 
 
+class ShoeClock(msgspec.Struct, frozen=True, kw_only=True):
+    """The shoe's own clock, as read with the last card that it was armed for."""
+
+    boot_id: int | None
+    """The boot of the device that it counts from."""
+    device_us: int
+    """The time it showed when that card left the shoe, in µs since that boot."""
+    at_us: int
+    """When the report of that card arrived, by this host's clock."""
+
+
 class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     """The set of cards that is played from, and the ledger of its cards."""
 
@@ -397,6 +408,11 @@ class Shoe(msgspec.Struct, frozen=True, kw_only=True):
     overruled: dict[str, int] = {}
     """Readings that people ruled to be wrong, by card code. They are not counted, but the search
     for one card too many includes them."""
+    clock: ShoeClock | None = None
+    """The shoe's own clock; None where no armed card with a time was drawn yet."""
+    round_from_us: int | None = None
+    """From when on a card that leaves the shoe is not one of the round before: *place your bets*,
+    or, with implied announcements, the end of the round before."""
 
 
 class LoadedSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -785,12 +801,11 @@ ASIDE = "set_aside"
 
 def next_slot(now: TableState) -> tuple[str, int] | None:
     """Return the hand and index that the next card is for; None if no card is due."""
-    dealt = now.round.cards if now.round is not None else ()
+    played = now.round
+    dealt = () if played is None else played.cards
     if len(dealt) < len(INITIAL_DEAL):
         return INITIAL_DEAL[len(dealt or now.opening)]
-    if now.round is not None and now.round.due is not None:
-        return now.round.due, 3
-    return None
+    return None if played is None or played.due is None else (played.due, 3)
 
 
 def phase(now: TableState) -> str:

@@ -292,9 +292,12 @@ def next_message(at: TableView) -> Message:
 
 def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[str, Any]:
     """The step, with what is wrong at the other end of the line."""
-    if trouble is None:
-        return step
-    both = message("next_with_trouble", next=step["message"], trouble=trouble[1])
+    return step if trouble is None else with_trouble(step, trouble[1])
+
+
+def with_trouble(step: dict[str, Any], trouble: Message) -> dict[str, Any]:
+    """Return what is next, with something beside it that is wrong."""
+    both = message("next_with_trouble", next=step["message"], trouble=trouble)
     return step | {"message": both.as_data()}
 
 
@@ -341,10 +344,16 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
         choice.get("not_now") == ALIGN_FIRST.as_data() for choice in choices
     ):
         return _do("align", message("next_align_in_round", next=prompt))
-    if not named or (named == {VOID} and stack.step_of(at, top).accepts):
+    if not named or (named == {VOID} and _may_end_by_itself(at, top)):
         return _wait(prompt)
     lowest = min((one["position"] for one in can), key=positions.POSITIONS.index)
     return _do("decide", prompt, who=_position(lowest))
+
+
+def _may_end_by_itself(at: TableView, top: OpenIrregularity) -> bool:
+    """Return True if what the shoe says next may end the step; an aligned one has said hello."""
+    said_hello = top.key == LINK_LOST.key and at.now.link.aligned
+    return bool(stack.step_of(at, top).accepts) and not said_hello
 
 
 def named_prompt(opened: OpenIrregularity) -> Message | None:

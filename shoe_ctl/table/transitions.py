@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from shoe_ctl.table import answers, corrections, decisions, undelivered
+from shoe_ctl.table import answers, corrections, decisions, disk, undelivered
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
 from shoe_ctl.table.commands import command_rows
 from shoe_ctl.table.corrections import correct_card
@@ -313,6 +313,9 @@ ROUND: Mapping[str, Mapping[str, Cell]] = {
         "round_entered": goes("resolved", enter_round,
             why="Staff finished the round by hand and entered its cards, which stand.",
             rule=CARDS_STAND),
+        "round_over": goes("suspended",
+            why="A card of the shoe is inspected before wagers are paid: the round may be void.",
+            rule="5.1.1"),
         "correct_card": goes("suspended", correct_card,
             why="An open card is another one than the shoe read, whatever is decided.",
             rule=CARDS_STAND),
@@ -569,6 +572,8 @@ ALWAYS: Mapping[str, Cell] = {
         why="A sink took an event that it had refused."),
     "commands_refused": does(answers.emit_unrecorded,
         why="They were too many to be recorded one by one: their number is."),
+    "disk_checked": does(disk.emit_disk_use,
+        why="A full disk halts every table. Staff are warned days before, and the round goes on."),
     "not_told": does(
         why="The order could not be sent. What waits for its answer acts on it, not the round."),
     # -- the shoe's set of cards -----------------------------------------------------------------
@@ -730,8 +735,6 @@ ALWAYS: Mapping[str, Cell] = {
         why="It lies open: two persons enter it now, whatever else is open."),
     "one_too_many": halts(wrong_cards.halt_for_too_many, rule="5.1",
         why="By what was named, some card is not one of this shoe's."),
-    "one_too_many.round_ends": does(wrong_cards.raise_extra_card_after_round, rule="5.1",
-        why="Announcements are implied: the round ends with this input, and stands."),
     "third_card.contested": halts(overdraw.halt_for_early_card, rule=UNRULED,
         why="A third card is due, and the shoe gives the card drawn early another place."),
     "third_card.judged": halts("result_too_early", rule=CARDS_STAND,

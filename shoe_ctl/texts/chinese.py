@@ -629,6 +629,7 @@ TEXTS: Mapping[str, str] = {
     "daemon_loss_not_ruled": "日志可能丢失了最新部分，须先作出裁决：{detail}",
     "daemon_loss_ruled": "{lost:clauses}；{person}（{position:position}）裁决日志继续使用：{reason}",
     "daemon_not_handled": "命令未能处理；牌桌已中止",
+    "daemon_disk_full_soon": "磁盘将在 {hours} 小时后写满，届时所有牌桌都会中止：请通知技术人员",
     "daemon_storage_fault": "存储故障，任何内容都不会存储、确认或发布：{detail}",
     "daemon_sink_away": "接收端 {sink} 自 {since} 起不可用，正在重试：{why}",
     "daemon_sink_ended": "接收端 {sink} 已于 {since} 结束，重启前不再重试：{why}",

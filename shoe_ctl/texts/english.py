@@ -846,6 +846,9 @@ TEXTS: Mapping[str, str] = {
     "daemon_loss_not_ruled": "{detail}",
     "daemon_loss_ruled": "{lost:clauses}; {person} ({position}) ruled that it goes on: {reason}",
     "daemon_not_handled": "the command could not be handled; the table is halted",
+    "daemon_disk_full_soon": (
+        "the disk is full in {hours} h, and then every table halts: call the technician"
+    ),
     "daemon_storage_fault": "storage fault, nothing is stored, acknowledged or published: {detail}",
     "daemon_sink_away": "sink {sink} is away since {since} and is tried again: {why}",
     "daemon_sink_ended": "sink {sink} ended at {since} and is not tried before a restart: {why}",

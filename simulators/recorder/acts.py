@@ -48,6 +48,7 @@ NOT_DONE: Mapping[str, str] = {
     "delivery_parked": "an event that a sink rejected",
     "delivery_taken": "an event that a sink took later",
     "commands_refused": "commands of a user that were too many to be recorded",
+    "disk_checked": "a disk that was nearly full",
     "challenged": "a shoe that proves itself with a key",
     "authenticated": "the proof of a shoe with its key",
     "authentication_failed": "a shoe that could not prove itself",

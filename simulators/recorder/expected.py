@@ -20,7 +20,7 @@ OF_THE_START = ("table.started", "shoe.connected")
 NOT_OF_PLAY = (
     "delivery.parked", "delivery.taken", "outage.opened", "outage.closed", "review.opened",
     "frame.discarded", "login.accepted", "login.refused", "login.locked",
-    "shoe.hearing_lost", "shoe.hearing_restored",
+    "shoe.hearing_lost", "shoe.hearing_restored", "disk.filling", "disk.relieved",
 )  # fmt: skip
 """Events of sinks, disks, lines and logins, which a scenario does not bring about.
 

@@ -80,7 +80,7 @@ class DealerView:
                 self._closed = True
             case "round.card_dealt" if data["hand"] in HANDS:
                 self._cards.setdefault((data["hand"], data["index"]), None)
-            case "round.card_revealed" | "round.card_corrected":
+            case "round.card_revealed" | "round.card_corrected" if self._is_of_open_round(data):
                 self._cards[data["hand"], data["index"]] = card(data["card"])
             case "round.total_announced":
                 self._totals += 1
@@ -104,9 +104,18 @@ class DealerView:
                 moved = self._cards.pop((data["from"]["hand"], data["from"]["index"]), None)
                 if data["hand"] is not None:
                     self._cards[data["hand"], data["index"]] = moved
-            case "round.reopened" | "round.revised" if self._open:
-                if self.rounds[-1] == data["round_id"]:
-                    self._announced = told.type == "round.revised"
+            case "round.reopened" | "round.revised" if self._is_of_open_round(data):
+                self._announced = told.type == "round.revised"
+                if self._announced:
+                    self._cards = {
+                        (hand, index): card(code)
+                        for hand in HANDS
+                        for index, code in enumerate(data[hand]["cards"], start=1)
+                    }
+
+    def _is_of_open_round(self, data: Mapping[str, Any]) -> bool:
+        """Return False of a settled round whose outcome is revised."""
+        return self._open and self.rounds[-1] == data["round_id"]
 
     def _take_of_players(self, told: Told) -> None:
         """Their wagers, and the hands that are with them."""

@@ -15,6 +15,8 @@ EVENT_TYPES = (
     "command.unrecorded",
     "delivery.parked",
     "delivery.taken",
+    "disk.filling",
+    "disk.relieved",
     "frame.discarded",
     "irregularity.alarm",
     "irregularity.raised",

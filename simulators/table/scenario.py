@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ SHIPPED = Path(__file__).parents[1] / "scenarios"
 
 MOST_BYTES = 1 << 20
 """The longest file that is read."""
+
+MOST_MISTAKES = 50
+"""The most of a file that are told, a line each."""
 
 _NAMED = 5
 """Scenarios that are named to whoever asks for one that is not there and like none."""
@@ -149,7 +153,10 @@ def parse(source: bytes, file: str, *, name: str) -> Scenario:
     try:
         return of_plain(plain, name)
     except Wrong as wrong:
-        raise Wrong(f"{file}: {wrong}") from None
+        mistakes = [f"{file}: {mistake}" for mistake in wrong.mistakes]
+        if (more := len(mistakes) - MOST_MISTAKES) > 0:
+            mistakes[MOST_MISTAKES:] = [f"{file}: and {more} more mistakes"]
+        raise Wrong(*mistakes) from None
 
 
 def of_plain(plain: dict[str, Any], name: str) -> Scenario:
@@ -158,7 +165,7 @@ def of_plain(plain: dict[str, Any], name: str) -> Scenario:
     Raises:
         Wrong: they are not a scenario of version 1.
     """
-    return _scenario(Fields(plain, ""), name)
+    return _scenario(Fields(plain, "", gathers=True), name)
 
 
 def _scenario(fields: Fields, name: str) -> Scenario:
@@ -169,34 +176,47 @@ def _scenario(fields: Fields, name: str) -> Scenario:
         raise Wrong(f"version: expected {VERSION}, not {version!r}")
     title = fields.text("title")
     table = fields.table("table")
+    if not (fields.has("expect") or fields.has("restricted")):
+        fields.refuse("expect: missing, expected an array with one event or more", None)
     scenario = Scenario(
         name=name,
         title=title,
         table=table,
-        profile=_profile(table),
-        shoe=ShoeSetup.read(Fields(fields.table("shoe"), "shoe")),
-        steps=tuple(step(s, f"steps[{i}]") for i, s in enumerate(fields.array("steps"))),
+        profile=fields.part(lambda: _profile(table), ""),
+        shoe=_shoe(fields),
+        steps=_steps(fields),
         expect=_patterns(fields, "expect"),
         restricted=_patterns(fields, "restricted"),
         never=_types(fields, "never"),
     )
     fields.nothing_else()
-    if not scenario.steps:
-        raise Wrong("steps: missing, expected an array with one step or more")
-    if not (scenario.expect or scenario.restricted):
-        raise Wrong("expect: missing, expected an array with one event or more")
     return scenario
+
+
+def _shoe(fields: Fields) -> ShoeSetup:
+    given = Fields(fields.table("shoe"), "shoe", gathers=True)
+    return fields.part(lambda: ShoeSetup.read(given), ShoeSetup())
+
+
+def _steps(fields: Fields) -> tuple[Step, ...]:
+    given = fields.array("steps", of="step")
+    read = (fields.part(partial(step, s, f"steps[{i}]"), None) for i, s in enumerate(given))
+    return tuple(each for each in read if each is not None)
 
 
 def _profile(table: dict[str, Any]) -> str:
     """Take in what a bench has to know of the table; the daemon checks the rest."""
-    fields = Fields(table, "table")
+    fields = Fields(table, "table", gathers=True)
     fields.text("game")
-    shoe = Fields(fields.table("shoe"), "table.shoe")
+    shoe = Fields(fields.table("shoe"), "table.shoe", gathers=True)
     for place, key in ((fields, "id"), (shoe, "port")):
         if place.take(key) is not None:
-            raise Wrong(f"{place.at(key)}: expected no such key: whoever plays it gives one")
-    return shoe.choice("profile", PROFILES, "reference")
+            mistake = f"{place.at(key)}: expected no such key: whoever plays it gives one"
+            place.refuse(mistake, None)
+    profile = shoe.choice("profile", PROFILES, "reference")
+    fields.part(shoe.check, None)
+    fields.check()
+    return profile
 
 
 def _patterns(fields: Fields, key: str) -> tuple[Pattern, ...]:
@@ -204,11 +224,12 @@ def _patterns(fields: Fields, key: str) -> tuple[Pattern, ...]:
     for i, line in enumerate(fields.array(key)):
         place = f"{key}[{i}]"
         if not isinstance(line, str):
-            raise Wrong(f"{place}: expected text, not {line!r}")
+            fields.refuse(f"{place}: expected text, not {line!r}", None)
+            continue
         try:
             found.append(expected_event(line))
         except ValueError as error:
-            raise Wrong(f"{place}: {error}") from None
+            fields.refuse(f"{place}: {error}", None)
     return tuple(found)
 
 
@@ -216,5 +237,6 @@ def _types(fields: Fields, key: str) -> tuple[str, ...]:
     found = _patterns(fields, key)
     for i, named in enumerate(found):
         if named.wanted:
-            raise Wrong(f"{key}[{i}]: expected an event's type alone, not {str(named)!r}")
+            mistake = f"{key}[{i}]: expected an event's type alone, not {str(named)!r}"
+            fields.refuse(mistake, None)
     return tuple(named.type for named in found)

@@ -7,6 +7,7 @@ Must not know: whether time is real, what is expected to come of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from simulators.incidents import INCIDENTS
@@ -89,6 +90,14 @@ def shoe_of(profile: str, setup: ShoeSetup, *, device_id: str) -> Device:
     return device
 
 
+@dataclass
+class UnderWay:
+    """Cards whose report is held in the line, and behind how many further steps it arrives."""
+
+    cards: int = 0
+    steps: int = 0
+
+
 class ScenarioPlayer:
     """One playing of a scenario. ``note`` is told in words what hands and staff do."""
 
@@ -104,7 +113,7 @@ class ScenarioPlayer:
         self._waited = 0
         self._given = 0
         self._was_said = False
-        self._under_way = 0
+        self._under_way = UnderWay()
         self._answers: dict[str, dict[str, Any]] = {}
 
     async def play(self) -> None:
@@ -117,12 +126,12 @@ class ScenarioPlayer:
         await self._power_on()
         await self._until_told("shoe.connected", 1)
         for number, step in enumerate(self._scenario.steps):
-            under_way, self._under_way = self._under_way, 0
+            self._under_way.steps -= 1
             try:
                 await self._take(step)
                 self._was_said = isinstance(step, Say)
-                if under_way:
-                    await self._arrive(under_way)
+                if self._under_way.cards and not self._under_way.steps:
+                    await self._arrive()
             except (Stuck, Refused) as stuck:
                 where = f"{self._scenario.name}: steps[{number}]: {step_words(step)}"
                 if isinstance(stuck, CannotSay):
@@ -161,8 +170,8 @@ class ScenarioPlayer:
         if step.manner in ("as_one", "unordered"):
             await self._pull_as_one(step)
             return
-        if step.manner == "under_way":
-            await self._draw_under_way(step.count)
+        if step.held_back:
+            await self._draw_under_way(step)
             return
         if step.manner == "together":
             await self._pull_together(step)
@@ -195,18 +204,22 @@ class ScenarioPlayer:
         bench.touched()
         await bench.taken_up(1)
 
-    async def _draw_under_way(self, count: int) -> None:
+    async def _draw_under_way(self, step: Draw) -> None:
         """The shoe gives a card, and what it says of it stays in the line."""
         device, bench = self._bench.device, self._bench
-        await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
+        forced = step.manner == "early"
+        if not forced:
+            await bench.until(lambda: device.lamp is not None, "the shoe to be freed")
         bench.hold()
-        device.draw(bench.now)
-        self._under_way = count
+        for _ in range(step.count):
+            device.draw(bench.now, force=forced)
+        self._under_way = UnderWay(step.count, step.held_back)
 
-    async def _arrive(self, count: int) -> None:
+    async def _arrive(self) -> None:
         """Let the host have what was held in the line."""
+        arriving, self._under_way = self._under_way, UnderWay()
         self._bench.release()
-        await self._bench.taken_up(count)
+        await self._bench.taken_up(arriving.cards)
 
     async def _pull_together(self, step: Draw) -> None:
         """Several cards in one pull, of which the shoe counts each."""
@@ -443,9 +456,10 @@ def step_words(step: Step) -> str:  # noqa: PLR0911 - a case for each step
             why = "" if step.reason is None else f' ("{step.reason}")'
             second = "" if step.consented_by is None else f", {step.consented_by} consents"
             return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}{second}"
-        case Draw(count, manner, _):
+        case Draw(count, manner, _, held_back):
             how = "" if manner == "freed" else f", {manner.replace('_', ' ')}"
-            return f"hand: draws {count}{how}"
+            held = f", heard of {held_back} steps later" if manner == "early" and held_back else ""
+            return f"hand: draws {count}{how}{held}"
         case Play(until):
             return f"all play until {until}"
         case Wait(until):

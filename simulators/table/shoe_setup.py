@@ -75,8 +75,8 @@ class ShoeSetup:
             clock_ppm=_own(fields, "clock_drift").get("ppm", 0),
             firmware=_own(fields, "firmware") or None,
         )
-        _check(setup, fields)
         fields.nothing_else()
+        _check(setup, fields)
         return setup
 
     @property
@@ -101,10 +101,14 @@ def _own(fields: Fields, key: str) -> dict[str, Any]:
     """Return the arguments of an incident that the shoe begins with; none where it does not."""
     if (given := fields.take(key)) is None:
         return {}
-    table = Fields(given, fields.at(key))
-    arguments = read_arguments(INCIDENTS[key].arguments, table)
-    table.nothing_else()
-    return arguments
+
+    def read() -> dict[str, Any]:
+        table = Fields(given, fields.at(key), gathers=True)
+        arguments = read_arguments(INCIDENTS[key].arguments, table)
+        table.nothing_else()
+        return arguments
+
+    return fields.part(read, {})
 
 
 def _lens(fields: Fields) -> Lens:
@@ -116,16 +120,16 @@ def _cards(fields: Fields, key: str) -> tuple[Card, ...]:
     codes = (fields.optional_text(key) or "").split()
     for code in codes:
         if code not in CARDS:
-            raise Wrong(f"{fields.at(key)}: expected cards such as 7D TS 4g, not {code!r}")
-    return tuple(CARDS[code] for code in codes)
+            fields.refuse(f"{fields.at(key)}: expected cards such as 7D TS 4g, not {code!r}", None)
+    return tuple(CARDS[code] for code in codes if code in CARDS)
 
 
 def _numbers(fields: Fields, key: str) -> frozenset[int]:
     given = fields.array(key)
     for number in given:
         if type(number) is not int or number < 1:
-            raise Wrong(f"{fields.at(key)}: expected draw numbers from 1, not {number!r}")
-    return frozenset(given)
+            fields.refuse(f"{fields.at(key)}: expected draw numbers from 1, not {number!r}", None)
+    return frozenset(number for number in given if type(number) is int)
 
 
 def _check(setup: ShoeSetup, fields: Fields) -> None:

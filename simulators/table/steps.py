@@ -16,7 +16,7 @@ from simulators.faults import DIRECTIONS, TO_SHOE
 from simulators.incidents import INCIDENTS
 from simulators.shoe.reference import FEWEST_TOGETHER, MOST_TOGETHER
 from simulators.table.expectation import Pattern, expected_event
-from simulators.table.fields import Fields, Wrong
+from simulators.table.fields import Fields
 from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
 
 CUT: Arguments = {
@@ -49,12 +49,14 @@ class Draw:
     ``together``: all in one pull, and the shoe counts each. ``as_one``, ``unordered``: the shoe
     tells of the pull, and knows in which order they came, or does not. ``under_key``: by hand,
     while the shoe is locked by its key. ``under_way``: freed, and the host hears of it only behind
-    the next step. ``when_freed``: the pull waits until the shoe may be drawn from.
+    the next step. ``when_freed``: the pull waits until the shoe may be drawn from. ``held_back``:
+    the host hears of the cards only behind so many further steps.
     """
 
     count: int
     manner: Manner = "freed"
     when_freed: bool = False
+    held_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +136,9 @@ def step(given: object, place: str) -> Step:
     """Return the step that this table of a file describes; ``place`` names it in errors.
 
     Raises:
-        Wrong: says key and what was expected.
+        simulators.table.fields.Wrong: says of each mistake the key and what was expected.
     """
-    fields = Fields(given, place)
+    fields = Fields(given, place, gathers=True)
     verb = fields.one_of_keys(tuple(_READERS))
     read = _READERS[verb](fields, verb)
     fields.nothing_else()
@@ -158,7 +160,11 @@ def _draw(fields: Fields, verb: str) -> Step:
     else:
         count = fields.whole(verb, at_least=1)
     is_pull = manners[verb] in ("together", "as_one", "unordered")
-    return Draw(count, manners[verb], is_pull and fields.flag("when_freed"))
+    when_freed = is_pull and fields.flag("when_freed")
+    held_back = int(manners[verb] == "under_way")
+    if manners[verb] == "early":
+        held_back = fields.optional_whole("held_back", at_least=1) or 0
+    return Draw(count, manners[verb], when_freed, held_back)
 
 
 def _say(fields: Fields, verb: str) -> Step:
@@ -192,19 +198,25 @@ def _refusal(fields: Fields) -> str | None:
     """Return what a refusal has to want, or its code."""
     given = fields.optional_text("refused")
     if given is not None and given not in NEEDS and not REFUSAL.fullmatch(given):
-        raise Wrong(
+        return fields.refuse(
             f"{fields.at('refused')}: expected one of {', '.join(NEEDS)}, not {given!r} (or a "
-            "refusal's code, such as refused_in_this_state)"
+            "refusal's code, such as refused_in_this_state)",
+            None,
         )
     return given
 
 
+_NO_EVENT = Pattern("", ())
+"""Stands where an event cannot be read, until all mistakes are raised."""
+
+
 def _event(fields: Fields, verb: str) -> Pattern:
-    line = fields.text(verb)
+    if not (line := fields.text(verb)):
+        return _NO_EVENT
     try:
         return expected_event(line)
     except ValueError as error:
-        raise Wrong(f"{fields.at(verb)}: {error}") from None
+        return fields.refuse(f"{fields.at(verb)}: {error}", _NO_EVENT)
 
 
 def _play(fields: Fields, verb: str) -> Step:
@@ -230,11 +242,11 @@ def _host(fields: Fields, verb: str) -> Step:
 
 
 def _new_shoe(fields: Fields, verb: str) -> Step:
-    given = Fields(fields.take(verb), fields.at(verb))
+    given = Fields(fields.take(verb), fields.at(verb), gathers=True)
     for key in OF_THE_SHOE:
         if given.take(key) is not None:
-            raise Wrong(f"{given.at(key)}: expected no such key: the shoe itself stays")
-    return NewShoe(ShoeSetup.read(given))
+            given.refuse(f"{given.at(key)}: expected no such key: the shoe itself stays", None)
+    return NewShoe(fields.part(lambda: ShoeSetup.read(given), ShoeSetup()))
 
 
 def _judges(fields: Fields, verb: str) -> Step:

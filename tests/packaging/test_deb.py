@@ -319,7 +319,7 @@ def test_a_purge_that_nobody_answers_leaves_the_journals_with_their_owner(
     host.run("dpkg", "--purge", "shoe-ctl")
     assert host.path(JOURNAL).read_bytes() == b"evidence"
     assert host.run("id", "-un", "shoectl") == "shoectl\n"
-    assert not host.path("/etc/shoectl").exists()
+    assert not host.path(CONFIG).exists()
     host.install(package)
     assert host.path(JOURNAL).read_bytes() == b"evidence"
 

@@ -62,7 +62,7 @@ def test_the_scripts_of_the_package_agree_with_the_unit_and_the_users(builder: M
     (groups,) = re.findall(r"for group in (.+); do", purge)
     assert made == set(groups.split())
     (state,) = re.findall(r"(?m)^StateDirectory=(\w+)/%i$", UNIT)
-    assert f"rm -rf /etc/shoectl /run/{state}\n" in purge
+    assert f"rm -rf /run/{state}\n" in purge
     assert f"JOURNALS=/var/lib/{state}\n" in purge
 
 
@@ -75,7 +75,7 @@ db_stop() { :; }
 """
 
 
-def purged(root: Path, *, answer: str | None, journal: bool = True) -> list[str]:
+def purged(root: Path, *, answer: str | None, journal: bool = True, key: bool = False) -> list[str]:
     """What the script of the package does at a purge, on a system that is a folder.
 
     ``answer`` is debconf's; None where there is no debconf. Returns what was asked and removed.
@@ -89,6 +89,8 @@ def purged(root: Path, *, answer: str | None, journal: bool = True) -> list[str]
     ):
         (root / folder).mkdir(parents=True)
     (root / "etc/shoectl/main.toml").touch()
+    if key:
+        (root / "etc/shoectl/main.keys").write_text("secret")
     if journal:
         (root / "var/lib/shoectl/main/journal.db").write_text("evidence")
     else:
@@ -126,6 +128,20 @@ def test_a_purge_leaves_journals_and_their_owner_unless_somebody_says_so(
 ) -> None:
     assert purged(tmp_path, answer=answer) == ([] if answer is None else [ASKED])
     assert (tmp_path / "var/lib/shoectl/main/journal.db").read_text() == "evidence"
+    assert not (tmp_path / "etc/shoectl/main.toml").exists()
+
+
+@pytest.mark.parametrize("answer", ["false", "", None], ids=["no", "unanswered", "no debconf"])
+def test_a_purge_leaves_the_keys_of_shoes_unless_somebody_says_so(
+    tmp_path: Path, answer: str | None
+) -> None:
+    told = purged(tmp_path, answer=answer, journal=False, key=True)
+    assert told == ([] if answer is None else [ASKED])
+    assert [one.name for one in (tmp_path / "etc/shoectl").iterdir()] == ["main.keys"]
+
+
+def test_a_purge_erases_the_keys_of_shoes_where_somebody_says_so(tmp_path: Path) -> None:
+    assert purged(tmp_path, answer="true", key=True) == [ASKED, *USERS]
     assert not (tmp_path / "etc/shoectl").exists()
 
 

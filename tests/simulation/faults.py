@@ -299,3 +299,22 @@ def _paused_as_a_card_comes(world: World, chance: random.Random) -> None:
 @_fault("declared")
 def _declared(world: World, chance: random.Random) -> None:
     world.staff.declare(chance)
+
+
+@_apart("card_corrected", 0.4)
+def _card_corrected(world: World, chance: random.Random) -> None:
+    """Somebody says that a card which lies open is another one than the shoe read."""
+    world.staff.correct_card(chance)
+
+
+@_apart("taken_back", 0.4)
+def _taken_back(world: World, chance: random.Random) -> None:
+    """Somebody declares something by mistake, and takes it back."""
+    world.staff.declare(chance)
+    world.staff.take_back()
+
+
+@_apart("looked_beforehand", 0.3)
+def _looked_beforehand(world: World, chance: random.Random) -> None:
+    """People look at the next things that they do before they do them."""
+    world.staff.look(chance.randint(1, 5))

@@ -7,20 +7,34 @@ Must not know: the controller's rules, how the table came to an outcome.
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
 from firmware_proto.cards import card
 from shoe_ctl.records import Audience
+from shoe_testing.main_wagers import MAIN_WAGERS, net
 from simulators.shoe.judge import Judge
 from tests.simulation.broken import Broken
 from tests.simulation.delivered import Event
 
-_DISTURBS = ("irregularity.raised", "irregularity.step", "table.halted", "command.refused")
+_DISTURBS = (
+    "round.card_corrected",
+    "irregularity.raised",
+    "irregularity.step",
+    "table.halted",
+    "command.refused",
+)
 
 
 class Outcomes:
-    """``drawn`` are the codes of all cards that left the shoe, in order, over all sets."""
+    """``drawn`` are the codes of all cards that left the shoe, in order, over all sets.
 
-    def __init__(self) -> None:
+    Wagers on Player, Banker and Tie are held to the game's rule document.
+    """
+
+    def __init__(self, game: str = "tiger") -> None:
+        self._game = game
+        self._hands: dict[str, tuple[list[str], list[str]]] = {}
+        self._corrected: Counter[str] = Counter()
         self.drawn: list[str] = []
         self.ended: dict[str, str] = {}
         self.opened: list[str] = []
@@ -40,7 +54,7 @@ class Outcomes:
         """
         if audience is Audience.PUBLIC:
             return
-        kind, subject = event["type"], event["subject"]
+        kind, subject = event["type"], event.get("subject")
         if kind == "round.opened":
             self._open = subject
             self.opened.append(event["data"]["round_id"])
@@ -50,8 +64,15 @@ class Outcomes:
             self._note_ready(subject, event["data"])
         elif kind in _DISTURBS:
             self._disturbed |= {subject, self._open}
+            if kind == "round.card_corrected":
+                self._corrected[event["data"]["card"]] += 1
         elif kind in ("round.outcome", "round.void"):
             self._end(event)
+        elif kind == "round.revised":
+            self.counts[kind] += 1
+            self._judge(event["data"]["round_id"], event["data"])
+        elif kind == "wager.settled":
+            self._pay(event["data"])
 
     def _note_ready(self, subject: str | None, drawn: Event) -> None:
         """A card that got no slot as it was drawn may be ruled to open a later round (6.1)."""
@@ -73,8 +94,22 @@ class Outcomes:
             self.finished.add(round_id)
             self._judge(round_id, event["data"])
 
+    def _pay(self, line: Event) -> None:
+        """A wager that nothing was found of is paid by the cards of the last outcome.
+
+        One that was void, with its round, goes back.
+        """
+        if line["applied"] or line["wager"] not in MAIN_WAGERS or line["result"] == "returned":
+            return
+        self.counts["wagers paid"] += 1
+        won = Fraction(line["pays"]) - Fraction(line["collected"])
+        owed = net(self._game, line["wager"], line["stake"], *self._hands[line["round_id"]])
+        if won != owed:
+            raise Broken("never a guess", f"{line} where the document has {owed}")
+
     def _judge(self, round_id: str, told: Event) -> None:
         judge, left = Judge(), {name: list(told[name]["cards"]) for name in ("player", "banker")}
+        self._hands[round_id] = (list(told["player"]["cards"]), list(told["banker"]["cards"]))
         dealt: list[str] = []
         while (place := judge.next_place()) is not None:
             if not left[place[0]]:
@@ -96,7 +131,7 @@ class Outcomes:
         be laid aside, and then lie between it and the rest.
         """
         if round_id in self._disturbed:
-            lacks = Counter(dealt) - Counter(self.drawn)
+            lacks = Counter(dealt) - Counter(self.drawn) - self._corrected
             if lacks:
                 raise Broken("never a guess", f"{round_id}: {sorted(lacks)} were never drawn")
             return

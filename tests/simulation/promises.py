@@ -42,11 +42,12 @@ class Promises:
         device: str,
         table: str,
         secrecy: Secrecy,
+        game: str,
         chance: random.Random,
     ) -> None:
         self.looked: Counter[str] = Counter()
         self.secrecy = secrecy
-        self.outcomes = Outcomes()
+        self.outcomes = Outcomes(game)
         self.delivered = Delivered(self.outcomes.take)
         self.kept = Kept(memory, self.delivered, scratch)
         self._memory = memory
@@ -103,6 +104,11 @@ class Promises:
                 raise Broken("a person resumes", f"nobody is asked after an outage: {halt}")
         self.secrecy.public(msgspec.json.encode(told).decode())
 
+    def foretold(self, answer: Answer) -> None:
+        """Somebody was told what a command would come to."""
+        self.looked["preview"] += 1
+        self.secrecy.public(msgspec.json.encode(answer).decode())
+
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
         """A command was answered: the same for ever, and not before what it did is stored."""
         command_id = asked["command_id"]
@@ -113,6 +119,7 @@ class Promises:
         if first != answer:
             raise Broken("one answer a command", f"{command_id}: {first}, then {answer}")
         if answer["accepted"]:
+            self.looked[f"{asked['command']} taken"] += 1
             self.kept.answered[command_id] = list(answer["events"])
 
     def at_rest(self, journal: Path, remotes: Sequence[str]) -> Counter[str]:

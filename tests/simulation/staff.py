@@ -37,6 +37,9 @@ FINDS = 0.03
 TAKES_FIRST = 0.5
 """How often people take the choice that stands first where several Players are asked."""
 
+RANKS = "A23456789T"
+"""Of a card that somebody says lies there: each deck has these."""
+
 DECLARED = ("wrong_order", "power_failure", "device_reset", "other", "order_altered", "unshuffled")
 
 
@@ -51,6 +54,9 @@ class Room(Protocol):
 
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
         """A command was answered."""
+
+    def foretold(self, answer: Answer) -> None:
+        """Somebody was told what would follow."""
 
     def push_new_set(self) -> None:
         """The cards are taken out and others pushed in."""
@@ -88,6 +94,9 @@ class Staff:
         self._last: dict[str, Any] | None = None
         self._also: list[dict[str, Any]] = []
         self._repeats = 0
+        self._looks = 0
+        self._corrects: list[random.Random] = []
+        self._takes_back = 0
         self._looked_s = 0.0
         self._side: set[asyncio.Task[None]] = set()
 
@@ -142,6 +151,40 @@ class Staff:
         args = {"key": chance.choice(DECLARED)}
         self._also.append({"command": "declare", "args": args, "reason": "seen"})
 
+    def correct_card(self, chance: random.Random) -> None:
+        """As soon as a card lies open, somebody says that it is another one."""
+        self._corrects.append(chance)
+
+    def take_back(self) -> None:
+        """As soon as something stands that was declared, it is taken back."""
+        self._takes_back += 1
+
+    def look(self, times: int) -> None:
+        """The next commands are looked at before they are given."""
+        self._looks += times
+
+    def _put_right(self, stands: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A card that lies open is corrected, or what was declared last is taken back."""
+        hands = {} if stands["round"] is None else stands["round"]["hands"]
+        lying = [
+            (hand, index, code)
+            for hand, codes in hands.items()
+            for index, code in enumerate(codes, 1)
+            if code is not None
+        ]
+        said = {"reason": "seen on the table", "consented_by": "Ann"}
+        if self._corrects and lying:
+            chance = self._corrects.pop(0)
+            hand, index, code = chance.choice(lying)
+            other = chance.choice([rank for rank in RANKS if rank != code[0]]) + code[1]
+            args = {"hand": hand, "index": index, "card": other}
+            return {"command": "correct_card", "args": args, **said}
+        if self._takes_back and stands["declared"]:
+            self._takes_back -= 1
+            args = {"declaration": stands["declared"][-1]["declaration"]}
+            return {"command": "retract", "args": args, **said}
+        return None
+
     async def _late(self, late: dict[str, Any], after_s: float) -> None:
         await asyncio.sleep(after_s)
         late["command_id"] += "-late"
@@ -165,7 +208,10 @@ class Staff:
         self._looked_s = self._looked_s + pause_s if stands["halt"] else 0.0
         if self._players is not None and self._players.random() < FINDS:
             self._also.append(self._found(self._players))
-        if self._also:
+        if (right := self._put_right(stands)) is not None:
+            self._looks += 1
+            await self._say(right, stands)
+        elif self._also:
             await self._say(self._also.pop(0), stands)
         elif (act := self._next(stands)) is not None:
             await self._say(act, stands)
@@ -261,6 +307,9 @@ class Staff:
             "round_id": None if played is None else played["round_id"],
             **act,
         }
+        if self._looks:
+            self._looks -= 1
+            self._room.foretold(await self._desk.ask({**asked, "preview": True}))
         self._last = asked
         repeats, self._repeats = self._repeats, 0
         for _ in range(1 + repeats):

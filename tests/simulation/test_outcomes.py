@@ -79,3 +79,41 @@ def test_no_other_card_is_left_out_of_a_round(
 ) -> None:
     with pytest.raises(Broken, match="never a guess"):
         held(drawn, *before, *a_round(numbers))
+
+
+def paid(pays: int) -> dict[str, Any]:
+    line = {"wager": "banker", "stake": 100, "collected": 0, "applied": [], "result": "win"}
+    return told("wager.settled", ROUND, round_id=ROUND, pays=pays, **line)
+
+
+def revised(winner: str) -> dict[str, Any]:
+    """The player's 2 is a 9: by the documents the player's 9 ties with the banker's."""
+    hands = {
+        "player": {"cards": ["KC", "9S"], "total": 9},
+        "banker": {"cards": ["9D", "TH"], "total": 9},
+    }
+    return told("round.revised", ROUND, round_id=ROUND, winner=winner, **hands)
+
+
+CORRECTED = told("round.card_corrected", ROUND, round_id=ROUND, card="9S", was="2S")
+
+
+def test_a_wager_is_paid_as_the_document_says() -> None:
+    drawn, dealt = "KC 9D 2S TH", a_round((1, 2, 3, 4))
+    held(drawn, *dealt, paid(95))
+    with pytest.raises(Broken, match="where the document has 95"):
+        held(drawn, *dealt, paid(100))
+
+
+def test_a_revised_outcome_is_that_of_the_corrected_cards_and_wagers_are_paid_by_it() -> None:
+    drawn, dealt = "KC 9D 2S TH", a_round((1, 2, 3, 4))
+    held(drawn, *dealt, CORRECTED, revised("tie"), paid(0))
+    with pytest.raises(Broken, match="where the judge has"):
+        held(drawn, *dealt, CORRECTED, revised("banker"))
+    with pytest.raises(Broken, match="where the document has 0"):
+        held(drawn, *dealt, CORRECTED, revised("tie"), paid(95))
+
+
+def test_a_card_that_nobody_drew_or_named_is_in_no_round() -> None:
+    with pytest.raises(Broken, match="were never drawn"):
+        held("KC 9D 2S TH", *a_round((1, 2, 3, 4)), told("table.halted", ROUND), revised("tie"))

@@ -94,3 +94,16 @@ def test_power_lost_before_the_first_card_opens_the_rules_window(
     assert raised(heard)[0] == ("power_failure", "power")
     kinds = [h.kind for h in heard]
     assert "round.card_dealt" not in kinds[: kinds.index("irregularity.raised")]
+
+
+@pytest.mark.parametrize("game", sampled(GAMES, one_in=len(GAMES), cpu_s=1.2))
+def test_cards_are_corrected_and_what_was_declared_is_taken_back(game: str) -> None:
+    """Outcomes, revisions and money are held to the judge and to the rule documents."""
+    kinds = ("card_corrected", "taken_back", "card_corrected", "looked_beforehand")
+    faults = tuple(Fault(number, 6.0 * number, kind) for number, kind in enumerate(kinds))
+    result = run(replace(handed(game), faults=faults))
+    assert result.failed is None, result.line
+    counts = result.counts
+    assert (counts["correct_card taken"], counts["retract taken"]) == (2, 1)
+    assert counts["preview"] > 3
+    assert counts["wagers paid"] > 0

@@ -137,6 +137,7 @@ class World:
             device=DEVICE,
             table=self._table["id"],
             secrecy=Secrecy(self.loop.time, after_s, self._held),
+            game=self.plan.game,
             chance=self.plan.chance("promises"),
         )
 
@@ -188,8 +189,8 @@ class World:
         self._note(remote, *events)
         try:
             self.promises.took(remote, audience, events)
-        except Broken as broken:
-            self.loop.fail(broken)
+        except (Broken, LookupError, TypeError, ValueError) as wrong:
+            self.loop.fail(wrong)
 
     def _refused(self, remote: str, audience: Audience, event: bytes) -> None:
         self._note(remote, event)
@@ -204,12 +205,18 @@ class World:
         self.promises.gives(asked)
         if asked["command"] == "expose":
             self.promises.secrecy.turned(asked["args"]["hand"])
-        elif asked["command"] == "decide":
+        elif asked["command"] in ("decide", "correct_card"):
             self.promises.secrecy.moved()
+            if asked["command"] == "correct_card":
+                self.promises.secrecy.entered(asked["args"]["card"])
 
     def answered(self, asked: Mapping[str, Any], answer: Answer) -> None:
         self._note(f"{asked} {answer}")
         self.promises.answered(asked, answer)
+
+    def foretold(self, answer: Answer) -> None:
+        self._note(f"{answer}")
+        self.promises.foretold(answer)
 
     def push_new_set(self) -> None:
         self._supply.push_into(self.device, self.loop.time())

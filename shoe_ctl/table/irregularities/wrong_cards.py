@@ -54,14 +54,6 @@ _WITH_A_SHOE = ("idle", "shoe_change", *_IN_A_ROUND)
 # Detection
 
 
-def raise_extra_card_after_round(turn: Turn) -> None:
-    """Raise ``extra_card`` after the round.
-
-    With implied announcements the round ends within the same input.
-    """
-    turn.fire("one_too_many")
-
-
 def halt_for_too_many(turn: Turn) -> None:
     """Halt: what people entered shows that a counted card is not one of the shoe's."""
     too_many = card_ledger.has_too_many(turn)

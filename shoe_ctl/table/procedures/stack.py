@@ -254,11 +254,14 @@ def follow_card(turn: Turn, was: DealtCard, now: DealtCard) -> None:
 
 
 def _at_new_place(opened: OpenIrregularity, was: DealtCard, now: DealtCard) -> OpenIrregularity:
-    if opened.subject != was.subject:
+    data = opened.data
+    has_place = {"hand", "index"} <= data.keys()
+    is_of_place = has_place and (data["hand"], data["index"]) == (was.hand, was.index)
+    if opened.subject != was.subject and not is_of_place:
         return opened
-    place = {"hand": now.hand, "index": now.index}
-    data = {**opened.data, **(place if place.keys() <= opened.data.keys() else {})}
-    return msgspec.structs.replace(opened, subject=now.subject, data=data)
+    subject = now.subject if opened.subject == was.subject else opened.subject
+    data = {**data, **({"hand": now.hand, "index": now.index} if has_place else {})}
+    return msgspec.structs.replace(opened, subject=subject, data=data)
 
 
 def _remove_pending(turn: Turn, pending: OpenIrregularity) -> None:

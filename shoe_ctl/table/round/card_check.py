@@ -9,7 +9,7 @@ from __future__ import annotations
 from firmware_proto.cards import Card
 from firmware_proto.events import CardDrawn
 from shoe_ctl.table.round.entitlement import may_draw
-from shoe_ctl.table.shoe import arming
+from shoe_ctl.table.shoe import arming, draw_time
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.state import DEALT_IN, INITIAL_DEAL, next_slot
 from shoe_ctl.table.turn import Cause, Turn
@@ -61,13 +61,14 @@ def _out_of_turn_cause(turn: Turn) -> Cause | None:
 
 
 def is_stale_arm(turn: Turn) -> bool:
-    """True if this draw may be of a round that has ended.
+    """True if this draw may be of a round that has ended, by its arm or by the shoe's own time.
 
-    That round left the shoe armed for it, or the shoe refused it to this one as already drawn. A
-    card belongs to the round in which it left the shoe, however late it is reported.
+    A card belongs to the round in which it left the shoe, however late it is reported.
     """
-    number = turn.drawn.number
-    return arming.is_stale(turn.now, number) or arming.was_drawn_before(turn.now, number)
+    drawn = turn.drawn
+    if arming.is_stale(turn.now, drawn.number):
+        return True
+    return drawn.armed is False and draw_time.is_of_round_before(turn)
 
 
 # Whether it is a card of the shoe's decks.

@@ -168,9 +168,16 @@ def correct_revealed_card(turn: Turn, dealt: DealtCard, right: Card) -> None:
     correct_counted_card(turn, dealt, right)
     card_ledger.show_other_card(turn, wrong, right)
     deal.set_card(turn, (dealt.hand, dealt.index), right, entered=known.entered, read=known.read)
-    data = {"hand": dealt.hand, "index": dealt.index, "card": right.code, "was": wrong.code}
-    turn.emit("round.card_corrected", data)
+    emit_card_corrected(turn, (dealt.hand, dealt.index), wrong, right)
     emit_card_entered(turn, dealt.hand, dealt.index, right)
+
+
+def emit_card_corrected(
+    turn: Turn, slot: tuple[str, int], wrong: Card, right: Card, *, of_round: str | None = None
+) -> None:
+    """Emit that the card in this slot, shown as ``wrong``, is ``right``."""
+    data = {"hand": slot[0], "index": slot[1], "card": right.code, "was": wrong.code}
+    turn.emit("round.card_corrected", data, of_round=of_round)
 
 
 def emit_card_entered(turn: Turn, hand: str | None, index: int | None, face: Card | None) -> None:

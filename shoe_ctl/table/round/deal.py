@@ -11,19 +11,14 @@ import msgspec
 
 from firmware_proto.cards import Card
 from shoe_ctl.table.round import unordered_cards
+from shoe_ctl.table.shoe import draw_time, outbox, unplaced
 from shoe_ctl.table.shoe import ledger as card_ledger
-from shoe_ctl.table.shoe import outbox, unplaced
 from shoe_ctl.table.state import DealtCard, Round, is_drawn_ahead, next_slot
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import message
 
 # Opening the round and closing the bets.
-
-
-def has_implied_announcements(turn: Turn) -> bool:
-    """True if announcements are implied: they follow from the cards."""
-    return turn.implied
 
 
 def open_round(turn: Turn) -> None:
@@ -33,6 +28,7 @@ def open_round(turn: Turn) -> None:
         id=f"{turn.shoe.id}-r{number}", first_input=turn.now.inputs, drawn_before=turn.shoe.drawn
     )
     turn.change(rounds=number, round=opened)
+    draw_time.note_round_opened(turn)
     outbox.forget_answer(turn)
     turn.announce("round.opened", {"shoe_id": turn.shoe.id}, by="place_your_bets")
     betting.open_bets(turn)

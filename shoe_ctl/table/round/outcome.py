@@ -13,7 +13,7 @@ from firmware_proto.events import Result
 from shoe_ctl.games.wagers import Settlement, WagerResult
 from shoe_ctl.table.round import shoe_holder
 from shoe_ctl.table.round.reveal import is_complete, is_result_awaited
-from shoe_ctl.table.shoe import arming, card_set, unplaced
+from shoe_ctl.table.shoe import arming, card_set, draw_time, unplaced
 from shoe_ctl.table.state import DealtCard, Round, Run, SettledRound, ShoeResult
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers import betting
@@ -190,6 +190,7 @@ def close_round(turn: Turn) -> None:
         played = turn.shoe.rounds_since_cutting_card + 1
         turn.set_shoe(rounds_since_cutting_card=played)
     arming.on_round_end(turn)
+    draw_time.note_round_ended(turn)
     turn.change(round=None, declarations=())
     unplaced.drop_roles(turn, "ahead")
     if turn.now.pending_set is not None:

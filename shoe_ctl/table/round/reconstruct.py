@@ -320,3 +320,15 @@ def _clear_slot(turn: Turn, dealt: DealtCard) -> None:
     due = None if is_initial_card(dealt) else dealt.hand
     cards = tuple(one for one in turn.round.cards if one is not dealt)
     turn.set_round(cards=cards, due=due)
+
+
+def emit_moved(turn: Turn, was: DealtCard, now: DealtCard | None) -> None:
+    """Emit that a card lies at another hand, or at none (5.7). Which card is not said."""
+    rule = turn.game.rule("wrong_order", "reconstructed")
+    data = {
+        "hand": None if now is None else now.hand,
+        "index": None if now is None else now.index,
+        "from": {"hand": was.hand, "index": was.index},
+        "rule": rule if now is not None else None,
+    }
+    turn.emit("round.card_moved", data)

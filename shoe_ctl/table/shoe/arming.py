@@ -220,25 +220,24 @@ def on_hello(turn: Turn, drawn: int) -> None:
 
 
 def is_stale(now: TableState, number: int | None) -> bool:
-    """True if a round that has ended left the shoe armed for this draw.
+    """True if this draw may be of a round that has ended.
 
-    Nobody can tell whether the card was drawn for that round or for the open one.
+    That round left the shoe armed for it: nobody can tell whether the card was drawn for it or for
+    the open one. Or the shoe refused to be armed for it because its card had left it before; for
+    the first card of a round the arm is ordered as the round begins. A card belongs to the round in
+    which it left the shoe, however late it is reported.
     """
+    played, ours = now.round, now.arming
     stale = None if now.shoe is None else now.shoe.stale_arm
-    if stale is None or stale.number != number:
+    if (
+        stale is not None
+        and stale.number == number
+        and (played is None or played.id != stale.round_id)
+    ):
+        return True
+    if ours is None or ours.refused != ALREADY_DRAWN or ours.number != number:
         return False
-    return now.round is None or now.round.id != stale.round_id
-
-
-def was_drawn_before(now: TableState, number: int | None) -> bool:
-    """True if the shoe refused to be armed for this draw because its card had left it before.
-
-    For the first card of a round the arm is ordered as the round begins: its card was drawn before.
-    """
-    arming, dealt = now.arming, now.round is not None and now.round.cards
-    if arming is None or dealt or number is None:
-        return False
-    return arming.number == number and arming.refused == ALREADY_DRAWN
+    return played is None or not played.cards
 
 
 def _may_give_the_next(turn: Turn, arming: Arming) -> bool:

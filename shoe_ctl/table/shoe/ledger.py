@@ -13,7 +13,7 @@ import msgspec
 
 from firmware_proto.cards import Card
 from firmware_proto.events import CardOutsideGame, Status
-from shoe_ctl.table.shoe import unplaced
+from shoe_ctl.table.shoe import draw_time, unplaced
 from shoe_ctl.table.situations import BEGUN
 from shoe_ctl.table.state import DealtCard, Shoe, TableState
 from shoe_ctl.table.turn import TableView, Turn
@@ -83,11 +83,12 @@ def count_card(turn: Turn, card: Card | None, number: int | None) -> None:
         passed_over = range(shoe.drawn + 1, number)
         missed = (*shoe.unreported_draws, *passed_over)
         turn.set_shoe(unreported_draws=missed, unknown=shoe.unknown + len(passed_over))
+    clock = draw_time.read_clock(turn)
     if card is None:
-        turn.set_shoe(drawn=number, unknown=turn.shoe.unknown + 1)
+        turn.set_shoe(drawn=number, unknown=turn.shoe.unknown + 1, clock=clock)
     else:
         counts = {**shoe.counts, card.code: shoe.counts.get(card.code, 0) + 1}
-        turn.set_shoe(drawn=number, counts=counts)
+        turn.set_shoe(drawn=number, counts=counts, clock=clock)
 
 
 def count_burned(turn: Turn) -> None:

@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
 DEMO = [str(Path(sys.executable).with_name("shoectl")), "demo"]
 SERVE = [str(Path(sys.executable).with_name("shoe-sim")), "serve"]
+RUN_SCENARIOS = [str(Path(sys.executable).with_name("shoe-sim")), "run"]
 RUN = [str(Path(sys.executable).with_name("shoectl")), "run"]
 
 
@@ -109,6 +110,20 @@ def test_a_demo_that_cannot_be_shown_says_why(
     assert error in shown.stderr
     assert (shown.stderr.count("\n"), len(shown.stderr) < 240) == (1, True)
     assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.parametrize("command", [DEMO, RUN_SCENARIOS], ids=["demo", "run"])
+def test_all_mistakes_of_a_scenario_are_shown_in_a_line_each(
+    command: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "mistaken.toml"
+    path.write_text('version = 1\ntitle = "x"\nsteps = [{draw = 0}, {darw = 1}]\nexpect = [7]\n')
+    shown = done(*command, *(["--scenario"] if command is DEMO else []), str(path))
+    assert shown.returncode == 1
+    said = shown.stdout + shown.stderr
+    for place in ("table.game", "steps[0].draw", "steps[1]", "expect[0]"):
+        (line,) = [line for line in said.splitlines() if f"{path}: {place}: " in line]
+        assert line.strip().removeprefix("shoectl: ").startswith(str(path))
 
 
 def test_the_demo_lists_every_scenario_in_a_line_each() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shoe_testing.daemon import play_through_daemon
 from shoe_testing.examples import sampled
-from shoe_testing.recordings import play_again, recording_of_journal
-from simulators.table.scenario import find, shipped
+from shoe_testing.recordings import play_again, recording_of_journal, recording_of_scenario
+from simulators.recorder.scenario_file import recorded_scenario
+from simulators.table.scenario import find, parse, shipped
 
 pytestmark = pytest.mark.slow
 
@@ -40,3 +42,14 @@ async def test_each_set_of_one_connection_plays_again_alone(name: str, tmp_path:
         assert again.made.left_out == ()
         assert again.made.text.count("round.settled round_id=t1-s1-r1") >= 1
         assert "-r2" not in again.made.text
+
+
+async def test_at_a_daemon_in_real_time_the_time_of_a_recording_passes_too(tmp_path: Path) -> None:
+    shipped_one = find("explicit_face_up")
+    table = {**shipped_one.table, "method_b": {"faces": "face_up", "face_up_after_ms": 1000}}
+    recording = await recording_of_scenario(replace(shipped_one, table=table))
+    made = recorded_scenario(recording)
+    scenario = parse(made.text.encode(), "recorded.toml", name="recorded")
+    assert scenario.passes_time
+    public, restricted, stuck = await play_through_daemon(scenario, tmp_path)
+    assert (stuck, scenario.differences(public, restricted)) == (None, None)

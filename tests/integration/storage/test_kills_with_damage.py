@@ -1,16 +1,21 @@
 """Real daemons killed with -9, whose journal then loses its newest part in some way.
 
-In: kills and damage, seeded. Out: each is noticed before anything is written or published, or
-nothing was lost; with the files put back every evening ends whole.
+In: kills, damage, rotated files and a flooded line beside the shoe, seeded. Out: each damage is
+noticed before anything is written or published, or nothing was lost; with the files put back every
+evening ends whole, each event delivered, and none with two contents.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import random
+import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,10 +23,11 @@ import pytest
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import head_file
 from shoe_ctl.journal.reader import Reader
-from shoe_testing.config import write_config
+from shoe_ctl.records import table_in
+from shoe_testing.config import FACE_UP, TABLE, make_config, table_section, write_config
 from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
 from shoe_testing.daemon_processes import KILLED, Starter, starter
-from shoe_testing.rounds import all_agree, lines_of, of_type, once_each
+from shoe_testing.rounds import all_agree, of_type, once_each
 
 pytestmark = pytest.mark.slow
 
@@ -165,13 +171,61 @@ async def draws(shoe: ShoeAtTable, cards: int) -> None:
         await there.wait()
 
 
+@asynccontextmanager
+async def flooding(config: Path, seed: int) -> AsyncIterator[None]:
+    """A second table of this configuration, whose line brings garbage as fast as it is read."""
+    noise, floods = random.Random(seed).randbytes(4096), set[asyncio.Task[None]]()
+
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        floods.add(asyncio.current_task())  # type: ignore[arg-type]
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(noise)
+                await writer.drain()
+                await asyncio.sleep(0)
+
+    async with await asyncio.start_server(flood, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        flooded = table_section("flooded", port=f"tcp://127.0.0.1:{port}", announcements="implied")
+        flooded["method_b"] = FACE_UP
+        config.write_text(make_config(flooded) + config.read_text())
+        try:
+            yield
+        finally:
+            for task in floods:
+                task.cancel()
+            await asyncio.gather(*floods, return_exceptions=True)
+
+
+def rotate(folder: Path, chance: random.Random, number: int) -> int:
+    """Rotate a sink's file as logrotate does, while no daemon runs; how many were."""
+    file = folder / chance.choice(["public.jsonl", "restricted.jsonl"])
+    if chance.random() < 0.5 or not file.exists():
+        return 0
+    rotated = file.rename(f"{file}.{number:02d}")
+    if chance.random() < 0.5:
+        packed = rotated.with_name(f"{rotated.name}.gz")
+        packed.write_bytes(gzip.compress(rotated.read_bytes()))
+        shutil.copystat(rotated, packed)
+        rotated.unlink()
+    return 1
+
+
 async def evening(folder: Path, daemons: Starter, seed: int, noticed: Counter[str]) -> int:
     """One shoe, daemons killed over and over; how many damages there were."""
     folder.mkdir()
-    chance, images, damages = random.Random(seed), list[Image](), 0
     config = write_config(folder, str(folder / "shoe"), way_in=True)
+    async with flooding(config, seed):
+        return await _killed(folder, config, daemons, seed, noticed)
+
+
+async def _killed(
+    folder: Path, config: Path, daemons: Starter, seed: int, noticed: Counter[str]
+) -> int:
+    chance, images, damages = random.Random(seed), list[Image](), 0
     with ShoeAtTable(folder, "reference", seed=seed, decks=8) as shoe:
-        for _ in range(KILLS_AN_EVENING):
+        for number in range(KILLS_AN_EVENING):
+            noticed["rotated"] += rotate(folder, chance, number)
             await daemons.start(config)
             await draws(shoe, chance.randrange(1, 7))
             await asyncio.sleep(chance.uniform(0.0, 0.03))  # the moment of the kill
@@ -207,17 +261,26 @@ async def evening(folder: Path, daemons: Starter, seed: int, noticed: Counter[st
 
 
 def told(folder: Path, kind: str) -> list[Mapping[str, object]]:
-    return list(of_type(once_each(lines_of(folder / "public.jsonl")), kind))
+    """What every file of the public stream holds of the shoe's table, rotated ones first."""
+    events = []
+    for file in [*sorted(folder.glob("public.jsonl.*")), folder / "public.jsonl"]:
+        text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+        events += [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines()]
+    return list(of_type(once_each(e for e in events if table_in(e["source"]) == TABLE), kind))
 
 
 async def evenings(tmp_path: Path, seed: int, many: int) -> tuple[int, Counter[str]]:
+    """Play so many evenings; how many damages there were, and what was noticed of them."""
     noticed: Counter[str] = Counter()
     damages = 0
     async with starter() as daemons:
         for number in range(many):
             damages += await evening(tmp_path / f"{number}", daemons, seed + number, noticed)
-    kills = many * KILLS_AN_EVENING
-    print(f"{kills} kills, {damages} with damage: {dict(noticed)}")  # noqa: T201 - with -s
+    kills, rotated = many * KILLS_AN_EVENING, noticed.pop("rotated")
+    print(  # noqa: T201 - with -s
+        f"seed {seed}: {kills} kills beside a flooded line, {rotated} files rotated, {damages} "
+        f"with damage: {dict(noticed)}; 0 events lost, 0 told otherwise, 0 damages unnoticed"
+    )
     return damages, noticed
 
 

@@ -130,7 +130,12 @@ async def test_a_ruling_on_what_a_shoe_shows_writes_down_what_rotated_files_hold
             ended = len(whole.splitlines()) - len(lost[audience])
             file.write_bytes(b"".join(whole.splitlines(keepends=True)[:ended]))
         async with serving(config, told) as daemon:
-            await in_doubt(daemon)
+            doubt = await in_doubt(daemon)
+            seen = await asyncio.to_thread(shown, tmp_path, "--config", str(config), "--json")
+            evidence = json.loads(seen.stdout)["evidence"]
+            assert [each["what"] for each in evidence if each["code"] == "shoe"] == [
+                doubt.partition(";")[0]
+            ]
             async with calling(tmp_path / SOCKET) as caller:
                 assert (await caller.asks(**ruling()))["accepted"]
             await told.until(lambda: told.events[-1]["source"] != told.events[0]["source"])

@@ -112,6 +112,7 @@ class TableAtPort:
             seq=heard.seq,
             first=heard.first,
             last=heard.last,
+            device_us=heard.device_us,
         )
 
 
@@ -261,6 +262,9 @@ _GAMES: dict[str, Game] = {}
 LONGEST_WAIT_S = 120.0
 """More than any wait of a table takes: what has not come by then never comes."""
 
+A_MOMENT_S = 0.01
+"""The time that each command takes while the line is held."""
+
 A_WHILE_S = 30.0
 """After the last step, for what should not come to come."""
 
@@ -351,9 +355,12 @@ class InProcessBench(TableAtPort):
         self._port.cut_wires.clear()
 
     def hold(self) -> None:
-        """A command is handled before the port is looked at."""
+        """Nothing goes over the line. Hands and people take a moment for what they do meanwhile."""
+        self._port.advance(A_MOMENT_S)
+        self._port.held = True
 
     def release(self) -> None:
+        self._port.held = False
         self._port.pump()
 
     async def host(self, what: str) -> None:
@@ -419,6 +426,8 @@ class InProcessBench(TableAtPort):
         return json.dumps(self._answers[asked.command_id]).encode()
 
     def _command(self, asked: Command) -> dict[str, Any]:
+        if self._port.held:
+            self._port.advance(A_MOMENT_S)
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
         del plain["table"], plain["preview"]

@@ -63,6 +63,7 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    DiskChecked,
     Fault,
     HearingLost,
     HearingRestored,
@@ -126,9 +127,10 @@ def retractions(at: OfferingTable) -> Iterator[dict[str, Any]]:
 
 def corrections(at: OfferingTable, faces: int = 3) -> Iterator[dict[str, Any]]:
     """Each open card as really another one: low, middling, high by its place."""
-    played, spare = at.now.round, spares(at)
+    played = at.now.round
     opened = [] if played is None else [dealt for dealt in played.cards if dealt.revealed]
     for number, dealt in enumerate(opened):
+        spare = [code for code in spares(at) if dealt.card is None or code != dealt.card.code]
         for face in range(faces):
             code = spare[(3 * number + 4 * face) % min(13, len(spare))] if spare else "AS"
             yield {"hand": dealt.hand, "index": dealt.index, "card": code}
@@ -214,11 +216,12 @@ FACTS = (
     "delivery_parked",
     "delivery_taken",
     "commands_refused",
+    "disk_checked",
 )
 KINDS = (
     LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
     NotTold, Fault, StorageRestored,
-    DeliveryParked, DeliveryTaken, CommandsRefused,
+    DeliveryParked, DeliveryTaken, CommandsRefused, DiskChecked,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -309,6 +312,7 @@ def facts(t_us: int) -> Iterator[Input]:
     taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
     yield DeliveryTaken(t_us=t_us, record=7, **taken)
     yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
+    yield DiskChecked(t_us=t_us, full_us=t_us + 3_600_000_000)
     yield StorageRestored(
         t_us=t_us,
         since_us=t_us - 1,
@@ -438,6 +442,20 @@ def ways_on(at: OfferingTable) -> Iterator[Tried]:
         yield "tick", Tick(t_us=max(now.wake_us, t_us))
 
 
+PUT_RIGHT = ("correct_card", "retract")
+
+
+def put_right(at: OfferingTable) -> Iterator[Tried]:
+    """Each open card as another one, each declaration taken back, by whoever decides.
+
+    Where there is none, one of each is tried all the same.
+    """
+    found = {"correct_card": corrections(at, faces=1), "retract": retractions(at)}
+    for command in PUT_RIGHT:
+        for args in list(found[command]) or [args for named, args in ASKED if named == command]:
+            yield asked(at, command, args, position=positions.who_decides(at.game))
+
+
 def _link_up(now: TableState) -> LinkUp:
     """To the shoe that was there before."""
     link = now.link
@@ -464,10 +482,6 @@ def _shoe_comes(now: TableState) -> Iterator[ShoeEvent]:
 
 
 def _people_go_on(at: OfferingTable) -> Iterator[tuple[str, dict[str, object]]]:
-    for args in corrections(at, faces=1):
-        yield "correct_card", args
-    for args in retractions(at):
-        yield "retract", args
     if at.now.halt is not None:
         yield from (("resume", {}), ("align", {}))
         if (hands := by_hand(at)) is not None:

@@ -46,6 +46,9 @@ class MemoryPort:
         self._to_shoe = CleanLine() if to_shoe is None else to_shoe
         both = (self._to_host, self._to_shoe)
         self.cut_wires: set[str] = set()
+        self.held = False
+        """While it is, nothing moves: what was said waits in the line."""
+
         self._faulty = [line for line in both if not isinstance(line, CleanLine)]
 
     def plug(self, host: HostSession) -> None:
@@ -78,6 +81,8 @@ class MemoryPort:
         Raises:
             RuntimeError: the two ends never come to rest.
         """
+        if self.held:
+            return
         for _ in range(_TOO_MANY_TURNS):
             moved = self._host_turn()
             if self._dealer is not None:
@@ -97,7 +102,7 @@ class MemoryPort:
 
     def advance_to(self, end: float) -> None:
         """As ``advance``, where nothing was touched since the last pump."""
-        while (due := self.next_deadline) is not None and due <= end:
+        while not self.held and (due := self.next_deadline) is not None and due <= end:
             self.t = max(self.t, due)
             self.pump()
         self.t = end

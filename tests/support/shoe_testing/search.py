@@ -13,20 +13,23 @@ from typing import Any, NamedTuple
 from firmware_proto.cards import card
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
-from shoe_ctl.table.effects import Effect
-from shoe_ctl.table.inputs import Input
+from shoe_ctl.table.effects import Answer, Effect
+from shoe_ctl.table.inputs import Input, TableCommand
+from shoe_ctl.table.preview import preview
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import status
 from shoe_ctl.table.turn import Turn
 from shoe_testing.generators import (
     ASKED,
+    PUT_RIGHT,
     OfferingTable,
     by_hand,
     causes,
     corrections,
     decisions,
     declarations,
+    put_right,
     retractions,
     spares,
     ways_on,
@@ -80,14 +83,34 @@ def depth(now: TableState) -> int:
     return len({opened.key for opened in now.open_irregularities})
 
 
+class PutRight(NamedTuple):
+    """A correction or a retraction tried at a place: what its preview said, and its answer."""
+
+    place: Place
+    command: str
+    preview: Answer
+    answer: Answer
+
+    @property
+    def taken(self) -> bool:
+        """The table did it."""
+        return self.answer.accepted
+
+
 class Search:
-    """What was found: ``places`` with something open, those in which a feature was new."""
+    """What was found: ``places`` with something open, those in which a feature was new.
+
+    ``searched`` are all places that something was tried at; ``put_right`` what people corrected or
+    took back there.
+    """
 
     def __init__(self, deepest: int) -> None:
         self.deepest = deepest
         self.places: list[Place] = []
         self.reached: set[Reached] = set()
         self.inside: set[tuple[str, Reached]] = set()
+        self.searched: list[Place] = []
+        self.put_right: list[PutRight] = []
         self.tried = 0
         self._seen: set[Hashable] = set()
 
@@ -99,13 +122,19 @@ class Search:
                 ahead.extend(self._from(ahead.popleft(), look))
 
     def _from(self, place: Place, look: Look) -> Iterator[Place]:
+        self.searched.append(place)
+        corrected = put_right(place.at)
         leads_on = ways_on(place.at) if is_open(place.now) else ()
         halts = causes(place.at) if depth(place.now) < self.deepest else ()
-        for ways in (leads_on, halts):
+        for ways in (corrected, leads_on, halts):
             for trigger, happened in ways:
                 table = place.table()
+                foretold = previewed(place, happened) if ways is corrected else None
                 effects = table.feed(happened)
                 self.tried += 1
+                if foretold is not None:
+                    answer = next(each for each in effects if isinstance(each, Answer))
+                    self.put_right.append(PutRight(place, trigger, foretold, answer))
                 look(Way(place, trigger, happened, table, effects))
                 new = place._replace(now=table.now)
                 if is_open(new.now) and depth(new.now) <= self.deepest and self._is_new(new):
@@ -131,6 +160,44 @@ class Search:
     def deep(self) -> dict[int, int]:
         """How many places were found with so many irregularities open."""
         return dict(sorted(Counter(depth(place.now) for place in self.places).items()))
+
+
+def put_right_table(search: Search) -> Iterator[str]:
+    """How many places were searched, and what people tried to put right there, state by state."""
+    tried = Counter((where(one.place), one.command) for one in search.put_right)
+    taken = Counter((where(one.place), one.command) for one in search.put_right if one.taken)
+    yield f"{'state':<20}{'places':>7}{'corrected':>14}{'taken back':>14}{'previews':>9}"
+    for state, places in sorted(Counter(map(where, search.searched)).items()):
+        of = [(taken[state, command], tried[state, command]) for command in PUT_RIGHT]
+        cells = "".join(f"{f'{done} of {all_of}':>14}" for done, all_of in of)
+        yield f"{state:<20}{places:>7}{cells}{sum(all_of for _, all_of in of):>9}"
+
+
+def where(place: Place) -> str:
+    """The state of a place; in a halt the one that play resumes in."""
+    halt = place.now.halt
+    return place.now.state if halt is None else f"halt in {halt.resume_state}"
+
+
+def assert_put_right_everywhere(search: Search) -> None:
+    """At each place a correction and a retraction are tried and previewed, and agree with that.
+
+    A card of the round that lies open can always be corrected.
+    """
+    tried = {(id(one.place), one.command) for one in search.put_right}
+    assert tried == {(id(place), command) for place in search.searched for command in PUT_RIGHT}
+    for one in search.put_right:
+        assert (one.preview.accepted, one.preview.error) == (one.answer.accepted, one.answer.error)
+        if one.command == "correct_card":
+            played = one.place.now.round
+            shown = played is not None and any(dealt.revealed for dealt in played.cards)
+            assert one.taken is shown, one
+
+
+def previewed(place: Place, happened: Input) -> Answer:
+    """What anyone is told beforehand of this command."""
+    assert isinstance(happened, TableCommand)
+    return preview(place.table().controller, place.now, happened).answer
 
 
 def is_open(now: TableState) -> bool:

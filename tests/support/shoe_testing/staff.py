@@ -46,6 +46,8 @@ def waits(table: TableHarness) -> None:
     now = table.now
     if now.state == "no_shoe":
         table.load(f"set-{now.inputs}", table.settings.decks)
+    elif table.profile == "reference" and not now.link.identified:
+        says_hello(table)
     elif now.link.judges and now.round is not None and now.round.all_revealed:
         table.judges()
     elif now.wake_us is not None and now.state in ("dealing", "revealing"):
@@ -57,6 +59,11 @@ def waits(table: TableHarness) -> None:
 def comes_back(table: TableHarness) -> None:
     """The cable is plugged in again; a shoe that says what it is says so."""
     table.connect()
+    says_hello(table)
+
+
+def says_hello(table: TableHarness) -> None:
+    """The shoe is the one that was there before."""
     if table.profile == "reference" and table.now.link.boot_id is not None:
         table.hello(boot=table.now.link.boot_id)
 

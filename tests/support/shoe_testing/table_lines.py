@@ -56,6 +56,7 @@ from shoe_ctl.table.inputs import (
     CommandsRefused,
     DeliveryParked,
     DeliveryTaken,
+    DiskChecked,
     HearingLost,
     HearingRestored,
     Input,
@@ -984,6 +985,9 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     "commands_refused": _at("revealing", happens(
         lambda t_us: CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
     )),
+    "disk_checked": _at("revealing", happens(
+        lambda t_us: DiskChecked(t_us=t_us, full_us=t_us + 1)
+    )),
     "not_told": _at("revealing", happens(
         lambda t_us: NotTold(t_us=t_us, number=1, reason="no_key", why=FULL)
     )),
@@ -1092,7 +1096,6 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     "card_unread": lambda: Play(round_at("2D"), next_card(None)),
     "card_unread.shown": _at("dealing", next_card(None), **FACE_UP),
     "one_too_many": _nine_of_a_face,
-    "one_too_many.round_ends": _nine_as_the_round_ends,
     "third_card.contested": lambda: Play(
         _all_seen(_objected(known=True)), commands("announce_totals")
     ),
@@ -1187,6 +1190,7 @@ ROUND: Mapping[tuple[str, str], Callable[[], Play]] = {
     ("resolved", "round_over"): _last_card_seen,
     ("suspended", "halt_ended"): lambda: Play(halted("dealing"), decides("play_on")),
     ("suspended", "round_voided"): lambda: Play(halted("dealing"), decides("void")),
+    ("suspended", "round_over"): _nine_as_the_round_ends,
     ("suspended", "round_entered"): lambda: Play(halted("dealing"), commands(
         "enter_round", player="2D TS 4C", banker="3C TH 5D", reason="by hand", consented_by="lee"
     )),

@@ -154,8 +154,11 @@ class TableHarness:
     def t_us(self) -> int:
         return int(self.now.t_us) + 1000
 
-    def says(self, event: ShoeEvent, *, t_us: int | None = None) -> list[Effect]:
-        return self.feed(ShoeSaid(t_us=self.t_us if t_us is None else t_us, event=event))
+    def says(
+        self, event: ShoeEvent, *, t_us: int | None = None, device_us: int | None = None
+    ) -> list[Effect]:
+        at = self.t_us if t_us is None else t_us
+        return self.feed(ShoeSaid(t_us=at, event=event, device_us=device_us))
 
     def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> EnglishEvents:
         envelope = {

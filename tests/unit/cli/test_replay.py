@@ -319,7 +319,8 @@ def test_a_long_run_shows_a_bar_on_a_terminal_and_removes_it_at_the_end(
         now[0] += 1
         progress(1000, 4000)
         shown = capsys.readouterr().err
-        assert re.search(r"\rreplayed records  \[#+-+\]  1000/4000 +25%$", shown.replace(HIDE, ""))
+        bar = r"\rreplayed records, 999/s  \[#+-+\]  1000/4000 +25%$"
+        assert re.search(bar, shown.replace(HIDE, ""))
         now[0] += 1
         progress(4000, 4000)
         assert "4000/4000  100%" in capsys.readouterr().err

@@ -5,6 +5,7 @@ In: bytes by table as they are stored, free bytes. Out: bytes a day, when the di
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -74,3 +75,28 @@ def test_a_table_that_floods_the_disk_is_named_once_an_hour_three_days_before(
     assert "most=t2" in first.getMessage()
     disk.passes(60, t1=10_000, t2=10 * MB)
     assert len(caplog.records) == 2
+
+
+async def test_tables_are_told_once_when_the_disk_is_full_soon_and_once_when_it_is_not() -> None:
+    disk, reported = Disk(10**10), list[int | None]()
+
+    async def report(full_us: int | None) -> None:
+        reported.append(full_us)
+
+    use = DiskUse(disk.clock, lambda: disk.stored, lambda: disk.free, report)
+    running = asyncio.create_task(use.run())
+    for minute in range(180):
+        if minute < 90:
+            disk.stored["t2"] += 10 * MB
+            disk.free -= 10 * MB
+        disk.clock.advance(60)
+        for _ in range(4):
+            await asyncio.sleep(0)
+    first, last = reported
+    assert first is not None and last is None
+    days = (first - disk.clock.wall_us()) / 86_400e6
+    assert 0 < days < 3
+    assert use.trouble is None
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running

@@ -23,6 +23,7 @@ OPENS = {
     "outage.opened": "outage",
     "withdrawal.opened": "withdrawal",
     "table.halted": "halt",
+    "method.breached": "breach",  # it is over at once; a retraction names it
 }
 GOES_ON = {"irregularity.step": "irregularity"}
 CLOSES = {

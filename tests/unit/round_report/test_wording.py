@@ -21,7 +21,7 @@ from tests.corpus import corpus
 SOURCE = Path(shoe_ctl.__file__ or "").parent
 EMITS = ("table", "daemon", "link")
 TYPE = re.compile(
-    r"(cards|command|delivery|frame|irregularity|method|outage|review|round|shoe|table|wagers?"
+    r"(cards|command|delivery|disk|frame|irregularity|method|outage|review|round|shoe|table|wagers?"
     r"|withdrawal)\.[a-z_]+"
 )
 

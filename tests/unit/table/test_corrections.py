@@ -8,7 +8,17 @@ import pytest
 
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
-from shoe_testing.tables import SHIFT, TableHarness, balanced, cards, restricted_data
+from shoe_ctl.table.status import status
+from shoe_testing.table_corpus import WAYS
+from shoe_testing.table_situations import public_bytes
+from shoe_testing.tables import (
+    SHIFT,
+    TableHarness,
+    balanced,
+    cards,
+    restricted_data,
+    staked_table,
+)
 
 IMPLIED: dict[str, Any] = {"announcements": "implied", "faces": "face_up", "face_up_after_ms": 1000}
 FACE_UP: dict[str, Any] = {"faces": "face_up", "face_up_after_ms": 0}
@@ -388,6 +398,161 @@ def test_a_round_entered_by_hand_may_contradict_an_open_card() -> None:
     shoe = table.now.shoe
     assert (shoe.overruled, shoe.drawn) == ({"4H": 1}, 5)
     assert balanced(table.now)
+
+
+# A third card that lies face down with a Player.
+
+
+def with_a_player(third: str = "4C") -> TableHarness:
+    """Ann has Player's third card face down; the four others are open. Bob has Banker's hand."""
+    table = staked_table(("ann", 1, "player", 100), ("bob", 2, "banker", 100))
+    table.does("no_more_bets")
+    for code in ["2D", "3C", "TS", "TH"]:
+        table.draw(code)
+    for hand in ("player", "banker"):
+        table.does("pass_cards", hand=hand)
+        table.does("expose", hand=hand)
+    table.does("announce_totals")
+    table.draw(third)
+    return table
+
+
+def test_a_card_face_down_with_a_player_goes_to_the_hand_that_is_due() -> None:
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        assert corrects(table, "player", 1, "7D").accepted
+        assert status(table.now, table.game, table.settings)["next"]["args"] == {"hand": "banker"}
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    table = tables[0]
+    table.does("expose", hand="banker")
+    table.does("announce_outcome")
+    assert table.told("round.outcome")[0]["banker"]["cards"] == ["3C", "TH", "4C"]
+    assert balanced(table.now)
+
+
+def test_one_that_was_not_due_is_ruled_on_and_may_open_the_next_round() -> None:
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        assert corrects(table, "player", 1, "9D").accepted
+        assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    tables[0].rules("first_card")
+    assert [one.card.code for one in tables[0].now.opening] == ["4C"]
+    assert balanced(tables[0].now)
+
+
+def test_a_card_that_a_player_took_is_still_the_one_once_it_is_anothers() -> None:
+    """Nobody has determined it yet when the correction makes it Banker's."""
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        table.does("declare", key="card_taken", hand="player", index=3, reason="gone")
+        assert corrects(table, "player", 1, "7D").accepted
+        (step,) = list(table.told("irregularity.step"))[-1:]
+        assert step["gone"] == ["banker 3"]
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    table = tables[0]
+    table.does("decide", choice="value_known", source="shoe", reason="read", consented_by="lee")
+    assert table.told("round.card_revealed")[-1] == {"hand": "banker", "index": 3, "card": "4C"}
+    table.does("announce_outcome")
+    assert table.told("round.outcome")[0]["banker"]["cards"] == ["3C", "TH", "4C"]
+    assert balanced(table.now)
+
+
+BY_KEY: dict[str, Any] = {"reason": "by key", "consented_by": "lee", "against_reading": True}
+
+
+def with_thirds(codes: str, **given: Any) -> TableHarness:
+    """A round dealt so far, all of it open; then the link is gone."""
+    table = TableHarness(**{**WAYS[0], **given}).open_shoe()
+    table.open_round()
+    table.deal(codes)
+    table.turn_over()
+    table.disconnect()
+    return table
+
+
+def test_a_round_entered_by_hand_may_move_an_open_third_card() -> None:
+    """Read 2D and TS Player draws; with 7D instead of 2D only Banker does."""
+    table = with_thirds("2D 3C TS TH 4C")
+    table.does("enter_round", player="7D TS", banker="3C TH 4C", **BY_KEY)
+    assert table.told("round.card_moved") == [
+        {"hand": "banker", "index": 3, "from": {"hand": "player", "index": 3}, "rule": "5.7"}
+    ]
+    assert table.told("round.card_corrected") == [
+        {"hand": "player", "index": 1, "card": "7D", "was": "2D"}
+    ]
+    (outcome,) = table.told("round.outcome")
+    assert [outcome[hand]["cards"] for hand in ("player", "banker")] == [
+        ["7D", "TS"],
+        ["3C", "TH", "4C"],
+    ]
+    shoe = table.now.shoe
+    assert (shoe.drawn, shoe.overruled) == (5, {"2D": 1})
+    assert (shoe.counts, shoe.shown) == (
+        dict.fromkeys(["7D", "3C", "TS", "TH", "4C"], 1),
+        dict.fromkeys(["7D", "3C", "TS", "TH", "4C"], 1),
+    )
+    assert balanced(table.now)
+
+
+def test_a_moved_third_card_may_be_another_than_the_shoe_read() -> None:
+    table = with_thirds("2D 3C TS TH 4C")
+    table.does("enter_round", player="7D TS", banker="3C TH 5C", **BY_KEY)
+    assert [(d["hand"], d["index"], d["was"]) for d in table.told("round.card_corrected")] == [
+        ("player", 1, "2D"),
+        ("banker", 3, "4C"),
+    ]
+    assert table.now.shoe.drawn == 5
+    assert balanced(table.now)
+
+
+def test_an_open_third_card_that_was_not_due_is_set_aside() -> None:
+    """With 9D instead of 2D Player has a natural: nobody draws."""
+    table = with_thirds("2D 3C TS TH 4C")
+    table.does("enter_round", player="9D TS", banker="3C TH", **BY_KEY)
+    assert table.told("round.card_moved") == [
+        {"hand": None, "index": None, "from": {"hand": "player", "index": 3}, "rule": None}
+    ]
+    assert [(one.card.code, one.seen) for one in table.now.aside] == [("4C", True)]
+    assert table.told("round.outcome")[0]["player"]["cards"] == ["9D", "TS"]
+    assert (table.now.shoe.drawn, table.now.shoe.counts["4C"]) == (5, 1)
+    assert balanced(table.now)
+
+
+def test_of_two_open_third_cards_the_first_drawn_goes_to_the_hand_that_is_due() -> None:
+    table = with_thirds("2D 3C TS TH 4C 9C")
+    table.does("enter_round", player="7D TS", banker="3C TH 4C", **BY_KEY)
+    moved = [(d["from"]["hand"], d["hand"]) for d in table.told("round.card_moved")]
+    assert moved == [("banker", None), ("player", "banker")]
+    assert [one.card.code for one in table.now.aside] == ["9C"]
+    assert balanced(table.now)
+
+
+def test_without_a_ruling_an_open_third_card_is_not_left_out() -> None:
+    table = with_thirds("2D 3C TS TH 4C")
+    said = {**BY_KEY, "against_reading": False}
+    refused = table.asks("enter_round", player="9D TS", banker="3C TH", **said)
+    assert "against_reading=true" in (refused.error or "")
+
+
+def test_a_third_card_that_lies_face_down_is_never_left_out() -> None:
+    """Nobody at the table knows which it is: that it was not due, only its face could show."""
+    tables = []
+    for third in ("4C", "9H"):
+        table = TableHarness(**WAYS[0]).open_shoe()
+        table.open_round()
+        table.deal(f"2D 3C TS TH {third}")
+        table.disconnect()
+        refused = table.asks("enter_round", player="9D TS", banker="3C TH", **BY_KEY)
+        assert refused.error == "Player has a card 3 on the table"
+        tables.append(table)
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+
+
+def test_the_decks_hold_a_card_set_aside_besides_those_that_are_entered() -> None:
+    table = with_thirds("2D 3C TS TH 4C", decks=1)
+    refused = table.asks("enter_round", player="9D TS", banker="4C TH", **BY_KEY)
+    assert refused.error == "every 4C that the decks hold was seen already"
 
 
 def test_two_decks_cannot_hold_a_card_that_is_entered_twice() -> None:

@@ -146,10 +146,35 @@ def test_one_too_many_with_cards_nobody_saw_is_inspected_once_the_round_is_told(
     table.fails()
     assert enters(table, "2D TS 4C", "3C TH 5D").accepted
     assert (table.now.state, table.key) == ("suspended", "extra_card")
-    assert table.now.halt.resume_state == ("resolved" if way == 0 else "idle")
-    assert len(table.told("round.outcome")) == 1
+    assert table.now.halt.resume_state == "resolved"
+    assert (len(table.told("round.outcome")), table.told("round.settled")) == (1, [])
     table.rules("play_on")
     assert table.now.state == ("resolved" if way == 0 else "idle")
+    assert len(table.told("round.settled")) == way
+    assert balanced(table.now)
+
+
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_round_whose_entry_shows_one_too_many_may_be_void(way: int) -> None:
+    """It is discovered in the course of the round, before wagers are paid (5.1.1)."""
+    table = TableHarness(
+        angel_eye=True, decks=1, **{**WAYS[way], "face_up_after_ms": 0}
+    ).open_shoe()
+    table.says(CardOutsideGame(card=card("TS"), mode="lock"))
+    if way == 0:
+        table.does("place_your_bets")
+    table.does("place_wager", player="ann", seat=1, wager="banker", amount=100)
+    if way == 0:
+        table.does("no_more_bets")
+    table.draw("2D")
+    table.fails()
+    assert enters(table, "2D TS 4C", "3C TH 5D").accepted
+    table.rules("void")
+    (void,) = table.told("round.void")
+    assert void["rule"] == "5.1"
+    assert table.told("round.settled") == []
+    (line,) = table.told("wager.settled")
+    assert (line["result"], line["returned"], line["rule"]) == ("returned", 100, "5.1")
     assert balanced(table.now)
 
 

@@ -38,13 +38,48 @@ def revises(table: TableHarness, player: str, banker: str, **more: Any) -> Any:
     return table.asks("revise_round", player=player, banker=banker, **said)
 
 
+@pytest.mark.parametrize("settled", [False, True])
+def test_each_card_that_was_another_is_corrected_before_the_outcome_is(settled: bool) -> None:
+    table = played(settled=settled)
+    assert revises(table, "7D AS", "8C TH").accepted
+    assert table.told("round.card_corrected") == [
+        {"hand": "banker", "index": 1, "card": "8C", "was": "7C"},
+        {"hand": "player", "index": 2, "card": "AS", "was": "TS"},
+    ]
+    corrected = [e.data["round_id"] for e in table.public if e.type == "round.card_corrected"]
+    assert corrected == [table.told("round.outcome")[0]["round_id"]] * 2
+    last = [kind for kind in table.kinds if kind.startswith("round.")][-3:]
+    assert last == ["round.card_corrected", "round.card_corrected", "round.revised"]
+
+
+def test_a_round_of_another_shoe_has_its_cards_corrected_too() -> None:
+    table = played()
+    (outcome,) = table.told("round.outcome")
+    table.load(set_id="set-2")
+    assert table.now.shoe.id != outcome["shoe_id"]
+    table.does("place_your_bets")
+    assert revises(table, "7D AS", "7C TH").accepted
+    (corrected,) = [e.data for e in table.public if e.type == "round.card_corrected"]
+    assert (corrected["round_id"], corrected["was"]) == (outcome["round_id"], "TS")
+
+
+def test_cards_that_were_what_they_were_taken_for_are_not_corrected() -> None:
+    table = TableHarness(**WAYS[0]).open_shoe()
+    table.play("2D 3C TS TH 4C 9C")
+    assert revises(table, "2D AS", "3C TH", reason="no third card").error is not None
+    assert revises(table, "7D TS 4C", "3C TH 9C").error is not None
+    assert revises(table, "2D AS 4C", "3C TH 9C").accepted
+    assert [(d["hand"], d["index"]) for d in table.told("round.card_corrected")] == [("player", 2)]
+
+
 @pytest.mark.parametrize("way", [0, 1])
 def test_a_settled_round_is_told_anew_and_its_wagers_change_by_the_difference(way: int) -> None:
     table = played(way)
     before = len(table.events)
     assert revises(table, "7D AS", "7C TH").accepted
-    revised, *lines = table.events[before:]
+    corrected, revised, *lines = table.events[before:]
     (outcome,) = table.told("round.outcome")
+    assert (corrected.type, corrected.subject) == ("round.card_corrected", outcome["round_id"])
     assert (revised.type, revised.revises) == ("round.revised", outcome["round_id"])
     assert revised.data.keys() == {*outcome, "rule"} - {"inferred"}
     assert (revised.data["winner"], revised.data["rule"]) == ("player", "6.3")

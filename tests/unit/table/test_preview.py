@@ -188,3 +188,13 @@ def test_a_count_of_the_remainder_is_not_compared_before_it_is_given() -> None:
         for table, left in zip(tables, (416, 3), strict=True)
     ]
     assert found[0] == found[1] == {"position": "pit_supervisor", "depends_on_shoe": True}
+
+
+def test_more_cards_may_be_hidden_than_the_decks_can_hold_less_those_that_were_shown() -> None:
+    """A count was wrong: every card of the deck was shown, and four more lie there."""
+    table = face_down_table(THIRD_CARDS_DRAWN, decks=1)
+    every = {card.code: 1 for card in table.game.deck.cards}
+    shoe = msgspec.structs.replace(table.now.shoe, shown=every, counts=every)
+    now = msgspec.structs.replace(table.now, shoe=shoe)
+    table = TableHarness(decks=1, state=now, faces="turned_by_dealer")
+    assert len(shown(table, "expose", hand="player")["reveals"]) == 2

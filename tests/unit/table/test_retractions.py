@@ -247,6 +247,51 @@ def test_a_limit_broken_in_an_earlier_round_is_taken_back_too() -> None:
     assert table.now.wagers.settled_once == ()
 
 
+def over_maximum_and_late(*amounts: int) -> tuple[TableHarness, list[int], int]:
+    """An area counted so often over the maximum of 10,000; then 3,000 of it are declared late."""
+    limits = msgspec.convert({"maximum": 10000}, TableLimits)
+    table = TableHarness(**FACE_UP, limits=limits).open_shoe()
+    table.does("place_your_bets")
+    table.does("place_wager", player="ann", seat=1, wager="banker", amount=9000)
+    table.does("no_more_bets")
+    announced(table)
+    over = [declares(table, **LATE | {"key": "over_maximum"}, amount=each) for each in amounts]
+    return table, over, declares(table, **LATE, amount=3000)
+
+
+def ends_of(table: TableHarness, key: str) -> list[tuple[int, str]]:
+    """Each end of this irregularity, with its number. No number ends twice."""
+    ends = [e.data for e in table.public if e.type == "irregularity.resolved"]
+    numbers = [end["instance"] for end in ends]
+    assert len(numbers) == len(set(numbers))
+    return [(end["instance"], end["how"]) for end in ends if end["key"] == key]
+
+
+def test_a_limit_that_late_chips_had_explained_is_broken_again_without_them() -> None:
+    table, (over,), late = over_maximum_and_late(12000)
+    assert ends_of(table, "over_maximum") == [(over, "late")]
+    assert retracts(table, late).accepted
+    (again,) = [e.data for e in table.public if e.type == "irregularity.raised"][-1:]
+    assert (again["key"], again["seat"], again["amount"]) == ("over_maximum", 1, 12000)
+    assert [one["declaration"] for one in shown(table)] == [again["instance"]]
+    table.does("settle")
+    ends = ends_of(table, "over_maximum")
+    assert ends == [(over, "late"), (again["instance"], "to_maximum")]
+
+
+def test_that_limit_can_still_be_retracted_however_often_it_was_declared() -> None:
+    table, _, late = over_maximum_and_late(12000, 12500)
+    assert retracts(table, late).accepted
+    first, second = (one["declaration"] for one in shown(table))
+    assert first == second
+    assert retracts(table, second).accepted
+    assert [w.chips for w in table.now.wagers.standing] == [12000]
+    assert retracts(table, first).accepted
+    assert [w.chips for w in table.now.wagers.standing] == [9000]
+    table.does("settle")
+    assert [how for _, how in ends_of(table, "over_maximum")] == ["late", "retracted"]
+
+
 GAMES = (
     *("immortal_dragon_tiger", "dragon_tiger_no_commission", "tiger", "fa_fa_fabulous_4"),
     "dragon_bonus_royal",

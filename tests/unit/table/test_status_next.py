@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firmware_proto.events import CardsDrawn, ResetDone
+from firmware_proto.events import CardDrawn, CardsDrawn, ResetDone
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.table_situations import (
@@ -83,6 +83,19 @@ def test_with_a_lost_link_it_says_to_wait_and_a_void_is_no_step() -> None:
     assert (command, who) == (None, DEALER)
     assert says.startswith("wait; connect the shoe again: if nothing was missed, the round goes on")
     assert "void" in choices(table)
+
+
+def test_a_link_that_is_back_and_leaves_nothing_but_a_void_leads_to_it() -> None:
+    """A fifth card came over the lost link; nobody has looked at the four that lie there."""
+    table = face_down_table(THIRD_CARDS_DRAWN)
+    table.disconnect()
+    table.says(CardDrawn(card=cards("KC")[0], number=5, armed=True))
+    table.connect()
+    table.hello()
+    command, who, _ = next_of(table)
+    assert (command, who) == ("decide", {"position": "gaming_shift_manager"})
+    table.does("decide", choice="void", reason="as it lies", consented_by="lee")
+    assert table.told("round.void")
 
 
 def test_after_a_miscount_it_says_who_decides() -> None:

@@ -11,9 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_proto.commands import Acknowledge, Armed, HelloRequest, ReplayRequest
-from firmware_proto.events import CuttingCard, Discarded, Gap, Hello, Repeated, Reply
+from firmware_proto.events import (
+    CuttingCard,
+    Discarded,
+    Gap,
+    Hello,
+    Repeated,
+    Reply,
+    ShoeEvent,
+    Status,
+)
 from firmware_proto.profiles import profile
-from firmware_proto.reference.codec import Decoder, Message
+from firmware_proto.reference.codec import Decoder, Message, encode
 from firmware_proto.reference.host import ASK_AGAIN_S, SILENCE_S, ReferenceHost
 from firmware_proto.session import ReceivedEvent, Resume
 from shoe_testing.reference_protocol import (
@@ -28,6 +37,10 @@ from shoe_testing.reference_protocol import (
     shoe_hello,
     shoe_status,
 )
+
+
+def timed(event: ShoeEvent, seq: int, t_us: int, *, boot: int) -> bytes:
+    return encode(Message(content=event, seq=seq, boot_id=boot, t_us=t_us))
 
 
 def test_the_first_bytes_are_a_delimiter_and_a_hello_request_in_delimiters() -> None:
@@ -107,6 +120,30 @@ def test_a_known_shoe_goes_on_behind_the_last_number_stored() -> None:
         ("card_drawn", 7),
     ]
     assert sent_frames(session) == [Acknowledge(5)]
+
+
+@pytest.mark.parametrize("pieces", [1, 2], ids=["whole", "in two pieces"])
+def test_an_event_has_the_shoe_s_own_time_in_its_present_boot_alone(pieces: int) -> None:
+    session = ReferenceHost(Resume("SH-1", 4))
+    before, hello = timed(card_event(5), 5, 900, boot=1), shoe_hello(6, boot=2, oldest=5)
+    now = timed(card_event(6), 6, 2_500_000, boot=2)
+    status = timed(Status(drawn=6, unacknowledged=0), 7, 2_600_000, boot=2)
+    cutting_card = timed(CuttingCard(), 7, 2_700_000, boot=2)
+    sent = [hello, before, now, status, cutting_card]
+    half = len(now) // pieces
+    got = [
+        (one.event.type, one.device_us)
+        for frame in sent
+        for part in ([frame] if pieces == 1 else [frame[:half], frame[half:]])
+        for one in session.receive(part, 1.0)
+    ]
+    assert got == [
+        ("hello", None),
+        ("card_drawn", None),  # of the boot before
+        ("card_drawn", 2_500_000),
+        ("status", None),
+        ("cutting_card", 2_700_000),
+    ]
 
 
 def test_what_a_known_shoe_no_longer_keeps_is_a_gap_and_is_stored_like_an_event() -> None:

@@ -14,7 +14,7 @@ from shoe_testing.for_each import for_each
 from simulators.errors import WrongUsage
 from simulators.shoe.model import shuffled
 from simulators.table.fields import Fields, Wrong
-from simulators.table.scenario import SHIPPED, Scenario, find, load, parse, shipped
+from simulators.table.scenario import MOST_MISTAKES, SHIPPED, Scenario, find, load, parse, shipped
 from simulators.table.scenario_player import shoe_for
 from simulators.table.shoe_setup import ShoeSetup
 
@@ -24,6 +24,37 @@ title = "One"
 table = {game = "tiger"}
 steps = [{draw = 1}]
 expect = ["round.opened"]
+"""
+
+
+MISTAKEN = """
+version = 1
+table = {decks = 8, id = "t9", shoe = {profile = "x", port = "y"}}
+shoe.cards = "4D 4X QH"
+shoe.seed = -1
+shoe.sead = 2
+shoe.unreadable = [0]
+shoe.dirty_lens = {misread = 2, x = 1}
+steps = [
+  {draw = 0, extra = 1, when_freed = true},
+  {say = "", refused = "no", round = 0, reson = "x"},
+  {darw = 1},
+  {play = "round.opend"},
+  {draw = 1},
+  {new_shoe = {memory = 4, decks = 99}},
+  7,
+]
+expect = ["round.opened", 3, "round.otcome"]
+never = ["round.outcome winner=tie"]
+restrict = []
+"""
+MISTAKES = """
+title  table.game  table.id  table.shoe.port  table.shoe.profile
+shoe.seed  shoe.cards  shoe.unreadable  shoe.dirty_lens.misread  shoe.dirty_lens.x  shoe.sead
+steps[0].draw  steps[0].extra  steps[0].when_freed
+steps[1].say  steps[1].round  steps[1].refused  steps[1].reson
+steps[2]  steps[3].play  steps[5].new_shoe.memory  steps[5].new_shoe.decks  steps[6]
+expect[1]  expect[2]  never[0]  restrict
 """
 
 
@@ -147,7 +178,23 @@ def test_a_wrong_file_is_told_by_file_key_and_what_was_expected(
     with pytest.raises(Wrong) as wrong:
         read(GOOD.replace(*change, 1))
     assert str(wrong.value).startswith(f"one.toml: {error}")
-    assert "\n" not in str(wrong.value)
+    assert all(line.startswith("one.toml: ") for line in wrong.value.lines)
+
+
+def test_all_mistakes_of_a_file_are_told_in_a_line_each() -> None:
+    with pytest.raises(Wrong) as wrong:
+        read(MISTAKEN)
+    files, places, _ = zip(*(line.split(": ", 2) for line in wrong.value.lines), strict=True)
+    assert (set(files), list(places)) == ({"one.toml"}, MISTAKES.split())
+    assert str(wrong.value) == "\n".join(wrong.value.lines)
+
+
+def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted() -> None:
+    steps = ", ".join(["{draw = 0}"] * (MOST_MISTAKES + 3))
+    with pytest.raises(Wrong) as wrong:
+        read(GOOD.replace("{draw = 1}", steps))
+    assert len(wrong.value.lines) == MOST_MISTAKES + 1
+    assert wrong.value.lines[-1] == "one.toml: and 3 more mistakes"
 
 
 def test_a_scenario_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:

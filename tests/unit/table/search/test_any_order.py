@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,15 +25,20 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.commands import COMMANDS
-from shoe_ctl.table.inputs import Input, Tick
+from shoe_ctl.table.inputs import Input, TableCommand, Tick
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.positions import APART
+from shoe_ctl.table.preview import preview
 from shoe_ctl.table.wagers.declared import RECORDED
 from shoe_testing.examples import examples
+from shoe_testing.generators import corrections, declarations, retractions
 from shoe_testing.invariants import RoundWatch
+from shoe_testing.places import Place, places
+from shoe_testing.staff import at, follow, plays_out
 from shoe_testing.table_corpus import CHOSEN_WITH, DECLARED_WITH, WAYS, goes_on
 from shoe_testing.table_situations import told_in_public
-from shoe_testing.tables import SHIFT, TableHarness
+from shoe_testing.tables import SHIFT, TableHarness, balanced
+from simulators.shoe.judge import Judge
 
 CHOICES = sorted({c.name for p in PROCEDURES.values() for s in p.steps for c in s.choices})
 FACES = ("9C", "2D", "KD", "3H", "7S", "8H", "4f")
@@ -80,8 +87,8 @@ hellos = st.fixed_dictionaries(
     },
 )
 steps = st.one_of(
-    st.just(("goes_on", None)),
-    st.just(("goes_on", None)),  # as often as all else, so that rounds come to their end
+    st.tuples(st.just("goes_on"), st.integers(1, 8)),
+    st.tuples(st.just("goes_on"), st.integers(1, 8)),  # often, so that rounds come to their end
     st.tuples(st.just("draw"), st.sampled_from(FACES)),
     st.tuples(st.just("says"), events),
     st.tuples(st.just("hello"), hellos),
@@ -91,7 +98,7 @@ steps = st.one_of(
     st.tuples(
         st.just("enters"),
         st.tuples(
-            st.sampled_from(["enter", "correct", "place", "correct_card"]),
+            st.sampled_from(["enter", "correct", "place"]),
             st.fixed_dictionaries(
                 {},
                 optional={
@@ -101,6 +108,10 @@ steps = st.one_of(
                 },
             ),
         ),
+    ),
+    st.tuples(
+        st.just("puts_right"),
+        st.tuples(st.sampled_from(["correct_card", "declare", "retract"]), st.integers(0, 99)),
     ),
     st.tuples(
         st.just("by_hand"),
@@ -127,9 +138,10 @@ tables = st.fixed_dictionaries(
 
 def take(table: TableHarness, step: tuple[str, object]) -> None:  # noqa: C901 - one case a step
     match step:
-        case "goes_on", None:
-            if spare_is_left(table):
-                goes_on(table)
+        case "goes_on", int(times):
+            for _ in range(times):
+                if spare_is_left(table):
+                    goes_on(table)
         case "later", int(us):
             table.feed(Tick(t_us=table.t_us + us))
         case "asks", (str(command), str(position), word):
@@ -138,11 +150,9 @@ def take(table: TableHarness, step: tuple[str, object]) -> None:  # noqa: C901 -
                 str(command), position=str(position), reason="r", consented_by="lee", **given
             )
         case "enters", (str(choice), dict(entered)):
-            said_by = {"reason": "r", "consented_by": "lee"}
-            if choice == "correct_card":
-                table.asks("correct_card", **said_by, **entered)
-            else:
-                table.asks("decide", choice=choice, **said_by, **entered)
+            table.asks("decide", choice=choice, reason="r", consented_by="lee", **entered)
+        case "puts_right", (str(command), int(number)):
+            put_right(table, command, number)
         case "by_hand", (str(player), str(banker), bool(against)):
             said_by = {"reason": "r", "consented_by": "lee"}
             table.asks("revise_round", player=player, banker=banker, **said_by)
@@ -159,6 +169,34 @@ def take(table: TableHarness, step: tuple[str, object]) -> None:  # noqa: C901 -
             getattr(table, name)(value)
 
 
+WAYS_TO_PUT_RIGHT = {
+    "correct_card": corrections,
+    "declare": declarations,
+    "retract": retractions,
+}
+
+
+def put_right(table: TableHarness, command: str, number: int) -> bool:
+    """Say one of what may be corrected, declared or taken back, and whether the table took it.
+
+    People look at it beforehand.
+    """
+    ways = list(WAYS_TO_PUT_RIGHT[command](at(table)))
+    if not ways:
+        return False
+    now = table.now
+    args = {"position": SHIFT, **ways[number % len(ways)]}
+    position = args.pop("position")
+    asked = TableCommand(
+        t_us=table.t_us, command_id="p", command=command, args=args, person="kim", position=position
+    )
+    foretold = preview(table.controller, now, asked).answer
+    assert table.now is now
+    given = table.asks(command, position=position, reason="r", consented_by="lee", **args)
+    assert foretold.accepted is given.accepted, (foretold.error, given.error)
+    return given.accepted
+
+
 def said(command: str, word: str) -> dict[str, object]:
     """A command's arguments, with this word where it takes one."""
     bet = {"player": "ann", "seat": 3, "wager": word}
@@ -173,8 +211,6 @@ def said(command: str, word: str) -> dict[str, object]:
             return {"choice": word, **CHOSEN_WITH.get(word, {})}
         case "declare":
             return {"key": word, **DECLARED_WITH.get(word, {})}
-        case "retract":
-            return {"declaration": 1 + len(word) % 3}
         case _:
             return {"hand": word}
 
@@ -242,3 +278,45 @@ def test_whatever_happened_a_willing_staff_comes_to_an_outcome(
             return
         goes_on(table)
     raise AssertionError(f"no way out of {table.now}")
+
+
+SAID = st.tuples(
+    st.sampled_from(["correct_card", "declare", "retract", "goes_on"]), st.integers(0, 99)
+)
+
+
+def test_whatever_people_put_right_in_any_order_the_round_ends_as_its_cards_say() -> None:
+    """From anywhere in a round, in every game, method and shoe."""
+    start = [place for place in places() if place.now.round is not None]
+    taken: Counter[str] = Counter()
+
+    @examples(200)
+    @given(st.sampled_from(start), st.lists(SAID, min_size=6, max_size=16))
+    def say(place: Place, order: list[tuple[str, int]]) -> None:
+        table = place.table()
+        for what, number in order:
+            if what == "goes_on" and table.now.round is not None:
+                follow(table)
+            elif what != "goes_on":
+                taken[what] += put_right(table, what, number)
+        plays_out(table)
+        assert balanced(table.now)
+        assert_judged(table)
+
+    say()
+    assert taken["correct_card"] > 50
+    assert taken["retract"] > 20
+
+
+def assert_judged(table: TableHarness) -> None:
+    """The outcome that was announced last, or revised to, is that of its cards."""
+    ended = [*table.told("round.outcome"), *table.told("round.revised")]
+    for told in ended:
+        judge, left = Judge(), {hand: list(told[hand]["cards"]) for hand in ("player", "banker")}
+        while (due := judge.next_place()) is not None:
+            judge.place(card(left[due[0]].pop(0)))
+        verdict = judge.verdict()
+        assert left == {"player": [], "banker": []}
+        assert told["winner"] == verdict.winner
+        totals = (told["player"]["total"], told["banker"]["total"])
+        assert totals == (verdict.player_total, verdict.banker_total)

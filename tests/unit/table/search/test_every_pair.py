@@ -170,7 +170,7 @@ def test_the_rounds_triggers_stand_only_where_they_are_meant() -> None:
         "third_card.ran_out": {"revealing"},
         "outcome_due": {"revealing"},
         "opening_due": {"closed"},
-        "round_over": {"resolved"},
+        "round_over": {"resolved", "suspended"},
         "change_due": {"idle"},
         "change_decided": {"idle"},
         "halt_ended": {"suspended"},

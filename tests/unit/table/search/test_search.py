@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import Counter
 from random import Random
 
 import pytest
@@ -11,7 +12,13 @@ import pytest
 from shoe_ctl.table.inputs import TableCommand
 from shoe_testing.invariants import assert_transition
 from shoe_testing.places import Place, of_one_round, places
-from shoe_testing.search import Search, Way, assert_choices_ask_what_they_want
+from shoe_testing.search import (
+    Search,
+    Way,
+    assert_choices_ask_what_they_want,
+    assert_put_right_everywhere,
+    put_right_table,
+)
 from shoe_testing.staff import at, plays_out
 
 DEEPEST = 2
@@ -50,6 +57,7 @@ def searched(start: list[Place], deepest: int) -> Search:
     search = Search(deepest)
     search.run(start, sound)
     sys.stdout.write(f"places {search.deep}, inputs {search.tried}, ends {len(search.reached)}\n")
+    sys.stdout.write("\n".join((*put_right_table(search), "")))
     return search
 
 
@@ -69,6 +77,14 @@ def test_one_deep_every_place_has_a_way_out_of_it() -> None:
     search = searched(of_one_round(method="A")[:FEW], 1)
     assert search.deep[1] > 200
     leads_out(search.places)
+
+
+def test_one_deep_whatever_lies_open_can_be_corrected_and_what_was_declared_taken_back() -> None:
+    search = searched(of_one_round(method="A")[FEW:], 1)
+    assert_put_right_everywhere(search)
+    taken = Counter(one.command for one in search.put_right if one.taken)
+    assert taken["correct_card"] > 300
+    assert taken["retract"] > 30
 
 
 def test_two_deep_from_some_places_every_input_leaves_the_table_whole_and_there_is_a_way_out(
@@ -99,6 +115,12 @@ def test_three_deep_every_place_has_a_way_out_of_it() -> None:
     search = searched(of_one_round(method="A"), DEEPEST + 1)
     assert search.deep[3] > 100
     leads_out(search.places)
+
+
+@pytest.mark.slow
+@pytest.mark.exhaustive(cpu_s=65)
+def test_two_deep_whatever_lies_open_can_be_corrected_and_what_was_declared_taken_back() -> None:
+    assert_put_right_everywhere(two_deep())
 
 
 @pytest.mark.slow

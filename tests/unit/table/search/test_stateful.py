@@ -22,8 +22,9 @@ from shoe_ctl.games import catalog
 from shoe_ctl.table import inputs, state
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.effects import Effect
-from shoe_ctl.table.inputs import Input, Tick
+from shoe_ctl.table.inputs import Input, TableCommand, Tick
 from shoe_ctl.table.positions import POSITIONS
+from shoe_ctl.table.preview import preview
 from shoe_ctl.table.wagers.limits import TableLimits
 from shoe_testing.generators import (
     ASKED,
@@ -113,7 +114,20 @@ class AnyTable(RuleBasedStateMachine):
             self._asks("declare", data.draw(st.sampled_from(found)))
 
     def _asks(self, command: str, given: dict[str, Any]) -> None:
-        self.table.asks(command, reason="seen", consented_by="lee", **given)
+        """People look at what they are about to say, and say it."""
+        args = {"position": SHIFT, **given}
+        position, now = args.pop("position"), self.table.now
+        asked = TableCommand(
+            t_us=self.table.t_us, command_id="p", command=command, args=args, person="kim",
+            position=position,
+        )  # fmt: skip
+        foretold = preview(self.table.controller, now, asked).answer
+        assert self.table.now is now
+        answer = self.table.asks(
+            command, position=position, reason="seen", consented_by="lee", **args
+        )
+        if command != "enter_round":  # only the shoe's readings say whether that is taken
+            assert foretold.accepted is answer.accepted, (command, foretold.error, answer.error)
 
     @rule(asked=st.sampled_from(ASKED), by=persons)
     def any_command(self, asked: tuple[str, dict[str, Any]], by: dict[str, Any]) -> None:
@@ -129,7 +143,13 @@ class AnyTable(RuleBasedStateMachine):
     @rule(data=st.data())
     def a_declaration_is_taken_back(self, data: st.DataObject) -> None:
         if declared := list(retractions(at(self.table))):
-            self._asks("retract", data.draw(st.sampled_from(declared)) | {"position": SHIFT})
+            self._asks("retract", data.draw(st.sampled_from(declared)))
+
+    @rule(data=st.data())
+    def what_was_declared_by_mistake(self, data: st.DataObject) -> None:
+        self.what_may_be_declared(data)
+        if declared := list(retractions(at(self.table))):
+            self._asks("retract", declared[-1])
 
     @rule(data=st.data())
     def an_open_card_is_another_one(self, data: st.DataObject) -> None:

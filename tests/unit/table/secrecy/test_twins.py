@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
+from shoe_ctl.table.inputs import StorageRestored, TableCommand
 from shoe_ctl.table.status import status
+from shoe_ctl.texts.message import message
 from shoe_testing.examples import examples
 from shoe_testing.generators import (
     ASKED,
@@ -114,8 +116,10 @@ class Bench:
         self.asks("declare", self.data.draw(st.sampled_from(declared), label="declared"))
 
     def corrects(self) -> None:
-        if opened := list(corrections(at(self.twins.one))):
-            self.asks("correct_card", self.data.draw(st.sampled_from(opened), label="corrected"))
+        """An open card as another one; and any slot as a card that lies at one of the tables."""
+        one = at(self.twins.one)
+        if named := [*corrections(one), *typed_cards(one)]:
+            self.asks("correct_card", self.data.draw(st.sampled_from(named), label="corrected"))
 
     def retracts(self) -> None:
         if declared := list(retractions(at(self.twins.one))):
@@ -160,12 +164,34 @@ def refuses(table: TableHarness, why: str) -> None:
         table.says(Reply(accepted=False, reason=why, number=table.now.armed[0]))
 
 
+def loses_records(table: TableHarness) -> None:
+    """The journal lost its newest part, and a person ruled that it goes on."""
+    lost = message(
+        "daemon_loss_ruled",
+        lost=["it ends at record 9, and records up to 12 of t1 were stored"],
+        person="lee",
+        position="gaming_shift_manager",
+        reason="the disk is lost",
+    )
+    ruling = TableCommand(
+        t_us=table.t_us,
+        command_id=f"ruled-{table.t_us}",
+        command="accept_loss",
+        person="lee",
+        position="gaming_shift_manager",
+        reason="the disk is lost",
+        consented_by="kim",
+    )
+    table.feed(StorageRestored(t_us=table.t_us, since_us=table.t_us, what=lost, ruling=ruling))
+
+
 HAPPENS = (
     TableHarness.disconnect,
     TableHarness.connect,
     TableHarness.restart,
     lambda table: table.restart("b2"),
     TableHarness.fails,
+    loses_records,
     lambda table: table.says(CuttingCard()),
     lambda table: table.says(Gap(first=1, last=2)),
     lambda table: table.says(Lid(open=True)),
@@ -225,6 +251,19 @@ def test_why_a_card_is_inspected_makes_no_difference_to_anyone(
         twins.both(lambda t, a=args: t.asks("decide", reason="r", consented_by="lee", **a))  # type: ignore[misc]
     assert not twins.parted
     assert twins.compared >= len(decided) + 4
+
+
+@pytest.mark.parametrize("cards", [1, 2, 3, 4])
+def test_a_ruling_on_lost_records_shows_nobody_a_card_that_lies_face_down(cards: int) -> None:
+    twins = Twins(name="tiger", faces="turned_by_dealer")
+    twins.both(TableHarness.open_round)
+    for unlike in [("9C", "3H"), ("KD", "4S"), ("7H", "8D"), ("2C", "JS")][:cards]:
+        twins.draws(unlike)
+    twins.both(loses_records)
+    assert [opened.key for opened in twins.one.now.halt.stack] == ["storage_fault"]
+    twins.both(lambda t: t.asks("resume", reason="seen"))
+    assert not twins.parted
+    assert twins.compared == cards + 3
 
 
 @examples(120)

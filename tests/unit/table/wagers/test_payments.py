@@ -83,11 +83,13 @@ def revises(table: TableHarness, player: str, banker: str) -> str | None:
 def test_a_revision_before_settle_is_answered_with_what_each_seat_is_paid_and_loses() -> None:
     table = announced()
     assert revises(table, "7D AS", "7C TH") == (
-        "the outcome is revised: player wins, 8 to 7 (6.3); seat 3: tie loses, collect 100; "
+        "Player's card is corrected; the outcome is revised: player wins, 8 to 7 (6.3); "
+        "seat 3: tie loses, collect 100; "
         "seat 5: player wins, pay 200; next: pay and collect, then settle"
     )
     assert revises(table, "7D TS", "7C TH") == (
-        "the outcome is revised: tie, 7 to 7 (6.3); seat 3: tie wins, pay 800; "
+        "Player's card is corrected; the outcome is revised: tie, 7 to 7 (6.3); "
+        "seat 3: tie wins, pay 800; "
         "seat 5: 200 on player goes back; next: pay and collect, then settle"
     )
 
@@ -95,7 +97,8 @@ def test_a_revision_before_settle_is_answered_with_what_each_seat_is_paid_and_lo
 def test_a_revision_after_settle_is_answered_with_what_each_seat_owes_or_gets_more() -> None:
     table = announced(settled=True)
     assert revises(table, "7D AS", "7C TH") == (
-        "the outcome is revised: player wins, 8 to 7 (6.3); seat 3 owes 900 on tie; "
+        "Player's card is corrected; the outcome is revised: player wins, 8 to 7 (6.3); "
+        "seat 3 owes 900 on tie; "
         "seat 5 gets 200 more on player; next: place your bets"
     )
 
