@@ -19,6 +19,9 @@ READ_WITHIN_S = 20.0
 """A stream is read for no longer: a ruling waits for it."""
 
 NOTHING_KEPT = "the broker keeps no events: ask its subscribers"
+MOST_KEPT_BYTES = 1 << 26
+"""Lines of all files and streams that are kept: some two thousand rounds. Others are counted."""
+
 STANDARD_OUTPUT = "standard output keeps nothing: ask who read it"
 
 log = logging.getLogger(__name__)
@@ -31,20 +34,32 @@ def find_copies(config: Config, missing: MissingEvents) -> list[KeptLines]:
         JournalError: the journal cannot be read.
     """
     found: list[KeptLines] = []
-    for sink in config.sink:
-        if isinstance(sink, JsonlConfig):
-            found += _in_files(config, sink, missing)
-        elif isinstance(sink, NatsConfig):
-            found.append(_in_stream(config, sink, missing))
+    left = MOST_KEPT_BYTES
+    for each in _copies(config, missing):
+        size = sum(map(len, each.lines))
+        if size > left:
+            said = each.trouble or f"{len(each.lines)} lost events are too many to be kept"
+            not_kept = each.not_kept + len(each.lines)
+            found.append(KeptLines(each.sink, each.file, not_kept=not_kept, trouble=said))
         else:
-            found.append(KeptLines(sink.known_as, sink.address, trouble=NOTHING_KEPT))
-    for each in found:
-        if each.trouble:
+            left -= size
+            found.append(each)
+        if found[-1].trouble:
             log.warning(
                 'sink %s: lost events not read: from=%s reason="%s"',
-                each.sink, each.file, each.trouble,
+                each.sink, each.file, found[-1].trouble,
             )  # fmt: skip
     return found
+
+
+def _copies(config: Config, missing: MissingEvents) -> Iterator[KeptLines]:
+    for sink in config.sink:
+        if isinstance(sink, JsonlConfig):
+            yield from _in_files(config, sink, missing)
+        elif isinstance(sink, NatsConfig):
+            yield _in_stream(config, sink, missing)
+        else:
+            yield KeptLines(sink.known_as, sink.address, trouble=NOTHING_KEPT)
 
 
 def _in_files(config: Config, sink: JsonlConfig, missing: MissingEvents) -> Iterator[KeptLines]:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,8 +28,13 @@ from shoe_ctl.records import Audience, Envelope, epoch_in, event_id, table_in
 PORTION_BYTES = 1 << 18
 """One record of recovered events holds so many bytes of lines: a fourth of the longest body."""
 
+MOST_SHOWN_BYTES = 1 << 26
+"""Lines of recovered events that are counted for people: a stranger's journal may hold more."""
+
 MOST_RULINGS = 20
 """So many rulings are shown, the newest ones."""
+
+TOO_MUCH = "the records hold too much to be counted here"
 
 _envelope = msgspec.json.Decoder(Envelope)
 
@@ -244,12 +250,20 @@ def _events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, Envelope]]:
 
 
 def _ruled(reader: Reader) -> Iterator[RuledLoss]:
+    left = MOST_SHOWN_BYTES
     for record, gone_on in islice(rulings(reader), MOST_RULINGS):
+        shown: list[RecoveredEvents] = []
+        for portion in recovered_events(reader, record.n):
+            left -= sum(len(bytes(line)) for line in portion.lines)
+            if left < 0:
+                shown.append(msgspec.structs.replace(portion, lines=(), trouble=TOO_MUCH))
+                break
+            shown.append(portion)
         kept = [
             KeptLines(
                 each.sink, each.holder, tuple(map(bytes, each.lines)), each.not_kept, each.trouble
             )
-            for each in reversed(list(recovered_events(reader, record.n)))
+            for each in reversed(shown)
         ]
         yield RuledLoss(
             n=record.n,
@@ -273,14 +287,15 @@ def _parts(
     missing: MissingEvents | None = None,
 ) -> tuple[LostPart, ...]:
     """Return the lost part of each table; ``beyond`` are last records that the head file names."""
-    events: dict[str, list[Envelope]] = {}
+    events: dict[str, list[_Seen]] = {}
     numbers: dict[tuple[str, str, str, Audience], set[int]] = {}
     not_kept: Counter[tuple[str, str]] = Counter()
     for file in kept:
         not_kept[file.sink, file.file] += file.not_kept
         for _, event in _events(file.lines):
             table, audience, number = event_id(event.id)
-            events.setdefault(table, []).append(event)
+            if (seen := _seen(event)) is not None:
+                events.setdefault(table, []).append(seen)
             numbers.setdefault((table, file.sink, file.file, audience), set()).add(number)
     whole: dict[tuple[str, str, Audience], set[int]] = {}
     for (table, sink, _, audience), of in numbers.items():
@@ -309,29 +324,39 @@ def _parts(
             rounds=tuple(_rounds(events.get(table, []))),
             held_by=tuple(held.get(table, [])),
         )
-        for table in sorted({*events, *filter(None, beyond)})
+        for table in sorted({*events, *held, *filter(None, beyond)})
     )
 
 
-def _rounds(events: Iterable[Envelope]) -> Iterable[LostRound]:
+class _Seen(NamedTuple):
+    """The public part of an event of a round, for counting."""
+
+    time: str
+    number: int
+    type: str
+    round_id: str
+    slot: tuple[str, str]
+
+
+def _seen(event: Envelope) -> _Seen | None:
+    round_id = event.data.get("round_id")
+    if not isinstance(round_id, str):
+        return None
+    slot = str(event.data.get("hand")), str(event.data.get("index"))
+    return _Seen(event.time, event_id(event.id).number, event.type, round_id, slot)
+
+
+def _rounds(events: Iterable[_Seen]) -> Iterable[LostRound]:
     """Yield the rounds of these events, by what everyone sees: cards as they were dealt."""
-    cards: dict[str, set[tuple[object, object]]] = {}
+    cards: dict[str, set[tuple[str, str]]] = {}
     over: dict[str, bool] = {}
-    for event in sorted(events, key=lambda event: (event.time, event_id(event.id).number)):
-        round_id = _round_of(event)
-        if round_id is None:
-            continue
-        dealt = cards.setdefault(round_id, set())
+    for event in sorted(events):
+        dealt = cards.setdefault(event.round_id, set())
         if event.type == "round.card_dealt":
-            dealt.add((event.data.get("hand"), event.data.get("index")))
+            dealt.add(event.slot)
         elif event.type in ("round.outcome", "round.revised"):
-            over[round_id] = True
+            over[event.round_id] = True
         elif event.type in ("round.void", "round.reopened"):
-            over[round_id] = False
+            over[event.round_id] = False
     for round_id, dealt in cards.items():
         yield LostRound(round_id=round_id, cards=len(dealt), outcome=over.get(round_id, False))
-
-
-def _round_of(event: Envelope) -> str | None:
-    said = event.data.get("round_id")
-    return said if isinstance(said, str) else None

@@ -86,6 +86,8 @@ def split_off() -> None:
             try:
                 _serve(config, death)
                 code = 0
+            except Exception as error:  # noqa: BLE001 - the process ends here, whatever it is
+                print(f"daemon of {config} ended: {error!r}", file=sys.stderr)  # noqa: T201
             finally:
                 os._exit(code)
         print(pid, flush=True)  # noqa: T201 - the pipe to the test

@@ -155,6 +155,17 @@ def test_recovered_events_stand_before_their_ruling_and_are_shown_with_it(journa
     assert b"7D" not in msgspec.json.encode((newer, older))
 
 
+def test_more_recovered_events_than_can_be_counted_are_named(
+    journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [line(n, hand="player", index=n, padding="x" * 1000) for n in range(9, 1009)]
+    accepted_with(journal, list(recovered_records([KeptLines("x", "e", lines)])))
+    monkeypatch.setattr(loss, "MOST_SHOWN_BYTES", 2 * loss.PORTION_BYTES)
+    (ruled,) = found(journal).ruled
+    assert ruled.unread == (loss.Unread("x", "e", loss.TOO_MUCH),)
+    assert 0 < ruled.tables[0].rounds[0].cards < 1000
+
+
 def test_recovered_events_that_were_altered_are_an_error_that_names_the_record(
     journal: Path,
 ) -> None:
