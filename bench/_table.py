@@ -42,6 +42,12 @@ def packages_at(commit: str) -> Iterator[Path]:
         yield Path(folder)
 
 
+def daemon_at(packages: Path) -> tuple[str, ...]:
+    """What runs the shoectl of these packages."""
+    program = "from shoe_ctl.cli.entry_point import main; main()"
+    return ("env", f"PYTHONPATH={packages}", sys.executable, "-P", "-c", program)
+
+
 def run_with(packages: Path, script: str, *options: str) -> str:
     """Runs a script of this repository in a new process that imports these packages; its stdout.
 

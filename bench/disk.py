@@ -106,7 +106,7 @@ def verifying(folder: Path, passes: int) -> list[Promise]:
     made = bulk_journal.make(folder / "long.db", ROUNDS)
     trusted = frozenset({made.signer.public_key})
     with Reader.open(made.path) as reader:
-        bodies = [row[3] for row in reader.rows()]
+        bodies = [row[2] for row in reader.rows()]
     rates: list[float] = []
     ratios: list[float] = []
     for _ in range(passes):

@@ -203,8 +203,7 @@ class _Attempt:
     def _lost(self, reader: Reader, first_n: int) -> int | None:
         """Return the number of a record that was stored and is not in this journal, if any."""
         for table, (n, digest) in self._stored.items():
-            there = [(row[1], row[4]) for row in reader.rows(after=n - 1, upto=n)]
-            if n >= first_n and there != [(table, digest)]:
+            if n >= first_n and not reader.has_end(table, n, digest):
                 return n
         return None
 

@@ -21,9 +21,9 @@ from shoe_ctl.errors import ConfigError, JournalError
 from shoe_ctl.games import game_file
 from shoe_ctl.games.game import Game
 from shoe_ctl.history.event_ids import EventIndex
-from shoe_ctl.journal.batch import EventIds
+from shoe_ctl.journal.batch import EventIds, Head
 from shoe_ctl.journal.chain import GENESIS
-from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import (
     ChainPlace,

@@ -12,7 +12,7 @@ import msgspec
 
 from shoe_ctl.journal.chain import GENESIS, Fault, read_checkpoint
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind
+from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind
 from shoe_ctl.records import Record
 
 
@@ -53,6 +53,13 @@ def find_anchor(reader: Reader) -> Anchor:
     """
     if reader.is_export:
         return _of_export(reader)
+    try:
+        return _of_journal(reader)
+    except InvalidRow:
+        return FIRST_RECORD  # whoever walks the records comes to it
+
+
+def _of_journal(reader: Reader) -> Anchor:
     last = _last_checkpoint(reader)
     while True:
         try:

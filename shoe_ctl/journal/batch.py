@@ -1,6 +1,6 @@
 """Batches: records that are collected in memory and committed in one transaction.
 
-In: raw chunks, inputs and events as they come. Out: entries in their order, for ``packing``; what a
+In: raw chunks, inputs and events as they come. Out: entries in their order, for ``group``; what a
 commit returns. Must not know: files, threads, the exact bytes of a record.
 """
 
@@ -71,6 +71,19 @@ class Counters(msgspec.Struct):
 
     public: int = 0
     restricted: int = 0
+
+
+class Head(msgspec.Struct):
+    """The end of a table's chain, and the last numbers of the table.
+
+    ``connection`` is 0 before the first; ``t_us`` is the last input's time, 0 before the first.
+    """
+
+    n: int
+    hash: bytes
+    counters: Counters
+    connection: int = 0
+    t_us: int = 0
 
 
 class EventIds(msgspec.Struct, frozen=True):

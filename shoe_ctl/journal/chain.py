@@ -1,6 +1,6 @@
 """The hash chain of each table, and the signed checkpoints of all chains.
 
-``chain_hash`` ties every record of a table to the one before it. A ``Checkpoint`` signs where every
+``chain_hash`` ties every group of a table to the one before it. A ``Checkpoint`` signs where every
 chain ends; ``Checkpoints`` compares the signed ends with those that a walk over the records finds.
 
 In: records, keys. Out: hashes; the first BadRecord. Must not know: stores, what a body means.
@@ -9,7 +9,7 @@ In: records, keys. Out: hashes; the first BadRecord. Must not know: stores, what
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from hashlib import sha256
 
@@ -19,47 +19,24 @@ from shoe_ctl.journal.record_format import JOURNAL
 from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_valid_signature
 
 GENESIS = bytes(32)
-"""The hash that the first record of a table follows."""
+"""The hash that the first group of a table follows."""
 
-_HEAD = struct.Struct(">QIQ")
-"""``n``, both names' lengths as one number, the body's length."""
+_HEAD = struct.Struct(">QHQ")
+"""``n``, the table's and the body's lengths."""
 
 pack_head = _HEAD.pack
 
 
-def chain_hash(before: bytes, n: int, table: str, kind: str, body: bytes) -> bytes:
-    """Return the hash of record ``n``: 32 bytes of SHA-256.
+def chain_hash(before: bytes, n: int, table: str, body: bytes) -> bytes:
+    """Return the hash of the group that ends with record ``n``: 32 bytes of SHA-256.
 
-    Hashed are, one after another: the hash of the table's record before it (32 bytes, zeros for
-    the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2), ``kind`` (2) and ``body``
-    (8), all big-endian, then ``table`` and ``kind`` in UTF-8 and ``body``. With its lengths in
-    front no two different records give the same bytes. ``body`` is what the file holds: where
-    bodies are packed, the packed one.
+    Hashed are, one after another: the hash of the table's group before it (32 bytes, zeros for
+    the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2) and ``body`` (8), all
+    big-endian, then ``table`` in UTF-8 and ``body``, as the file holds it. With its lengths in
+    front no two different groups give the same bytes.
     """
-    return RecordHasher(table, kind).hash(before, n, body)
-
-
-class RecordHasher:
-    """Hashes many records of one table and kind; ``lengths`` and ``names`` are made once.
-
-    Whoever walks over the records can keep here ``count``, how many there were; ``kept``, their
-    numbers; and ``observe``, a function that is called with each row.
-    """
-
-    __slots__ = ("count", "kept", "lengths", "names", "observe")
-
-    def __init__(self, table: str, kind: str) -> None:
-        table_bytes, kind_bytes = table.encode(), kind.encode()
-        self.lengths = len(table_bytes) << 16 | len(kind_bytes)
-        self.names = table_bytes + kind_bytes
-        self.count = 0
-        self.kept: set[int] | None = None
-        self.observe: Callable[[tuple[int, str, str, bytes, bytes]], None] | None = None
-
-    def hash(self, before: bytes, n: int, body: bytes) -> bytes:
-        """Return the ``chain_hash`` of a record of this table and kind."""
-        head = pack_head(n, self.lengths, len(body))
-        return sha256(before + head + self.names + body).digest()
+    name = table.encode()
+    return sha256(before + pack_head(n, len(name), len(body)) + name + body).digest()
 
 
 class Fault(Enum):

@@ -7,15 +7,25 @@ does not follow from the records. Must not know: more of a body than such a valu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import msgspec
 
+from shoe_ctl.journal.batch import Head
 from shoe_ctl.journal.chain import BadRecord, Fault
-from shoe_ctl.journal.packing import COPIES, FAULT_INPUT, HELLO, may_begin_with, unpack
-from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import Kind, Row
+from shoe_ctl.journal.group import (
+    FAULT_INPUT,
+    HELLO,
+    LETTERS,
+    InvalidGroup,
+    Letter,
+    has_in_parts,
+    read_header,
+    unpack_group,
+)
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import InvalidRow, Kind, Row
 from shoe_ctl.journal.round_index import (
     OPENED,
     TYPES,
@@ -54,11 +64,14 @@ class _RoundEvent(msgspec.Struct):
     subject: str | None = None
 
 
-_OF_ROUNDS = re.compile(b'"type":"(%b)"' % b"|".join(re.escape(t.encode()) for t in TYPES)).search
-_TYPES = tuple(sorted(type_.encode() for type_ in TYPES))
-_RESTRICTED = Kind.RESTRICTED.value
+_ANY_TYPE = b"|".join(re.escape(type_.encode()) for type_ in sorted(TYPES))
+_OF_ROUNDS = re.compile(b'"type":"(%b)"' % _ANY_TYPE).search
+_MAY_BE = re.compile(b'(%b)"' % _ANY_TYPE).search
 _NOT_LED_TO = "the file's index of rounds, that does not lead to it"
 _TOO_MUCH = "the file's index of rounds, that leads to what is no event of a round"
+
+_INPUTS = LETTERS[Kind.INPUT]
+_NOTED = _INPUTS + bytes((Letter.CONNECTION,))
 
 _shoe_input = msgspec.json.Decoder(_ShoeInput)
 _timed = msgspec.json.Decoder(_Timed)
@@ -74,7 +87,7 @@ def _is_numbered(body: bytes) -> bool:
 class DerivedValues:
     """The values that one table's records lead to.
 
-    ``whole``: its first record is among those walked. Records are given as the file holds them.
+    ``whole``: its first record is among those walked.
     """
 
     def __init__(self, table: str, *, whole: bool) -> None:
@@ -86,36 +99,43 @@ class DerivedValues:
         self._speaking: str | None = None
         self._devices: dict[str, int] = {}
         self._unsure: set[str] = set()
-        self._waiting: list[Row] = []
-        self.see_input: Callable[[Row], None] = self._waiting.append
-        """The table's next record is this input. There are millions: they are looked at together,
-        with ``take``, now and then."""
+        self._waiting: list[bytes] = []
+        self.see_inputs: Callable[[bytes], None] = self._waiting.append
+        """The table's next group, as the file holds it: its inputs are of the common form. There
+        are millions: they are looked at together, with ``take``, now and then."""
 
-    def see_connection(self, row: Row) -> None:
-        """Take the table's next record, a connection: its device is not known yet."""
+    def see_group(self, body: bytes) -> None:
+        """Take the table's next group, which has other inputs or a connection.
+
+        Raises:
+            InvalidGroup: it cannot be unpacked.
+        """
         self.take()
-        self._connection = unpack(self._table, Kind.CONNECTION.value, row[3])
-        self._settle()
-        self._speaking = None
+        for _, kind, record in unpack_group(self._table, body, _NOTED):
+            if kind == Kind.CONNECTION.value:
+                self._connection = record
+                self._settle()  # its device is not known yet
+                self._speaking = None
+            else:
+                self._input = record
+                self._look_at(record)
 
     def take(self) -> None:
-        """Process the inputs since the last call."""
-        if not self._waiting:
-            return
-        stored = [row[3] for row in self._waiting]
-        self._input = self._unpacked(stored[-1])
-        together = b"\n".join(stored)
-        if HELLO in together or FAULT_INPUT in together:  # these are not packed
-            for body in stored:
-                self._look_at(self._unpacked(body))
-        else:
-            bodies = map(self._unpacked, reversed(stored))
-            last = next((body for body in bodies if _is_numbered(body)), None)
-            self._numbered = self._numbered if last is None else last
-        self._waiting.clear()
+        """Process the groups since the last call.
 
-    def _unpacked(self, body: bytes) -> bytes:
-        return unpack(self._table, Kind.INPUT.value, body)
+        Raises:
+            InvalidGroup: one cannot be unpacked.
+        """
+        is_last = True
+        for group in reversed(self._waiting):
+            inputs = [body for _, _, body in unpack_group(self._table, group, _INPUTS)]
+            if is_last:
+                self._input, is_last = inputs[-1], False
+            last = next((body for body in reversed(inputs) if _is_numbered(body)), None)
+            if last is not None:
+                self._numbered = last
+                break
+        self._waiting.clear()
 
     def _look_at(self, body: bytes) -> None:
         if body.startswith(_SHOE):
@@ -187,33 +207,32 @@ class IndexedRounds:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._waiting: list[Row] = []
-        self.see_event: Callable[[Row], None] = self._waiting.append
-        """The journal's next event, of either audience. Events are looked at together, with
-        ``take``, now and then."""
-        self._public_may_be = True
+        self.see_group: Callable[[Row], None] = self._waiting.append
+        """The journal's next group that has events. They are looked at together, with ``take``, now
+        and then."""
         self._rounds = self._events = 0
         self._wrong: BadRecord | None = None
 
     def take(self) -> None:
-        """Process the events since the last call."""
+        """Process the groups since the last call.
+
+        Raises:
+            InvalidRow: one cannot be unpacked.
+        """
         known: dict[RoundId, IndexedRound | None] = {}
-        for record in self._reader.unpacked(self._of_rounds()):
-            if record.kind == _RESTRICTED and _OF_ROUNDS(record.body) is not None:
+        groups = (row for row in self._waiting if self._may_be_of_a_round(row))
+        for record in self._reader.unpacked(groups, (Kind.RESTRICTED,)):
+            if _OF_ROUNDS(record.body) is not None:
                 self._look_up(record, known)
         self._waiting.clear()
 
-    def _of_rounds(self) -> Iterator[Row]:
-        """Yield the events that may be those of rounds: most are not, and need no unpacking."""
-        for row in self._waiting:
-            if row[2] == _RESTRICTED and row[3][:1] in COPIES:
-                if self._public_may_be:
-                    yield row
-                continue
-            may_be = may_begin_with(row[3], _TYPES)
-            if row[2] != _RESTRICTED:
-                self._public_may_be = may_be
-            if may_be:
-                yield row
+    def _may_be_of_a_round(self, row: Row) -> bool:
+        """Return False for most groups: their records need no unpacking."""
+        n, table, body, _ = row
+        try:
+            return has_in_parts(body, read_header(body), _MAY_BE)
+        except InvalidGroup as error:
+            raise InvalidRow(self._reader.path, n, table, str(error)) from None
 
     def _look_up(self, record: Record, known: dict[RoundId, IndexedRound | None]) -> None:
         try:

@@ -179,8 +179,7 @@ def _is_ruled_on(reader: Reader, last_n: int) -> bool:
 def _holds(reader: Reader, chain: head_file.ChainEnd, begins_n: int) -> bool:
     if chain.n < begins_n:
         return True  # of long ago: it was taken out
-    there = [(row[1], row[4]) for row in reader.rows(after=chain.n - 1, upto=chain.n)]
-    return there == [(chain.name, chain.hash)]
+    return reader.has_end(chain.name, chain.n, chain.hash)
 
 
 def _cursors_ahead(reader: Reader) -> Iterator[Evidence]:

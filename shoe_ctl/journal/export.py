@@ -18,11 +18,12 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files, schema
-from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.chain import Checkpoint, read_checkpoint
 from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind
+from shoe_ctl.journal.group import InvalidGroup, count_events, landmarks, read_header
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind, Row
 from shoe_ctl.journal.recovery import chain_end
 from shoe_ctl.journal.verify import verify
 
@@ -35,10 +36,9 @@ _PIECE = 1 << 18
 _GZIP = 31
 """zlib's own sign for gzip, the widest window: without a name and a time, alike each time."""
 
-_INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO record_group VALUES (?, ?, ?, ?)"
+_LANDMARK = "INSERT INTO landmark VALUES (?, ?, ?)"
 _HEAD = "INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?)"
-
-_Row = tuple[int, str, str, bytes, bytes]
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,9 +150,9 @@ def write_unpacked(reader: Reader, path: Path) -> int:
     return last_n
 
 
-def _unpacked(reader: Reader, upto: int) -> Iterator[_Row]:
+def _unpacked(reader: Reader, upto: int) -> Iterator[tuple[int, str, str, bytes]]:
     for record in reader.records(upto=upto):
-        yield record.n, record.table, record.kind, record.body, record.hash
+        yield record.n, record.table, record.kind, record.body
 
 
 def check_export(path: Path, kept: Selection) -> None:
@@ -187,11 +187,13 @@ def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
         OSError: the folder takes no file, or the disk is full.
     """
     heads: dict[str, Head] = {}
-    with schema.new_export(folder, packed=reader.is_packed) as (connection, file):
+    found: list[tuple[str, str, int]] = []
+    with schema.new_export(folder) as (connection, file):
         try:
             with schema.translate_errors(reader.path), connection:
                 rows = _limited(_rows(reader, kept), reader.path)
-                connection.executemany(_INSERT, _counted(rows, heads))
+                connection.executemany(_INSERT, _counted(rows, reader.path, heads, found))
+                connection.executemany(_LANDMARK, found)
                 for table, head in heads.items():
                     counted = (head.counters.public, head.counters.restricted)
                     said = (*counted, head.connection, head.t_us)
@@ -206,28 +208,21 @@ def _compress(reader: Reader, kept: Selection, folder: Path) -> Iterator[bytes]:
         yield packing.flush()
 
 
-def _rows(reader: Reader, kept: Selection) -> Iterator[_Row]:
-    """Yield the table's records, and every checkpoint and ruling between the first and the last."""
+def _rows(reader: Reader, kept: Selection) -> Iterator[Row]:
+    """Yield the table's groups, and every checkpoint and ruling between the first and the last."""
     if kept.begins is not None:
         yield from reader.rows(after=kept.begins - 1, upto=kept.begins)
     of_table = reader.rows(after=kept.after, upto=kept.upto, table=kept.table)
-    signed = _checkpoints(reader, kept.begins or 0, kept.ends or kept.upto)
+    signed = reader.rows(
+        after=kept.begins or 0, upto=kept.ends or kept.upto, table=JOURNAL
+    )  # checkpoints and rulings alone
     yield from heapq.merge(of_table, signed, key=lambda row: row[0])
 
 
-def _checkpoints(reader: Reader, after: int, upto: int) -> Iterator[_Row]:
-    """Yield the journal's own chain: checkpoints and rulings are its only records."""
-    kinds = [reader.indexed_records(JOURNAL, k, after=after) for k in (Kind.CHECKPOINT, Kind.META)]
-    for record in heapq.merge(*kinds, key=lambda found: found.n):
-        if record.n > upto:
-            return
-        yield record.n, record.table, record.kind, record.body, record.hash
-
-
-def _limited(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
+def _limited(rows: Iterator[Row], path: Path) -> Iterator[Row]:
     left = MOST_BYTES
     for row in rows:
-        left -= len(row[3])
+        left -= len(row[2])
         if left < 0:
             raise JournalError(
                 f"journal {path}: more than {MOST_BYTES >> 20} MB between two checkpoints: "
@@ -236,12 +231,22 @@ def _limited(rows: Iterator[_Row], path: Path) -> Iterator[_Row]:
         yield row
 
 
-def _counted(rows: Iterator[_Row], heads: dict[str, Head]) -> Iterator[_Row]:
-    """Yield the rows; record in ``heads`` each chain's end and the number of its events."""
+def _counted(
+    rows: Iterator[Row],
+    path: Path,
+    heads: dict[str, Head],
+    found: list[tuple[str, str, int]],
+) -> Iterator[Row]:
+    """Yield the rows; note each chain's end, the number of its events, and the landmarks."""
     for row in rows:
-        n, table, kind, _, digest = row
-        head = heads.setdefault(table, Head(n, digest, Counters()))
-        head.n, head.hash = n, digest
-        head.counters.public += kind == Kind.PUBLIC.value
-        head.counters.restricted += kind == Kind.RESTRICTED.value
+        n, table, body, digest = row
+        try:
+            header = read_header(body)
+        except InvalidGroup as error:
+            raise InvalidRow(path, n, table, str(error)) from None
+        public, restricted = count_events(header.kinds)
+        before = header.before
+        counters = Counters(before.public + public, before.restricted + restricted)
+        heads[table] = Head(n, digest, counters)
+        found += landmarks(table, n, header)
         yield row

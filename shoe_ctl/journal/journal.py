@@ -16,9 +16,9 @@ from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from shoe_ctl.errors import InputRefused, JournalError
-from shoe_ctl.journal.batch import Batch, CommitResult, StoredEvent
+from shoe_ctl.journal.batch import Batch, CommitResult, Head, StoredEvent
 from shoe_ctl.journal.chain import AnchorRecord
-from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.store import Cursor, Store
 from shoe_ctl.records import Audience, EventId
@@ -308,7 +308,8 @@ class Journal:
             self._write()
 
     def _write(self) -> None:
-        waiting = self._waiting[:MOST_BATCHES]
+        # A table's batches follow one another: so they share a group.
+        waiting = sorted(self._waiting[:MOST_BATCHES], key=_table_of)
         del self._waiting[:MOST_BATCHES]
         try:
             prepared = self._store.prepare([batch for batch, _ in waiting])
@@ -382,6 +383,11 @@ class Journal:
     def _wake_listeners(self) -> None:
         for listener in self._listeners:
             listener()
+
+
+def _table_of(waiting: tuple[Batch, asyncio.Future[CommitResult]]) -> str:
+    entries = waiting[0].entries
+    return entries[0].table if entries else ""
 
 
 def _answer(

@@ -18,65 +18,42 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import round_index, schema
-from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.packing import COPIES, unpack, unpack_copy
-from shoe_ctl.journal.record_format import InvalidRow, Kind, Row, first_invalid
+from shoe_ctl.journal.group import (
+    LETTERS,
+    LONGEST_HEADER,
+    MOST_RECORDS,
+    Header,
+    InvalidGroup,
+    count_events,
+    read_header,
+    unpack_group,
+)
+from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.journal.round_index import IndexedRound, RoundId, RoundQuery
-from shoe_ctl.records import Audience, EventId, Record, event_id
+from shoe_ctl.records import Audience, EventId, Record
 
 BATCH = 1000
-"""Records read at a time: a read that lasts keeps the writer from tidying its log."""
+"""Groups read at a time: a read that lasts keeps the writer from tidying its log."""
 
 BATCH_BYTES = 1 << 22
-"""Bytes that are read at a time, and one body more: whoever made the file may have made its records
+"""Bytes that are read at a time, and one group more: whoever made the file may have made its groups
 as long as they are read at all."""
 
 _AT_ONCE = 16
-"""Records between two looks at their bytes: a look at each costs a fifth of the reading, and so
-many of the longest bodies still fit in memory."""
+"""Groups between two looks at their bytes: a look at each costs a fifth of the reading, and so many
+of the longest still fit in memory."""
 
-_PARTS = 'n, "table", kind, body, hash'
+_PARTS = 'n, "table", body, hash'
 
-_body = itemgetter(3)
+_body = itemgetter(2)
 
 _HEADS = 'SELECT "table", n, hash, public, restricted, connection, t_us FROM head'
 
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
 
-_PUBLIC, _RESTRICTED = Kind.PUBLIC.value, Kind.RESTRICTED.value
-
-_WITH_PUBLIC_BEFORE = f"""
-SELECT event.n, event."table", event.body, public.body FROM ({{events}}) AS event
-LEFT JOIN record AS public ON public.n = event.n - 1
-AND public."table" = event."table" AND public.kind = '{_PUBLIC}' ORDER BY event.n
-"""
-"""Restricted events, each with the public copy in front of it: a query for each would cost more
-than all the rest."""
-
-_STREAM = {Audience.PUBLIC: Kind.PUBLIC.value, Audience.RESTRICTED: Kind.RESTRICTED.value}
-
-
-class _Event(msgspec.Struct):
-    """The attribute of an event's envelope by which it is found."""
-
-    id: str
-
-
-_event = msgspec.json.Decoder(_Event)
-
-
-class Head(msgspec.Struct):
-    """The end of a table's chain, and the last numbers of the table.
-
-    ``connection`` is 0 before the first; ``t_us`` is the last input's time, 0 before the first.
-    """
-
-    n: int
-    hash: bytes
-    counters: Counters
-    connection: int = 0
-    t_us: int = 0
+_STREAM = {Audience.PUBLIC: Kind.PUBLIC, Audience.RESTRICTED: Kind.RESTRICTED}
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -95,8 +72,7 @@ class Reader:
         self._connection = opened.connection
         self.path = path
         self.is_export = opened.is_export
-        self.is_packed = opened.is_packed
-        self.has_rounds = opened.has_rounds
+        self.has_rounds = not opened.is_export
         self._at_rest = opened.at_rest
         self._abandoned = False
 
@@ -216,7 +192,11 @@ class Reader:
         Raises:
             JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
         """
-        return self.unpacked(self.rows(after=after, upto=upto, table=table, kinds=kinds))
+        rows = self.rows(after=after, upto=upto, table=table)
+        for record in self.unpacked(rows, kinds, after=after):
+            if upto is not None and record.n > upto:
+                return
+            yield record
 
     def rows(  # noqa: PLR0913 - which rows, and how they are read
         self,
@@ -224,27 +204,26 @@ class Reader:
         after: int | None = 0,
         upto: int | None = None,
         table: str | None = None,
-        kinds: Sequence[Kind] = (),
         passing: Callable[[int], None] = lambda _: None,
         checked: bool = True,
+        at_once: int | None = None,
     ) -> Iterator[Row]:
-        """Yield ``records`` as the file holds them; with ``after=None`` also those with n below 1.
+        """Yield the groups that hold ``records``; with ``after=None`` also those with n below 1.
 
         ``passing`` is called now and then with the number that was come to. With ``checked`` false
-        a row may have values of any type, as a damaged file has.
+        a row may have values of any type, as a damaged file has. ``at_once`` are read at a time.
         """
         where: list[str] = ["n > ?"]
         bindings: list[int | str] = []
-        if upto is not None:
-            where.append("n <= ?")
-            bindings.append(upto)
+        if upto is not None:  # the last one may go on behind it
+            where.append("n <= coalesce((SELECT min(n) FROM record_group WHERE n >= ?), ?)")
+            bindings += [upto, upto]
         if table is not None:
             where.append('"table" = ?')
             bindings.append(table)
-        if kinds:
-            where.append(f"kind IN ({', '.join('?' * len(kinds))})")
-            bindings += [kind.value for kind in kinds]
-        wanted = f"FROM record WHERE {' AND '.join(where)} ORDER BY n LIMIT {BATCH}"
+        wanted = (
+            f"FROM record_group WHERE {' AND '.join(where)} ORDER BY n LIMIT {at_once or BATCH:d}"
+        )
         position = -(2**63) if after is None else after
         while True:
             with schema.translate_errors(self.path):
@@ -261,37 +240,39 @@ class Reader:
                 return
             passing(position)
 
-    def unpacked(self, rows: Iterable[Row]) -> Iterator[Record]:
-        """Yield records from rows of this journal: with their bodies as they were written.
+    def unpacked(
+        self, rows: Iterable[Row], kinds: Sequence[Kind] = (), *, after: int = 0
+    ) -> Iterator[Record]:
+        """Yield the records of groups, those behind ``after``, of kinds if named.
+
+        A record's hash is its group's.
+
+        Raises:
+            InvalidRow: a group cannot be unpacked.
+        """
+        wanted = b"".join(LETTERS[kind] for kind in kinds) if kinds else None
+        for n, table, body, digest in rows:
+            try:
+                header = read_header(body)
+                if wanted is not None and not header.has(wanted):
+                    continue
+                first = n - header.records + 1
+                for place, kind, record in unpack_group(table, body, wanted):
+                    if first + place > after:
+                        yield Record(
+                            n=first + place, table=table, kind=kind, body=record, hash=digest
+                        )
+            except InvalidGroup as error:
+                raise InvalidRow(self.path, n, table, str(error)) from None
+
+    def has_end(self, table: str, n: int, digest: bytes) -> bool:
+        """Return True if a group of this table ends with record ``n`` and has this hash.
 
         Raises:
             JournalError: the file cannot be read.
         """
-        last_n, last_body = 0, b""
-        for n, table, kind, stored, digest in rows:
-            if not self.is_packed:
-                body = stored
-            elif kind == _RESTRICTED and stored[:1] in COPIES:
-                public = last_body if last_n == n - 1 else self._public_before(n, table)
-                body = stored if public is None else unpack_copy(stored, public)
-            else:
-                body = unpack(table, kind, stored)
-                if kind == _PUBLIC:
-                    last_n, last_body = n, body
-            yield Record(n=n, table=table, kind=kind, body=body, hash=digest)
-
-    def _public_before(self, n: int, table: str) -> bytes | None:
-        """Return the public copy of the restricted event at record ``n``; None where it is gone."""
-        query = f"SELECT body FROM record WHERE n = ? AND \"table\" = ? AND kind = '{_PUBLIC}'"
-        with schema.translate_errors(self.path):
-            rows = self._fetch(query, (n - 1, table))
-        if not rows or not isinstance(rows[0][0], bytes):
-            return None
-        return unpack(table, _PUBLIC, rows[0][0])
-
-    def _body(self, n: int, table: str, kind: str, stored: bytes) -> bytes:
-        """Return one record's body as it was written."""
-        return next(self.unpacked([(n, table, kind, stored, b"")])).body
+        there = [(row[0], row[1], row[3]) for row in self.rows(after=n - 1, upto=n)]
+        return there == [(n, table, digest)]
 
     def _parts(
         self, wanted: str, bindings: Sequence[int | str], *, checked: bool
@@ -303,7 +284,7 @@ class Reader:
             rows = []
             for (n,) in self._fetch(f"SELECT n {wanted}", bindings):
                 try:
-                    rows += self._fetch(f"SELECT {_PARTS} FROM record WHERE n = ?", (n,))
+                    rows += self._fetch(f"SELECT {_PARTS} FROM record_group WHERE n = ?", (n,))
                 except UnicodeDecodeError:
                     return rows, (n, None)
         at = first_invalid(rows) if checked else None
@@ -323,7 +304,7 @@ class Reader:
             try:
                 left -= sum(map(len, map(_body, some)))
             except TypeError:  # a damaged file's bodies may be numbers, or none
-                left -= sum(len(row[3]) for row in some if isinstance(row[3], bytes | str))
+                left -= sum(len(row[2]) for row in some if isinstance(row[2], bytes | str))
         return rows
 
     def newest(self, before: int | None = None) -> int | None:
@@ -332,10 +313,14 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        query = "SELECT max(n) FROM record WHERE n < ?"
+        query = "SELECT max(n) FROM record_group WHERE n < ?"
+        if before is not None:  # a group may go on behind it
+            found = self._first_group("WHERE n >= ?", (before - 1,))
+            if found is not None and found[0] - found[1].records < before - 1:
+                return before - 1
         with schema.translate_errors(self.path):
-            (found,) = self._fetch(query, (schema.BEYOND if before is None else before,))[0]
-        return None if found is None else int(found)
+            (last,) = self._fetch(query, (schema.BEYOND if before is None else before,))[0]
+        return None if last is None else int(last)
 
     def first_n(self) -> int | None:
         """Return the first record's number; None where there is none.
@@ -343,9 +328,8 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        with schema.translate_errors(self.path):
-            (found,) = self._fetch("SELECT min(n) FROM record")[0]
-        return None if found is None else int(found)
+        found = self._first_group("", ())
+        return None if found is None else found[0] - found[1].records + 1
 
     def indexed_records(
         self, table: str, kind: Kind, *, before: int | None = None, after: int | None = None
@@ -359,55 +343,77 @@ class Reader:
             JournalError: the file cannot be read.
         """
         sign, order = ("<", "DESC") if after is None else (">", "ASC")
-        query = (
-            f'SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ? AND n {sign} ?'
-            f" AND {schema.INDEXED} ORDER BY n {order} LIMIT 1"
-        )
         position = after if after is not None else schema.BEYOND if before is None else before
+        if table == JOURNAL:
+            yield from self._own_records(kind, position, sign, order)
+            return
+        query = (
+            f'SELECT n FROM landmark WHERE "table" = ? AND kind = ? AND n {sign} ?'
+            f" ORDER BY n {order} LIMIT 1"
+        )
         while True:
             with schema.translate_errors(self.path):
                 rows = self._fetch(query, (table, kind.value, position))
             if not rows:
                 return
-            position, body, digest = rows[0]
-            if first_invalid([(position, table, kind.value, body, digest)]) is not None:
-                raise InvalidRow(self.path, position, table)
-            body = self._body(position, table, kind.value, body)
-            yield Record(n=position, table=table, kind=kind.value, body=body, hash=digest)
+            position = rows[0][0]
+            if not isinstance(position, int):
+                raise corrupt_journal(self.path, f"the number of a {kind.value} cannot be read")
+            for record in self.records(after=position - 1, upto=position, kinds=(kind,)):
+                if record.table == table:
+                    yield record
+                    break
+            else:
+                what = f"record {position} is no {kind.value} of table {table}"
+                raise corrupt_journal(self.path, f"{what}, as is kept beside it")
 
-    def index_entries(self, upto: int) -> list[tuple[str, str, int]] | None:
-        """Return table, kind and number of each indexed record up to one, as the index has them.
+    def _own_records(self, kind: Kind, position: int, sign: str, order: str) -> Iterator[Record]:
+        """Yield records of the journal's own chain, each looked up when it is asked for."""
+        query = (
+            f'SELECT {_PARTS} FROM record_group WHERE "table" = ? AND n {sign} ?'
+            f" ORDER BY n {order} LIMIT 1"
+        )
+        # The group of the record that is begun at may end behind it.
+        at = position if order == "ASC" else min(position + MOST_RECORDS, schema.BEYOND)
+        while True:
+            with schema.translate_errors(self.path):
+                rows = self._fetch(query, (JOURNAL, at))
+            if not rows:
+                return
+            at = rows[0][0]
+            if first_invalid(rows) is not None:
+                raise InvalidRow(self.path, at, JOURNAL)
+            found = list(self.unpacked(rows, (kind,)))
+            if order == "ASC":
+                yield from (record for record in found if record.n > position)
+            else:
+                yield from (record for record in reversed(found) if record.n < position)
 
-        None where the file is so old that it has none.
+    def landmarks(self, upto: int) -> list[tuple[str, str, int]]:
+        """Return table, kind and number of each landmark up to a record, as kept beside them.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        with schema.translate_errors(self.path):
+            return self._fetch('SELECT "table", kind, n FROM landmark WHERE n <= ?', (upto,))
+
+    def indexed_groups(self, upto: int) -> dict[str, int] | None:
+        """Return how many groups of each table up to a record the index has.
+
+        None where the file has no such index.
 
         Raises:
             JournalError: the file cannot be read.
         """
         query = (
-            'SELECT "table", kind, n FROM record INDEXED BY landmark'
-            f" WHERE {schema.INDEXED} AND n <= ?"
+            'SELECT "table", count(*) FROM record_group INDEXED BY of_table'
+            ' WHERE n <= ? GROUP BY "table"'
         )
         with schema.translate_errors(self.path):
-            there = schema.has_index(self._connection, "landmark")
-            return self._fetch(query, (upto,)) if there else None
-
-    def indexed_events(self, upto: int) -> dict[tuple[str, str], int] | None:
-        """Return how many events up to a record the index has, by table and kind.
-
-        None where the file has no index of events.
-
-        Raises:
-            JournalError: the file cannot be read.
-        """
-        indexed = schema.RESTRICTED if self.is_packed else schema.EVENTS
-        query = (
-            'SELECT "table", kind, count(*) FROM record INDEXED BY event'
-            f' WHERE {indexed} AND n <= ? GROUP BY "table", kind'
-        )
-        with schema.translate_errors(self.path):
-            if not schema.has_index(self._connection, "event"):
+            if not schema.has_index(self._connection, "of_table"):
                 return None
-            return {(table, kind): count for table, kind, count in self._fetch(query, (upto,))}
+            return dict(self._fetch(query, (upto,)))
 
     def events(
         self, audience: Audience, *, after: int, limit: int, table: str | None = None
@@ -420,80 +426,43 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        if table is None:
-            query = 'SELECT n, "table", body FROM record WHERE n > ? AND kind = ? ORDER BY n'
-            bindings: list[int | str] = [after, _STREAM[audience]]
-        else:
-            query = self._events_of(audience, ">", "ASC")
-            bindings = [table, after]
-        query = f"{query} LIMIT {limit:d}"
-        kind = _STREAM[audience]
-        if self.is_packed and audience is Audience.RESTRICTED:
-            query = _WITH_PUBLIC_BEFORE.format(events=query)
+        found: list[tuple[int, bytes]] = []
         with schema.translate_errors(self.path), self._connection:
             last_n = self._last_n()
-            rows = self._fetch(query, bindings)
-        events: list[tuple[int, bytes]] = []
-        for n, name, stored, *before in rows:
-            if not isinstance(stored, bytes) or not isinstance(name, str):
-                raise InvalidRow(self.path, n, table)
-            if before and isinstance(before[0], bytes) and stored[:1] in COPIES:
-                events.append((n, unpack_copy(stored, unpack(name, _PUBLIC, before[0]))))
-            else:
-                events.append((n, self._body(n, name, kind, stored)))
-        return events, events[-1][0] if len(events) == limit else last_n
-
-    def _events_of(
-        self, audience: Audience, sign: Literal["<", ">"], order: Literal["ASC", "DESC"]
-    ) -> str:
-        """Return the query for a table's events before or after a record, by their index.
-
-        It is bound to the table and the record; its columns are number, table and body.
-        """
-        kind = _STREAM[audience]
-        if not self.is_packed:
-            return (
-                'SELECT n, "table", body FROM record'
-                f" WHERE \"table\" = ? AND kind = '{kind}' AND n {sign} ?"
-                f" AND {schema.EVENTS} ORDER BY n {order}"
-            )
-        if audience is Audience.RESTRICTED:
-            return (
-                'SELECT n, "table", body FROM record'
-                f' WHERE "table" = ? AND {schema.RESTRICTED} AND n {sign} ? ORDER BY n {order}'
-            )
-        return (
-            'SELECT public.n, public."table", public.body FROM record'
-            " CROSS JOIN record AS public ON public.n = record.n - 1"
-            f' WHERE record."table" = ? AND record.{schema.RESTRICTED}'
-            f" AND record.n {sign} min(?, {schema.BEYOND - 1}) + 1"
-            f" AND public.kind = '{kind}' ORDER BY record.n {order}"
-        )
+            rows = self.rows(after=after, table=table, at_once=limit)
+            for record in self.unpacked(rows, (_STREAM[audience],), after=after):
+                found.append((record.n, record.body))
+                if len(found) == limit:
+                    return found, record.n
+        return found, last_n
 
     def find_event(self, wanted: EventId) -> int | None:
         """Return the record of the event with this id; None where the journal does not have it.
 
-        Ids of a table and audience are contiguous, so that a search by halves finds it, in records
-        of this table alone.
+        Each group says how many events its table had before it: a search by halves finds the one.
 
         Raises:
             JournalError: the file cannot be read.
         """
-        found = self._event_beside(wanted.table, wanted.audience, after=0)
-        if found is None or found[1] > wanted.number:
-            return None
-        low, number = found
-        high = self.newest() or 0
-        while number != wanted.number:
+        of = wanted.audience is Audience.RESTRICTED
+        low, high = 0, self.newest() or 0
+        while low < high:
             middle = (low + high) // 2
-            found = self._event_beside(wanted.table, wanted.audience, after=middle)
-            if found is not None and found[1] <= wanted.number:
-                low, number = found
-            elif middle > low:
+            found = self._first_group('WHERE "table" = ? AND n > ?', (wanted.table, middle))
+            if found is None:
                 high = middle
+                continue
+            n, header = found
+            number = wanted.number - (header.before.public, header.before.restricted)[of]
+            if number < 1:
+                high = middle
+            elif number > count_events(header.kinds)[of]:
+                low = n
             else:
-                return None
-        return low
+                letters = LETTERS[_STREAM[wanted.audience]]
+                places = [at for at, letter in enumerate(header.kinds) if letter in letters]
+                return n - header.records + 1 + places[number - 1]
+        return None
 
     def event_numbers(
         self, table: str, audience: Audience, *, upto: int | None = None
@@ -503,35 +472,53 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        before = schema.BEYOND if upto is None else upto + 1
-        first = self._event_beside(table, audience, after=0)
-        last = self._event_beside(table, audience, before=before)
-        return None if first is None or last is None else (first[1], last[1])
+        first = self._first_group('WHERE "table" = ?', (table,))
+        if first is None:
+            return None
+        of = audience is Audience.RESTRICTED
+        before = first[1].before
+        number = (before.public, before.restricted)[of] + 1
+        last = self._counted(table, schema.BEYOND if upto is None else upto)[of]
+        return None if last < number else (number, last)
 
-    def _event_beside(
-        self, table: str, audience: Audience, *, after: int | None = None, before: int | None = None
-    ) -> tuple[int, int] | None:
-        """Return record and number of a table's first event after one, or its last before one."""
-        if before is None:
-            query, position = self._events_of(audience, ">", "ASC"), after
+    def _counted(self, table: str, upto: int) -> tuple[int, int]:
+        """Return how many events, public and restricted, a table had up to a record."""
+        found = self._first_group('WHERE "table" = ? AND n >= ?', (table, upto))
+        if found is not None:
+            n, header = found
+            kinds = header.kinds[: max(0, upto - (n - header.records))]
         else:
-            query, position = self._events_of(audience, "<", "DESC"), before
-        assert position is not None
+            found = self._first_group('WHERE "table" = ? ', (table,), order="DESC")
+            if found is None:
+                return (0, 0)
+            header, kinds = found[1], found[1].kinds
+        public, restricted = count_events(kinds)
+        return header.before.public + public, header.before.restricted + restricted
+
+    def _first_group(
+        self, where: str, bindings: Sequence[int | str], *, order: Literal["ASC", "DESC"] = "ASC"
+    ) -> tuple[int, Header] | None:
+        """Return number and header of the first group of these; None where there is none."""
+        query = (
+            f'SELECT n, "table", substr(body, 1, {LONGEST_HEADER}), hash FROM record_group {where}'
+            f" ORDER BY n {order} LIMIT 1"
+        )
         with schema.translate_errors(self.path):
-            rows = self._fetch(f"{query} LIMIT 1", (table, position))
+            rows = self._fetch(query, bindings)
         if not rows:
             return None
-        n, _, stored = rows[0]
+        n, table, body, _ = rows[0]
         try:
-            body = self._body(n, table, _STREAM[audience], stored)
-            return n, event_id(_event.decode(body).id).number
-        except (ValueError, TypeError):
-            raise InvalidRow(self.path, n, table) from None
+            if first_invalid(rows) is not None:
+                raise InvalidRow(self.path, n, _text(table))
+            return n, read_header(body)
+        except InvalidGroup as error:
+            raise InvalidRow(self.path, n, table, str(error)) from None
 
     def rounds(self, query: RoundQuery) -> Iterator[IndexedRound]:
         """Yield the rounds that a query asks for, by the index, in the order of their records.
 
-        Only a reader that ``has_rounds`` has an index of them.
+        An export has no index of them.
 
         Raises:
             JournalError: the file cannot be read, or its index has a row that no writer stored.
@@ -574,18 +561,20 @@ class Reader:
         """
         left = sorted(set(numbers), reverse=True)
         while left:
-            some = set(left[-BATCH:])
-            beside = some | {n - 1 for n in some} if self.is_packed else some
-            wanted = f"FROM record WHERE n IN ({', '.join(map(str, beside))}) ORDER BY n"
+            some = left[-BATCH:]
+            wanted = ", ".join(f"({n})" for n in some)
+            which = (
+                "FROM record_group WHERE n IN (SELECT (SELECT min(held.n) FROM record_group AS held"
+                f" WHERE held.n >= wanted.column1) FROM (VALUES {wanted}) AS wanted) ORDER BY n"
+            )
             with schema.translate_errors(self.path):
-                rows, spoilt = self._parts(wanted, (), checked=True)
-            needed = (row for row in rows if row[0] in some or row[2] == _PUBLIC)
-            yield from (record for record in self.unpacked(needed) if record.n in some)
+                rows, spoilt = self._parts(which, (), checked=True)
+            asked = frozenset(some)
+            yield from (record for record in self.unpacked(rows) if record.n in asked)
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
-            # a batch ends early where its bodies are long
-            reached = rows[-1][0] if rows and len(rows) < len(beside) else max(some)
-            while left and left[-1] <= reached:
+            reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
+            while left and (left[-1] <= reached or not rows):
                 left.pop()
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
@@ -604,13 +593,16 @@ class Reader:
         Raises:
             JournalError: the file cannot be read.
         """
-        query = (
-            'SELECT "table", sum(kind = ?), sum(kind = ?) FROM record'
-            ' WHERE n > ? AND n < ? GROUP BY "table"'
-        )
         with schema.translate_errors(self.path):
-            rows = self._fetch(query, (*_STREAM.values(), after, before))
-        return {table: (public, restricted) for table, public, restricted in rows}
+            tables = self._fetch('SELECT "table" FROM head')
+        found: dict[str, tuple[int, int]] = {}
+        for (table,) in tables:
+            public, restricted = self._counted(table, before - 1)
+            earlier = self._counted(table, after)
+            counted = (public - earlier[0], restricted - earlier[1])
+            if any(counted):
+                found[table] = counted
+        return found
 
     def cursor(self, sink: str, table: str | None = None) -> int:
         """Return the last record number delivered to this sink (of this table); 0 before the first.
@@ -653,7 +645,7 @@ class Reader:
             raise JournalError(f"journal {self.path} is not read to its end: it was broken off")
 
     def _last_n(self) -> int:
-        return int(self._fetch("SELECT coalesce(max(n), 0) FROM record")[0][0])
+        return int(self._fetch("SELECT coalesce(max(n), 0) FROM record_group")[0][0])
 
     def _fetch(self, query: str, bindings: Sequence[int | str] = ()) -> list[Any]:
         """Return rows with the types of the schema's strict tables, unless the file is damaged."""

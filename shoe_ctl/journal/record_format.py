@@ -367,29 +367,27 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         return _decode_body(body, cls)
 
 
-Row = tuple[int, str, str, bytes, bytes]
-"""A record: n, table, kind, body, hash."""
+Row = tuple[int, str, bytes, bytes]
+"""A group as the file holds it: the number of its last record, table, body, hash."""
 
 LONGEST_NAME = 0xFFFF
-"""Bytes of a table's name or a kind: their length is hashed in two."""
+"""Bytes of a table's name: their length is hashed in two."""
 
-LONGEST_UNPACKED_BYTES = 1 << 20
-"""No body that unpacks to more is read as packed; a writer's longest have a twentieth of it."""
-
-_TYPES = (int, str, str, bytes, bytes)
+_TYPES = (int, str, bytes, bytes)
 
 
 class InvalidRow(JournalError):
-    """Record ``n`` cannot be read as one; ``table`` is None where that cannot be read either."""
+    """The group with record ``n`` cannot be read; ``table`` is None where that cannot be either."""
 
-    def __init__(self, journal: Path, n: int, table: str | None) -> None:
-        super().__init__(str(corrupt_journal(journal, f"record {n} cannot be read")))
+    def __init__(self, journal: Path, n: int, table: str | None, why: str = "") -> None:
+        what = f"record {n} cannot be read" + (f": {why}" if why else "")
+        super().__init__(str(corrupt_journal(journal, what)))
         self.n = n
         self.table = table
 
 
 def first_invalid(rows: Sequence[Row]) -> int | None:
-    """Return the index of the first row that no writer stored; None where each is a record.
+    """Return the index of the first row that no writer stored; None where each may be a group.
 
     SQLite holds a column to its type when it is written, and never looks again. Columns are looked
     at whole: there are millions of rows.
@@ -398,14 +396,14 @@ def first_invalid(rows: Sequence[Row]) -> int | None:
     if not columns:
         return None
     typed = all(set(map(type, of)) == {due} for due, of in zip(_TYPES, columns, strict=True))
-    if typed and _short({*columns[1], *columns[2]}):
+    if typed and all(_is_short(name) for name in set(columns[1])):
         return None
     return next(at for at, row in enumerate(rows) if not _is_sound(row))
 
 
 def _is_sound(row: Row) -> bool:
-    return tuple(map(type, row)) == _TYPES and _short({row[1], row[2]})
+    return tuple(map(type, row)) == _TYPES and _is_short(row[1])
 
 
-def _short(names: set[str]) -> bool:
-    return all(len(name.encode()) <= LONGEST_NAME for name in names)
+def _is_short(name: str) -> bool:
+    return len(name.encode()) <= LONGEST_NAME

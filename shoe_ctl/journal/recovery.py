@@ -14,10 +14,10 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
-from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.reader import Head, Reader
+from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import (
     JOURNAL,
     InvalidRow,
@@ -209,7 +209,7 @@ def read_anchor(reader: Reader) -> Anchor:
 
 
 class ChainPlace(NamedTuple):
-    """A place in a table's chain: behind record ``after``, whose chain hash is ``end``."""
+    """A place in a table's chain: behind the group of hash ``end``, which ends with ``after``."""
 
     after: int
     end: bytes
@@ -228,10 +228,10 @@ def checked_records(reader: Reader, places: Mapping[str, ChainPlace]) -> Iterato
 
     def chained(stretch: _Stretch) -> Iterator[Row]:
         for row in _rows_behind(reader, places, stretch):
-            n, table, kind, body, digest = row
+            n, table, body, digest = row
             if n > ends[table].n:  # stored since
                 continue
-            if chain_hash(due[table], n, table, kind, body) != digest:
+            if chain_hash(due[table], n, table, body) != digest:
                 raise _corrupt(reader, f"record {n} does not follow from the one before it")
             due[table] = digest
             yield row

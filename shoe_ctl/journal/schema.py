@@ -23,7 +23,6 @@ import apsw
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files, round_index
 from shoe_ctl.journal.files import corrupt_journal
-from shoe_ctl.journal.record_format import Row
 
 APPLICATION_ID = 0x53484F45
 """``SHOE`` in ASCII: how the file is told from any other SQLite file."""
@@ -53,23 +52,9 @@ _LOOKS_AT_ROOM = 64
 
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 6
-"""``PRAGMA user_version``: rises with every change of what stands below. 1 and 2 were written by
-shoe-ctl 0.1.0, with records in another form; 3 and 4 without packed bodies, and 5 without an index
-of rounds, which are read and written on as they are."""
-
-WITHOUT_EVENT_INDEX = 3
-"""The version of a journal of 0.2.0, and of its exports. An event is found there by its id, too,
-but other tables' records are read on the way."""
-
-WITHOUT_PACKING = 4
-"""The last version in which the file holds bodies as they are, and its index every event."""
-
-WITHOUT_ROUND_INDEX = 5
-"""The last version without an index of rounds."""
-
-READABLE = range(WITHOUT_EVENT_INDEX, VERSION + 1)
-"""The versions that are read and written on."""
+VERSION = 7
+"""``PRAGMA user_version``: rises with every change of what stands below. Up to 6 it was written by
+builds before 0.3.0, the first release. They are not read."""
 
 BEYOND = 2**63 - 1
 """A number that no record comes to."""
@@ -85,30 +70,24 @@ repeats; apsw allows no more. The store has a hundred statements, and uses six o
 CACHE_KIB = 256
 """Pages a connection keeps in memory: appending touches few, and the system has the rest."""
 
-INDEXED = "kind IN ('meta', 'snapshot', 'checkpoint')"
-"""The records that a restart looks for. They are few, so that their index costs a commit nothing;
-a query that is to use it says these very words."""
-
-RESTRICTED = "kind = 'event.restricted'"
-"""The records in the index of events; a query that is to use it says these very words. A public
-event stands right before its restricted copy."""
-
-EVENTS = "kind IN ('event.public', 'event.restricted')"
-"""The records in the index of events of version 4; a query that is to use that index says these
-very words."""
-
 _INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?"
 
 _TABLES = f"""
 PRAGMA application_id = {APPLICATION_ID};
-PRAGMA user_version = {WITHOUT_EVENT_INDEX};
-CREATE TABLE record (
+PRAGMA user_version = {VERSION};
+CREATE TABLE record_group (
     n       INTEGER PRIMARY KEY,
     "table" TEXT NOT NULL,
-    kind    TEXT NOT NULL,
     body    BLOB NOT NULL,
     hash    BLOB NOT NULL
 ) STRICT;
+CREATE INDEX of_table ON record_group ("table");
+CREATE TABLE landmark (
+    "table" TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    n       INTEGER NOT NULL,
+    PRIMARY KEY ("table", kind, n)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE head (
     "table"    TEXT PRIMARY KEY,
     n          INTEGER NOT NULL,
@@ -130,28 +109,11 @@ CREATE TABLE cursor (
     n       INTEGER NOT NULL,
     PRIMARY KEY (sink, "table")
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX landmark ON record ("table", kind, n) WHERE {INDEXED};
 """
-
-_EVENT_INDEX = {
-    WITHOUT_PACKING: f"""
-PRAGMA user_version = {WITHOUT_PACKING};
-CREATE INDEX event ON record ("table", kind, n) WHERE {EVENTS};
-""",
-    WITHOUT_ROUND_INDEX: f"""
-PRAGMA user_version = {WITHOUT_ROUND_INDEX};
-CREATE INDEX event ON record ("table") WHERE {RESTRICTED};
-""",
-    VERSION: f"""
-PRAGMA user_version = {VERSION};
-CREATE INDEX event ON record ("table") WHERE {RESTRICTED};
-{round_index.TABLES}
-""",
-}
 
 
 _UNPACKED = """
-CREATE TABLE record (n INTEGER PRIMARY KEY, "table" TEXT, kind TEXT, body BLOB, hash BLOB);
+CREATE TABLE record (n INTEGER PRIMARY KEY, "table" TEXT, kind TEXT, body BLOB);
 CREATE TABLE head ("table" TEXT PRIMARY KEY, n INTEGER, hash BLOB);
 """
 
@@ -219,7 +181,7 @@ def create(path: Path, vfs: str | None) -> None:
             connection.execute("PRAGMA synchronous = EXTRA")
             with connection:
                 connection.execute(_TABLES)
-                connection.execute(_EVENT_INDEX[VERSION])
+                connection.execute(round_index.TABLES)
             # Last: a log with content would be named after the file as it is called now.
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
@@ -230,8 +192,8 @@ def create(path: Path, vfs: str | None) -> None:
     files.sync_folder(path)
 
 
-def check_file(connection: apsw.Connection, path: Path) -> tuple[int, int]:
-    """Refuse a file that is not a journal of these versions; return application id and version.
+def check_file(connection: apsw.Connection, path: Path) -> int:
+    """Refuse a file that is not a journal of this version; return its application id.
 
     Raises:
         JournalError: another program's file, another version.
@@ -241,13 +203,18 @@ def check_file(connection: apsw.Connection, path: Path) -> tuple[int, int]:
     if application_id not in (APPLICATION_ID, EXPORT_ID):
         raise JournalError(f"journal {path} is not a journal of shoe-ctl: another program's file")
     version = int(connection.pragma("user_version"))
-    if version not in READABLE:
-        other = "shoe-ctl 0.1.0" if version < WITHOUT_EVENT_INDEX else "a newer shoe-ctl"
+    if version < VERSION:
         raise JournalError(
-            f"journal {path} has version {version}, written by {other}; this version reads "
-            f"{WITHOUT_EVENT_INDEX} to {VERSION}: use {other} for this journal, or begin a new one"
+            f"journal {path} has version {version}, written by a build before shoe-ctl 0.3.0, the "
+            f"first release; this version reads {VERSION}: use that build for this journal, or "
+            "begin a new one"
         )
-    return application_id, version
+    if version > VERSION:
+        raise JournalError(
+            f"journal {path} has version {version}, written by a newer shoe-ctl; this version "
+            f"reads {VERSION}: use the newer shoe-ctl for this journal, or begin a new one"
+        )
+    return application_id
 
 
 _LOOSE = re.compile(r"STRICT|NOT NULL|[\s,]")
@@ -255,18 +222,18 @@ _LOOSE = re.compile(r"STRICT|NOT NULL|[\s,]")
 Without these words its rows are read, and found bad."""
 
 
-def check_tables(connection: apsw.Connection, path: Path, *, with_rounds: bool) -> None:
+def check_tables(connection: apsw.Connection, path: Path, *, is_export: bool) -> None:
     """Refuse a file whose tables are no plain tables of this form, before a row of it is read.
 
-    ``with_rounds``: it should have an index of rounds. A stranger's file may have an endless view
-    or a table that computes its rows under their names.
+    An export has no index of rounds. A stranger's file may have an endless view or a table that
+    computes its rows under their names.
 
     Raises:
         JournalError: one of them is missing or of another form.
         apsw.Error: it cannot be read.
     """
     query = "SELECT name, type, coalesce(sql, '') FROM sqlite_schema WHERE name = ? COLLATE NOCASE"
-    for name, form in _tables(with_rounds=with_rounds).items():
+    for name, form in _tables(is_export=is_export).items():
         there = connection.execute(query, (name,)).fetchall()
         if not there:
             raise corrupt_journal(path, f"it has no table {name}")
@@ -277,21 +244,27 @@ def check_tables(connection: apsw.Connection, path: Path, *, with_rounds: bool) 
 
 
 @functools.cache
-def _tables(*, with_rounds: bool) -> Mapping[str, str]:
+def _tables(*, is_export: bool) -> Mapping[str, str]:
     """Return the statement that makes each table, without its strictness."""
-    with closing(apsw.Connection(":memory:")) as made:
-        made.execute(_TABLES)
-        if with_rounds:
-            made.execute(round_index.TABLES)
+    with _new_tables(is_export=is_export) as made:
         query = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
         return {str(name): _loose(str(sql)) for name, sql in made.execute(query)}
+
+
+@contextmanager
+def _new_tables(*, is_export: bool) -> Iterator[apsw.Connection]:
+    with closing(apsw.Connection(":memory:")) as made:
+        made.execute(_TABLES)
+        if not is_export:
+            made.execute(round_index.TABLES)
+        yield made
 
 
 def _loose(sql: str) -> str:
     return _LOOSE.sub("", sql)
 
 
-def has_index(connection: apsw.Connection, name: Literal["landmark", "event"]) -> bool:
+def has_index(connection: apsw.Connection, name: Literal["of_table"]) -> bool:
     """Return True if the file has this index: somebody may have dropped it.
 
     Raises:
@@ -314,11 +287,7 @@ def schema_difference(connection: apsw.Connection) -> SchemaDifference | None:
         apsw.Error: it cannot be read.
     """
     there = _form(connection)
-    with closing(apsw.Connection(":memory:")) as made:
-        made.execute(_TABLES)
-        index = _EVENT_INDEX.get(int(connection.pragma("user_version")))
-        if index is not None and connection.pragma("application_id") != EXPORT_ID:
-            made.execute(index)
+    with _new_tables(is_export=connection.pragma("application_id") == EXPORT_ID) as made:
         due = _form(made)
     for name in sorted(there.keys() | due.keys()):
         if name not in there:
@@ -369,10 +338,8 @@ def open_writing(path: Path, vfs: str | None, *, synchronous: str) -> apsw.Conne
 
 
 @contextmanager
-def new_export(folder: Path, *, packed: bool = False) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
+def new_export(folder: Path) -> Iterator[tuple[apsw.Connection, BinaryIO]]:
     """Open a new export without records, and the unnamed file that they are written to.
-
-    ``packed``: its records' bodies will be.
 
     Raises:
         apsw.Error: it cannot be written.
@@ -392,15 +359,17 @@ def new_export(folder: Path, *, packed: bool = False) -> Iterator[tuple[apsw.Con
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute(_TABLES)
             connection.execute(f"PRAGMA application_id = {EXPORT_ID}")
-            if packed:
-                connection.execute(f"PRAGMA user_version = {VERSION}")
             yield connection, file
         finally:
             close(connection)
 
 
-def new_unpacked(path: Path, rows: Iterable[Row], heads: Mapping[str, tuple[int, bytes]]) -> None:
-    """Fill an empty file with records, their bodies unpacked, and where each chain ends.
+def new_unpacked(
+    path: Path,
+    records: Iterable[tuple[int, str, str, bytes]],
+    heads: Mapping[str, tuple[int, bytes]],
+) -> None:
+    """Fill an empty file with records (number, table, kind, body), and where each chain ends.
 
     Raises:
         apsw.Error: it cannot be written.
@@ -409,7 +378,7 @@ def new_unpacked(path: Path, rows: Iterable[Row], heads: Mapping[str, tuple[int,
         connection.execute("PRAGMA journal_mode = OFF")  # what fails is thrown away whole
         with connection:
             connection.execute(_UNPACKED)
-            connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", rows)
+            connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?)", records)
             ends = [(table, n, digest) for table, (n, digest) in heads.items()]
             connection.executemany("INSERT INTO head VALUES (?, ?, ?)", ends)
 
@@ -532,14 +501,11 @@ class ReadConnection(NamedTuple):
     """A connection that reads. ``at_rest``: nobody wrote the journal when it was opened.
 
     ``is_export``: the file holds one table's records of a while, not a whole journal.
-    ``is_packed``: it holds bodies packed. ``has_rounds``: it has an index of rounds.
     """
 
     connection: apsw.Connection
     at_rest: bool
     is_export: bool
-    is_packed: bool
-    has_rounds: bool
 
 
 def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) -> ReadConnection:
@@ -567,10 +533,8 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, LONGEST_BODY_BYTES)
-        application_id, version = check_file(connection, path)
-        is_export = application_id == EXPORT_ID
-        has_rounds = version > WITHOUT_ROUND_INDEX and not is_export
-        check_tables(connection, path, with_rounds=has_rounds)
+        is_export = check_file(connection, path) == EXPORT_ID
+        check_tables(connection, path, is_export=is_export)
     except BaseException as error:
         close(connection)
         unshared = isinstance(error, apsw.CantOpenError) and not at_rest
@@ -580,4 +544,4 @@ def open_reading(path: Path, *, vfs: str | None = None, in_use: bool = False) ->
                 f"copy both, {path.name} and {files.log_path(path).name}, to a folder of yours"
             ) from None
         raise
-    return ReadConnection(connection, at_rest, is_export, version > WITHOUT_PACKING, has_rounds)
+    return ReadConnection(connection, at_rest, is_export)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -20,51 +19,44 @@ import msgspec
 
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import files, head_file, round_index, schema, wal
-from shoe_ctl.journal.batch import Batch, CommitResult, Counters, StoredEvent
+from shoe_ctl.journal.batch import Batch, CommitResult, Counters, Head
 from shoe_ctl.journal.chain import (
     GENESIS,
     AnchorRecord,
     Checkpoint,
-    RecordHasher,
     SignedHead,
-    pack_head,
+    chain_hash,
     read_checkpoint,
 )
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, find_evidence
 from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
+from shoe_ctl.journal.group import Packing
 from shoe_ctl.journal.head_file import HeadFile
-from shoe_ctl.journal.packing import pack_batch
-from shoe_ctl.journal.reader import Head, Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Row
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.wal import sync_log
-from shoe_ctl.records import Audience
 
-_INSERT = "INSERT INTO record"
+_INSERT = "INSERT INTO record_group"
+_LANDMARK = "INSERT INTO landmark"
 _HEAD = "INSERT OR REPLACE INTO head"
 _DEVICE = "INSERT OR REPLACE INTO device"
 _ROWS_AT_ONCE = 32
 """Rows that one statement inserts at most. Each number of rows needs its own statement, for each of
-three tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""
+four tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""
 
-_TAKE_OUT = "DELETE FROM record WHERE n < ?"
+_TAKE_OUT = (
+    "DELETE FROM record_group WHERE n < ?",
+    "DELETE FROM landmark WHERE n < ?",
+    round_index.TAKE_OUT,
+)
 _CURSOR = "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?)"
 
 _CURSORS_BACK = "UPDATE cursor SET n = ? WHERE n > ?"
 
-_AUDIENCES = {
-    Kind.PUBLIC.value: Audience.PUBLIC,
-    Kind.RESTRICTED.value: Audience.RESTRICTED,
-}
-
-_Row = tuple[int, str, str, bytes, bytes]
-
 Cursor = tuple[str, str, int]
 """A sink, a table (empty for all of them), and the last record that was delivered."""
-
-_hasher = lru_cache(1 << 14)(RecordHasher)
-"""Keeps the hasher of each table and kind, for more than a thousand tables."""
 
 
 class Store:
@@ -97,9 +89,6 @@ class Store:
             _truncate_log(path, vfs, accepted)
             # In WAL mode FULL syncs the log at each commit, NORMAL only when it is written back.
             self._log = schema.open_writing(path, vfs, synchronous="FULL")
-            version = self._log.pragma("user_version")
-            self._packs = version > schema.WITHOUT_PACKING
-            self._indexes = version > schema.WITHOUT_ROUND_INDEX
         try:
             # Cursors need no sync of their own: one lost with the power only repeats events.
             with schema.translate_errors(path):
@@ -150,8 +139,7 @@ class Store:
         for found in accepted.recovered:
             batch.append(JOURNAL, Kind.META, found.to_bytes())
         batch.append_ruling(msgspec.structs.replace(accepted.ruling, head_file=ruled_on))
-        transaction = self._transaction()
-        transaction.add(batch)
+        transaction = _Transaction(self.last_n, self._heads, [batch])
         with schema.translate_errors(self.path):
             self._log.execute("BEGIN IMMEDIATE")
             transaction.write(self._log)
@@ -233,15 +221,12 @@ class Store:
     def prepare(self, batches: Sequence[Batch]) -> Prepared:
         """Encode and pack batches for ``commit_prepared``, while no other call stores records.
 
-        It does not touch the file. Compressing releases the GIL at each record, and then waits for
+        Batches of one table that follow one another share a group.
+
+        It does not touch the file. Compressing releases the GIL at each group, and then waits for
         a busy thread to give it back: call this in the busy thread itself.
         """
-        after = self.last_n
-        transaction = self._transaction()
-        return Prepared(after, batches, transaction, [transaction.add(batch) for batch in batches])
-
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self.last_n, self._heads, packs=self._packs, indexes=self._indexes)
+        return Prepared(self.last_n, batches, _Transaction(self.last_n, self._heads, batches))
 
     def commit(
         self, batches: Sequence[Batch], cursors: Sequence[Cursor] = ()
@@ -286,7 +271,7 @@ class Store:
         self.stored.update(transaction.sizes)
         self.tables = len(self._heads) - (JOURNAL in self._heads)
         self.last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
-        return prepared.results
+        return transaction.results
 
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
         """Sign where every chain ends; return the checkpoint's record number.
@@ -314,10 +299,7 @@ class Store:
             found = next(reader.records(after=begins.n - 1, upto=begins.n), None)
         if found is None or found.kind != Kind.CHECKPOINT.value:
             raise JournalError(f"journal {self.path}: record {begins.n} is no checkpoint")
-        taken_out = [(_TAKE_OUT, (begins.n,))]
-        if self._indexes:
-            taken_out.append((round_index.TAKE_OUT, (begins.n,)))
-        return self._sign(signer, t_us, begins, *taken_out)
+        return self._sign(signer, t_us, begins, *((each, (begins.n,)) for each in _TAKE_OUT))
 
     def _sign(
         self,
@@ -496,45 +478,25 @@ def _copy_lost_files(path: Path, epoch: str) -> None:
 class _Transaction:
     """Batches on their way into one transaction, with the tables' heads after it."""
 
-    def __init__(self, last_n: int, heads: dict[str, Head], *, packs: bool, indexes: bool) -> None:
-        self._packs = packs
-        self._rounds = round_index.Changes() if indexes else None
-        self.last_n = last_n
+    def __init__(self, last_n: int, heads: dict[str, Head], batches: Sequence[Batch]) -> None:
         self.heads: dict[str, Head] = {}
         self._before = heads
-        self._rows: list[_Row] = []
+        self._packing = packing = Packing(last_n, self._head)
+        self._rounds = round_index.Changes()
+        self.results: list[CommitResult] = []
+        for batch in batches:
+            result = packing.add(batch)
+            self._rounds.take(batch.entries, result.events)
+            self.results.append(result)
+        packing.close()
+        self.last_n = packing.last_n
+        self._rows: list[Row] = []
         self.sizes: Counter[str] = Counter()
-        self._devices: list[tuple[str, str, int]] = []
-
-    def add(self, batch: Batch) -> CommitResult:
-        packed = pack_batch(batch, self._counters, packs=self._packs)
-        events: list[StoredEvent] = []
-        first_n, n, rows = self.last_n + 1, self.last_n, self._rows
-        head, of = None, None
-        for table, kind, stored, body, connection, t_us in packed.records:
-            n += 1
-            if head is None or table != of:
-                head, of = self._head(table), table
-            names = _hasher(table, kind)
-            about = pack_head(n, names.lengths, len(stored)) + names.names
-            head.hash = digest = sha256(head.hash + about + stored).digest()
-            if connection is not None:
-                head.connection = connection
-            if t_us is not None:
-                head.t_us = t_us
-            rows.append((n, table, kind, stored, digest))
-            self.sizes[table] += len(stored) + ROW_BYTES
-            if body is not None:
-                events.append(StoredEvent(n, table, _AUDIENCES[kind], body))
-            head.n = n
-        self.last_n = n
-        self._devices += packed.devices
-        if self._rounds is not None:
-            self._rounds.take(batch.entries, events)
-        return CommitResult(first_n, n, packed.ids, events)
-
-    def _counters(self, table: str) -> Counters:
-        return self._head(table).counters
+        for n, table, body in packing.groups:
+            head = self.heads[table]
+            head.n, head.hash = n, chain_hash(head.hash, n, table, body)
+            self._rows.append((n, table, body, head.hash))
+            self.sizes[table] += len(body) + ROW_BYTES
 
     def _head(self, table: str) -> Head:
         head = self.heads.get(table)
@@ -546,6 +508,7 @@ class _Transaction:
 
     def write(self, connection: apsw.Connection) -> None:
         _insert(connection, _INSERT, self._rows)
+        _insert(connection, _LANDMARK, self._packing.landmarks)
         heads = [
             (
                 table,
@@ -559,9 +522,8 @@ class _Transaction:
             for table, head in self.heads.items()
         ]
         _insert(connection, _HEAD, heads)
-        _insert(connection, _DEVICE, self._devices)
-        if self._rounds is not None:
-            self._rounds.write(connection)
+        _insert(connection, _DEVICE, self._packing.devices)
+        self._rounds.write(connection)
 
 
 def _insert(
@@ -578,14 +540,14 @@ def _insert(
         connection.execute(statement, tuple(chain.from_iterable(some)))
 
 
-@lru_cache(3 * _ROWS_AT_ONCE)
+@lru_cache(4 * _ROWS_AT_ONCE)
 def _insertion(into: str, columns: int, rows: int) -> str:
     values = f"({', '.join('?' * columns)})"
     return f"{into} VALUES {', '.join((values,) * rows)}"
 
 
 ROW_BYTES = 60
-"""Bytes that a record takes beside its body: number, table, kind, hash, and their lengths."""
+"""Bytes that a group takes beside its body: number, table, hash, their lengths, and the index."""
 
 
 class Prepared(NamedTuple):
@@ -594,7 +556,6 @@ class Prepared(NamedTuple):
     after: int
     batches: Sequence[Batch]
     transaction: _Transaction
-    results: list[CommitResult]
 
 
 def _trusted_heads(
@@ -613,8 +574,7 @@ def _trusted_heads(
         for table, head in heads.items():
             if head.n < begins.n and begins.ends.get(table) == head.hash:
                 continue  # a table of long ago: all of its records were removed
-            rows = list(reader.rows(after=head.n - 1, upto=head.n))
-            if [(row[1], row[4]) for row in rows] != [(table, head.hash)]:
+            if not reader.has_end(table, head.n, head.hash):
                 raise corrupt_journal(path, f"record {head.n} is not the end of table {table}")
     return last_n, heads
 

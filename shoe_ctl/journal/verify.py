@@ -11,27 +11,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from shoe_ctl.journal.anchor import Anchor, WrongAnchor, find_anchor
+from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.chain import (
     GENESIS,
     BadRecord,
     Checkpoints,
     Coverage,
     Fault,
-    RecordHasher,
     chain_hash,
     pack_head,
 )
 from shoe_ctl.journal.derived_values import DerivedValues, IndexedRounds
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
-from shoe_ctl.journal.packing import unpack
-from shoe_ctl.journal.reader import Head, Moment, Reader
+from shoe_ctl.journal.group import (
+    LETTERS,
+    MOST_RECORDS,
+    Header,
+    InvalidGroup,
+    Letter,
+    count_events,
+    landmarks,
+    read_header,
+    unpack_group,
+)
+from shoe_ctl.journal.reader import Moment, Reader
 from shoe_ctl.journal.record_format import (
     JOURNAL,
     InvalidRow,
@@ -45,41 +56,63 @@ from shoe_ctl.journal.record_format import (
 from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.records import Record
 
-_Row = tuple[int, str, str, bytes, bytes]
-
 
 class Break(msgspec.Struct, frozen=True):
-    """A record that is not what is due: ``ends`` are the chains' ends before it.
+    """A group that is not what is due: ``ends`` are the chains' ends before it.
 
-    ``after`` gives the records behind it.
+    ``first`` is the number of the record that is due. ``after`` gives the groups behind it.
     """
 
-    row: _Row
+    row: Row
+    first: int
     ends: Mapping[str, bytes]
     heads: Mapping[str, Head]
-    after: Callable[[], Iterator[_Row]]
+    after: Callable[[], Iterator[Row]]
 
     def end(self, table: str) -> bytes:
-        """Return the hash that the next record of this table should follow."""
+        """Return the hash that the next group of this table should follow."""
         return self.ends.get(table, GENESIS)
 
 
-def diagnose_gap(broken: Break, expected: int) -> BadRecord:
-    """Diagnose a row that has another number than ``expected``."""
-    n, table, *_ = broken.row
-    if n < expected:
-        return BadRecord(table, n, Fault.ADDED, f"records are numbered from {expected}")
-    last = "" if n == expected + 1 else f" to {n - 1}"
-    return BadRecord(
-        _first_broken_chain(broken), expected, Fault.MISSING, f"no record {expected}{last}"
-    )
+def _count(table: str, body: bytes) -> int | None:
+    """Return how many records a group has; None where it cannot be unpacked."""
+    with suppress(InvalidGroup):
+        return sum(1 for _ in unpack_group(table, body))
+    return None
+
+
+def diagnose(broken: Break) -> BadRecord:
+    """Diagnose a group that has not the number or not the hash that is due."""
+    n, table, body, digest = broken.row
+    first = broken.first
+    if n < first:
+        return BadRecord(table, n, Fault.ADDED, f"records are numbered from {first}")
+    if n > max((head.n for head in broken.heads.values()), default=0):
+        return BadRecord(table, first, Fault.ADDED, "it stands behind the journal's end")
+    displaced = _displaced(broken)
+    if displaced is not None:
+        return displaced
+    count = _count(table, body)
+    begins = None if count is None else n - count + 1
+    if begins is not None and begins > first:
+        last = "" if begins == first + 1 else f" to {begins - 1}"
+        detail = f"no record {first}{last}"
+        return BadRecord(_first_broken_chain(broken), first, Fault.MISSING, detail)
+    end = broken.end(table)
+    if any(chain_hash(end, n + more, table, body) == digest for more in _RENUMBERED):
+        return BadRecord(None, first, Fault.MISSING, _TAKEN_OUT)
+    return _by_successor(broken)
+
+
+_RENUMBERED = range(1, MOST_RECORDS + 1)
+_TAKEN_OUT = "taken out, and the records after it renumbered"
 
 
 def _first_broken_chain(broken: Break) -> str | None:
-    """Return the first table whose chain lost a record."""
+    """Return the first table whose chain lost a group."""
     ends = dict(broken.ends)
-    for n, table, kind, body, digest in _from_break(broken):
-        if chain_hash(ends.get(table, GENESIS), n, table, kind, body) != digest:
+    for n, table, body, digest in _from_break(broken):
+        if chain_hash(ends.get(table, GENESIS), n, table, body) != digest:
             return table
         ends[table] = digest
     for table, head in broken.heads.items():
@@ -88,78 +121,78 @@ def _first_broken_chain(broken: Break) -> str | None:
     return None
 
 
-def _from_break(broken: Break) -> Iterator[_Row]:
+def _from_break(broken: Break) -> Iterator[Row]:
     yield broken.row
     yield from broken.after()
 
 
-def diagnose(broken: Break) -> BadRecord:
-    """Diagnose a row that has the right number, but not the hash that is due."""
-    n, table, kind, body, digest = broken.row
-    if n > max((head.n for head in broken.heads.values()), default=0):
-        return BadRecord(table, n, Fault.ADDED, "it stands behind the journal's end")
-    displaced = _displaced(broken)
-    if displaced is not None:
-        return displaced
-    if chain_hash(broken.end(table), n + 1, table, kind, body) == digest:
-        return BadRecord(None, n, Fault.MISSING, "taken out, and the records after it renumbered")
-    return _by_successor(broken)
-
-
 def diagnose_in_export(broken: Break) -> BadRecord:
-    """Diagnose a row of an export, where other tables' records leave gaps in the numbers."""
+    """Diagnose a group of an export, where other tables' records leave gaps in the numbers."""
+    n, table, *_ = broken.row
+    if n < broken.first:
+        return BadRecord(table, n, Fault.ADDED, f"records are numbered from {broken.first}")
     found = _by_successor(broken)
     if (found.why, found.detail) == (
         Fault.ALTERED,
         None,
-    ):  # the same is seen where the record before it is not there
+    ):  # the same is seen where the group before it is not there
         return BadRecord(found.table, found.n, Fault.ALTERED, "or missing, the record before it")
     return found
 
 
 def _by_successor(broken: Break) -> BadRecord:
-    """Diagnose a row by the record that the table's next one followed."""
-    n, table, kind, body, digest = broken.row
-    due = chain_hash(broken.end(table), n, table, kind, body)
-    for later_n, later_table, later_kind, later_body, later_digest in broken.after():
+    """Diagnose a group by the one that the table's next one followed."""
+    n, table, body, digest = broken.row
+    due = chain_hash(broken.end(table), n, table, body)
+    first = _first_record(broken)
+    for later_n, later_table, later_body, later_digest in broken.after():
         if later_table != table:
             continue
 
         def follows(
-            before: bytes,
-            number: int,
-            *,
-            record: tuple[str, bytes, bytes] = (later_kind, later_body, later_digest),
+            before: bytes, number: int, *, body: bytes = later_body, digest: bytes = later_digest
         ) -> bool:
-            return chain_hash(before, number, table, record[0], record[1]) == record[2]
+            return chain_hash(before, number, table, body) == digest
 
         if follows(digest, later_n):
-            return BadRecord(table, n, Fault.ALTERED)
+            return BadRecord(table, first, Fault.ALTERED)
         if follows(due, later_n):
-            return BadRecord(table, n, Fault.ALTERED, "its hash")
-        if follows(digest, later_n + 1):
-            detail = "taken out, and the records after it renumbered"
-            return BadRecord(table, n, Fault.MISSING, detail)
+            return BadRecord(table, first, Fault.ALTERED, "its hash")
+        if any(follows(digest, later_n + more) for more in _RENUMBERED):
+            return BadRecord(table, first, Fault.MISSING, _TAKEN_OUT)
         break
     else:
         head = broken.heads.get(table)
         if head is not None and head.n == n and head.hash in (digest, due):
-            return BadRecord(table, n, Fault.ALTERED, None if head.hash == digest else "its hash")
-    return BadRecord(
-        table, n, Fault.ALTERED, "it does not follow from the table's record before it"
-    )
+            detail = None if head.hash == digest else "its hash"
+            return BadRecord(table, first, Fault.ALTERED, detail)
+    detail = "it does not follow from the table's record before it"
+    return BadRecord(table, first, Fault.ALTERED, detail)
+
+
+def _first_record(broken: Break) -> int:
+    """Return the first record of the broken group, where that is told by anything."""
+    n, table, body, _ = broken.row
+    count = _count(table, body)
+    return broken.first if count is None else max(broken.first, n - count + 1)
 
 
 def _displaced(broken: Break) -> BadRecord | None:
-    """Find the record that belongs here among those behind it, if it is there."""
-    n, table, kind, body, digest = broken.row
-    running = dict(broken.ends)
-    for at, other, other_kind, other_body, other_digest in broken.after():
-        if chain_hash(broken.end(other), n, other, other_kind, other_body) == other_digest:
-            came_from = (running.get(table, GENESIS), other_digest)
-            if any(chain_hash(before, at, table, kind, body) == digest for before in came_from):
-                return BadRecord(other, n, Fault.OUT_OF_ORDER, f"record {n} stands at {at}")
-            return BadRecord(table, n, Fault.ADDED, f"what was record {n} stands at {at}")
+    """Find the group that belongs here among those behind it, if it is there."""
+    _, table, body, digest = broken.row
+    first, running = broken.first, dict(broken.ends)
+    for at, other, other_body, other_digest in broken.after():
+        with suppress(InvalidGroup):
+            count = read_header(other_body).records
+            due = chain_hash(broken.end(other), first + count - 1, other, other_body)
+            if due == other_digest:
+                came_from = (running.get(table, GENESIS), other_digest)
+                stands = at - count + 1
+                if any(chain_hash(before, at, table, body) == digest for before in came_from):
+                    detail = f"record {first} stands at {stands}"
+                    return BadRecord(other, first, Fault.OUT_OF_ORDER, detail)
+                detail = f"what was record {first} stands at {stands}"
+                return BadRecord(table, first, Fault.ADDED, detail)
         running[other] = other_digest
     return None
 
@@ -184,11 +217,9 @@ class Verification(msgspec.Struct, frozen=True):
     head_file: Literal["agrees", "missing"] | None = None
 
 
-_NOTED = frozenset((Kind.CONNECTION.value, Kind.INPUT.value))
-
-_EVENTS = frozenset((Kind.PUBLIC.value, Kind.RESTRICTED.value))
-
-_INDEXED = frozenset((Kind.META.value, Kind.SNAPSHOT.value, Kind.CHECKPOINT.value))
+_STARTS = LETTERS[Kind.META] + LETTERS[Kind.SNAPSHOT]
+_OF_FORM = _STARTS + LETTERS[Kind.CHECKPOINT]
+_OF_SHOES = bytes((Letter.CONNECTION, Letter.INPUT_AS_IS))
 
 Progress = Callable[[int, int], None]
 """Is called now and then with the record reached and the last one."""
@@ -274,8 +305,47 @@ def _verify_once(
     )
 
 
+class _Shape(NamedTuple):
+    """The sum of a group's letters: one look for all groups that are alike."""
+
+    records: int
+    public: int
+    restricted: int
+    has_inputs: bool
+    has_shoes: bool
+    has_form: bool
+
+
+@lru_cache(1 << 12)
+def _shape(kinds: bytes) -> _Shape:
+    def has(letters: bytes) -> bool:
+        return len(kinds.translate(None, letters)) < len(kinds)
+
+    public, restricted = count_events(kinds)
+    return _Shape(
+        records=len(kinds),
+        public=public,
+        restricted=restricted,
+        has_inputs=has(LETTERS[Kind.INPUT]),
+        has_shoes=has(_OF_SHOES),
+        has_form=has(_OF_FORM),
+    )
+
+
+class _Chain:
+    """One table's chain, as far as it was walked."""
+
+    __slots__ = ("counters", "groups", "name", "notes")
+
+    def __init__(self, table: str, begins: Anchor, counters: Counters) -> None:
+        self.name = table.encode()
+        self.groups = 0
+        self.counters = counters
+        self.notes = DerivedValues(table, whole=table not in begins.ends)
+
+
 class _Walk:
-    """One pass over the records, in order. ``ends`` are the chains' ends so far.
+    """One pass over the groups, in order. ``ends`` are the chains' ends so far.
 
     ``signed`` of the ``records`` stand before or in the last checkpoint.
     """
@@ -299,8 +369,8 @@ class _Walk:
         self.checkpoints = Checkpoints(
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
-        self._seen: dict[tuple[str, str], RecordHasher] = {}
-        self._notes: dict[str, DerivedValues] = {}
+        self._chains: dict[str, _Chain] = {}
+        self._landmarks: list[tuple[str, str, int]] = []
         self._rounds = IndexedRounds(reader) if reader.has_rounds else None
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
@@ -308,9 +378,8 @@ class _Walk:
         try:
             return self._walked_over_types(progress)
         except InvalidRow as spoilt:
-            if self._whole and spoilt.n != self._due:
-                return BadRecord(spoilt.table, self._due, Fault.MISSING, f"no record {self._due}")
-            return BadRecord(spoilt.table, spoilt.n, Fault.ALTERED, "it cannot be read")
+            n = min(self._due, spoilt.n)
+            return BadRecord(spoilt.table, n, Fault.ALTERED, "it cannot be read")
 
     def _walked_over_types(self, progress: Progress) -> BadRecord | None:
         try:
@@ -321,48 +390,71 @@ class _Walk:
             raise
 
     def _walked(self, progress: Progress) -> BadRecord | None:
-        # A million records a few microseconds each: what is asked for once a record stands here.
-        ends, seen, whole, due = self.ends, self._seen, self._whole, self._due
+        # Millions of groups a few microseconds each: what is asked for once a group stands here.
+        ends, chains, whole, due = self.ends, self._chains, self._whole, self._due
         records = 0
 
         def passing(n: int) -> None:
             self._take_notes()
             progress(n, self._last_n)
 
-        # What is no record has another hash, or none: only then its types are looked at.
+        # What is no group has another hash, or none: only then its types are looked at.
         rows = self._reader.rows(after=None, upto=self._last_n, passing=passing, checked=False)
         row: Row | None = None
         try:
             for row in rows:
-                n, table, kind, body, digest = row
-                names = seen.get((table, kind))
-                if names is None:
-                    self._check(row)
-                    names = self._named(table, kind)
-                if n != due and (whole or n < due):
+                n, table, body, digest = row
+                chain = chains.get(table) or self._begun(row)
+                if n < due:
                     return self._placed(row, due)
-                head = pack_head(n, names.lengths, len(body))
-                if sha256(ends.get(table, GENESIS) + head + names.names + body).digest() != digest:
+                head = pack_head(n, len(chain.name), len(body))
+                if sha256(ends.get(table, GENESIS) + head + chain.name + body).digest() != digest:
                     return self._placed(row, due)
-                if names.kept is not None:
-                    names.kept.add(n)
-                    if (bad := self._is_wrong(row, records)) is not None:
-                        return bad
-                elif names.observe is not None:
-                    names.observe(row)
+                header = read_header(body)
+                first = n - header.records + 1
+                if first != due and (whole or first < due):
+                    return self._placed(row, due)
+                if (bad := self._follow(chain, row, header, records)) is not None:
+                    return bad
                 ends[table] = digest
-                names.count += 1
-                records += 1
+                records += header.records
                 due = n + 1
+        except InvalidGroup as error:
+            if row is None:
+                raise
+            return BadRecord(row[1], due, Fault.ALTERED, f"it cannot be unpacked: {error}")
         finally:
             self.records, self._due, self._row = records, due, row
         return None
 
     def _take_notes(self) -> None:
-        for notes in self._notes.values():
-            notes.take()
+        for chain in self._chains.values():
+            chain.notes.take()
         if self._rounds is not None:
             self._rounds.take()
+
+    def _follow(self, chain: _Chain, row: Row, header: Header, records: int) -> BadRecord | None:
+        """Note what a group that is in its chain has, and return what is wrong with it.
+
+        Raises:
+            InvalidGroup: it cannot be unpacked.
+            JournalError: a landmark in it is of another format.
+        """
+        n, table, body, _ = row
+        shape = _shape(header.kinds)
+        if header.before != chain.counters:
+            detail = "it counts other events before it than there are"
+            return BadRecord(table, n - shape.records + 1, Fault.ALTERED, detail)
+        chain.groups += 1
+        chain.counters.public += shape.public
+        chain.counters.restricted += shape.restricted
+        if shape.has_shoes:
+            chain.notes.see_group(body)
+        elif shape.has_inputs:
+            chain.notes.see_inputs(body)
+        if shape.restricted and self._rounds is not None:
+            self._rounds.see_group(row)
+        return self._is_wrong(row, header, records) if shape.has_form else None
 
     def _check(self, row: Row) -> None:
         """Refuse a row that no writer stored.
@@ -374,42 +466,46 @@ class _Walk:
             table: object = row[1]
             raise InvalidRow(self._reader.path, row[0], table if isinstance(table, str) else None)
 
-    def _named(self, table: str, kind: str) -> RecordHasher:
-        names = self._seen[table, kind] = RecordHasher(table, kind)
-        if kind in _INDEXED:
-            names.kept = set()
-        elif kind in _NOTED:
-            notes = self._notes.get(table)
-            if notes is None:
-                notes = DerivedValues(table, whole=table not in self._begins.ends)
-                self._notes[table] = notes
-            names.observe = notes.see_input if kind == Kind.INPUT.value else notes.see_connection
-        elif kind in _EVENTS and self._rounds is not None:
-            names.observe = self._rounds.see_event
-        return names
-
-    def _is_wrong(self, row: Row, records: int) -> BadRecord | None:
-        """Return what is wrong with an indexed record, though it is in its chain.
+    def _begun(self, row: Row) -> _Chain:
+        """Return the chain of a table that was not met before this group.
 
         Raises:
-            JournalError: it is of another format.
+            InvalidRow: it is no group.
         """
-        n, table, kind, body, digest = row
-        if kind == Kind.CHECKPOINT.value:
-            bad = self.checkpoints.check(n, body, self.ends)
-            if bad is None:
-                self.signed = records + 1
-            return bad
-        if table == JOURNAL:
-            return None
-        body = unpack(table, kind, body)
-        try:
-            (Meta if kind == Kind.META.value else Snapshot).from_bytes(body)
-        except UnknownFormat as error:
-            record = Record(n=n, table=table, kind=kind, body=body, hash=digest)
-            raise unknown_format_error(record, self._reader.path, error) from None
-        except ValueError as error:
-            return BadRecord(table, n, Fault.ALTERED, f"it is no {kind} record: {error}")
+        self._check(row)
+        table, begins = row[1], self._begins
+        told = begins.counters.get(table, (0, 0))
+        if not self._whole:  # an export begins anywhere
+            with suppress(InvalidGroup):
+                before = read_header(row[2]).before
+                told = (before.public, before.restricted)
+        chain = self._chains[table] = _Chain(table, begins, Counters(*told))
+        return chain
+
+    def _is_wrong(self, row: Row, header: Header, records: int) -> BadRecord | None:
+        """Return what is wrong with a landmark, though it is in its chain.
+
+        Raises:
+            InvalidGroup: the group cannot be unpacked.
+            JournalError: a landmark is of another format.
+        """
+        n, table, body, digest = row
+        self._landmarks += landmarks(table, n, header)
+        for place, kind, record in unpack_group(table, body, _OF_FORM):
+            at = n - header.records + 1 + place
+            if kind == Kind.CHECKPOINT.value:
+                if (bad := self.checkpoints.check(at, record, self.ends)) is not None:
+                    return bad
+                self.signed = records + place + 1
+            elif table != JOURNAL:
+                try:
+                    (Meta if kind == Kind.META.value else Snapshot).from_bytes(record)
+                except UnknownFormat as error:
+                    found = Record(n=at, table=table, kind=kind, body=record, hash=digest)
+                    raise unknown_format_error(found, self._reader.path, error) from None
+                except ValueError as error:
+                    detail = f"it is no {kind} record: {error}"
+                    return BadRecord(table, at, Fault.ALTERED, detail)
         return None
 
     def _placed(self, row: Row, due: int) -> BadRecord:
@@ -419,9 +515,7 @@ class _Walk:
             with suppress(InvalidRow):  # what tells nothing is behind the end of what does
                 yield from self._reader.rows(after=row[0], upto=self._last_n)
 
-        broken = Break(row, self.ends, self._heads, after)
-        if row[0] < due or (self._whole and row[0] != due):
-            return diagnose_gap(broken, due)
+        broken = Break(row, due, self.ends, self._heads, after)
         return diagnose(broken) if self._whole else diagnose_in_export(broken)
 
     def heads_hold(self) -> BadRecord | None:
@@ -439,18 +533,16 @@ class _Walk:
                 return BadRecord(
                     table, head.n, Fault.WRONG_HEAD, "the table's head is not its last record"
                 )
-            before = self._begins.counters.get(table, (0, 0))
-            for kind, counted, told in (
-                (Kind.PUBLIC, head.counters.public, before[0]),
-                (Kind.RESTRICTED, head.counters.restricted, before[1]),
-            ):
-                names = self._seen.get((table, kind.value))
-                stored = told + (0 if names is None else names.count)
-                if stored != counted:
-                    detail = (
-                        f"the head counts {counted} records of {kind.value}, there are {stored}"
-                    )
-                    return BadRecord(table, head.n, Fault.WRONG_HEAD, detail)
+            chain = self._chains.get(table)
+            counted = head.counters
+            told = self._begins.counters.get(table, (0, 0))
+            stored = Counters(*told) if chain is None else chain.counters
+            if counted != stored:
+                detail = (
+                    f"the head counts {counted.public} public and {counted.restricted} restricted "
+                    f"events, there are {stored.public} and {stored.restricted}"
+                )
+                return BadRecord(table, head.n, Fault.WRONG_HEAD, detail)
         return None
 
     def form_holds(self) -> BadRecord | None:
@@ -470,9 +562,11 @@ class _Walk:
                 return BadRecord(
                     table, moment.last_n, Fault.ADDED, "the note of a shoe of no table"
                 )
-            notes = self._notes.get(table)
-            if notes is None:
+            chain = self._chains.get(table)
+            if chain is None:
                 notes = DerivedValues(table, whole=table not in self._begins.ends)
+            else:
+                notes = chain.notes
             if (why := notes.wrong(head, moment.devices.get(table, {}))) is not None:
                 return BadRecord(table, head.n, Fault.ALTERED, f"{why}")
         for sink, n in moment.cursors:
@@ -481,37 +575,24 @@ class _Walk:
         return None
 
     def index_holds(self) -> BadRecord | None:
-        """Return how an index, by which a restart or an id finds records, differs from them."""
-        if (counted := self._reader.indexed_events(self._last_n)) is not None:
-            kinds = (Kind.RESTRICTED,) if self._reader.is_packed else (Kind.PUBLIC, Kind.RESTRICTED)
-            for kind in [kind.value for kind in kinds]:
-                for table in sorted(self.ends):
-                    names = self._seen.get((table, kind))
-                    stored = 0 if names is None else names.count
-                    if counted.get((table, kind), 0) != stored:
-                        what = "the file's index, that does not lead to each event"
-                        return BadRecord(table, self._last_n, Fault.ALTERED, what)
-        if self._rounds is not None and (bad := self._rounds.wrong(self._last_n)) is not None:
+        """Return how what leads to groups and landmarks differs from those that there are."""
+        reader, last_n = self._reader, self._last_n
+        if (counted := reader.indexed_groups(last_n)) is not None and counted != {
+            table: chain.groups for table, chain in self._chains.items()
+        }:
+            what = "the file's index, that does not lead to each group of a table"
+            return BadRecord(None, last_n, Fault.ALTERED, what)
+        if self._rounds is not None and (bad := self._rounds.wrong(last_n)) is not None:
             return bad
-        if (listed := self._reader.index_entries(self._last_n)) is None:
-            return None
-        indexed: dict[tuple[str, str], set[int]] = {}
-        for table, kind, n in listed:
-            indexed.setdefault((table, kind), set()).add(n)
-        kept = {key: names.kept for key, names in self._seen.items() if names.kept is not None}
-        wrong = [
-            (n, table)
-            for table, kind in indexed.keys() | kept.keys()
-            for n in indexed.get((table, kind), set()) ^ kept.get((table, kind), set())
-        ]
+        wrong = set(reader.landmarks(last_n)) ^ set(self._landmarks)
         if not wrong:
             return None
-        n, table = min(wrong)
-        return BadRecord(table, n, Fault.ALTERED, "the file's index, that does not lead to it")
+        table, _, n = min(wrong, key=lambda found: found[2])
+        what = "the file's list of landmarks, that does not lead to it"
+        return BadRecord(table, n, Fault.ALTERED, what)
 
     def _ends_at(self, table: str, head: Head) -> bool:
         """Return True if the record that the head names has the head's hash."""
         if head.n < self._begins.n:
             return True  # a table of long ago: all of it was taken out
-        rows = self._reader.rows(after=head.n - 1, upto=head.n)
-        return [(row[1], row[4]) for row in rows] == [(table, head.hash)]
+        return self._reader.has_end(table, head.n, head.hash)

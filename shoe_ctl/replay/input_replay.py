@@ -20,7 +20,7 @@ from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex, event_head
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.packing import encode_batch
+from shoe_ctl.journal.group import encode_batch
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
 from shoe_ctl.records import Record

@@ -6,6 +6,7 @@ Must not know: how the file is written, what is expected of it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from simulators.recorder.recording import Happened, Recording, without_nothing
 from simulators.shoe.device import FIRMWARE
 from simulators.shoe.judge import Judge
 from simulators.table.dealer_view import ORDER
-from simulators.table.expectation import Told
+from simulators.table.expectation import Told, flat
 
 Plain = dict[str, Any]
 
@@ -129,6 +130,9 @@ class _Reader:
         )
         self._timed: dict[int, tuple[Plain, int | None]] = {}
         """The steps in the order in which they were done, and when; by identity."""
+
+        self._shoe_clock: Mapping[str, Any] = {}
+        """The input with the last card that was armed for."""
 
         self._at = 0
         self._unplugged_at: int | None = None
@@ -404,15 +408,32 @@ class _Reader:
         before = self._recording.happened[self._at - 1].shoe_event
         return before.get("type") == "error_cleared" and before.get("code") == "cannot_read"
 
+    def _steps_since_drawn(self, happened: Happened) -> int:
+        """Return how many steps were done while the line held this card's report back, or 0.
+
+        The shoe's clock and the table's are compared at the last card that was armed for.
+        """
+        is_late = any(flat(told.data).get("seen.code") == _DRAWN_LATE for told in happened.public)
+        if not is_late or not self._shoe_clock:
+            return 0
+        then, now = self._shoe_clock, happened.what
+        drawn_us = int(then["t_us"]) + int(now["device_us"]) - int(then["device_us"])
+        times = (self._timed.get(id(step), (step, None))[1] for step in reversed(self._steps))
+        return sum(1 for _ in itertools.takewhile(lambda t: t is not None and t > drawn_us, times))
+
     def _draw(self, event: Mapping[str, Any], happened: Happened) -> None:
         if event.get("armed") is None:
             self._judged(event)
             self._draws("draw")
         elif event["armed"]:
+            self._shoe_clock = happened.what
             if self._crosses_command():
                 self._steps.insert(len(self._steps) - 1, {"draw_under_way": 1})
             else:
                 self._draws("draw")
+        elif later := self._steps_since_drawn(happened):
+            at = len(self._steps) - later
+            self._steps.insert(at, {"draw_early": 1, "held_back": later})
         elif self._is_under_key():
             self._steps[-1] = {"draw_under_key": 1}
             self._key_turns_back = True
@@ -791,6 +812,7 @@ class _Reader:
 
 
 _SURE = 70
+_DRAWN_LATE = "seen_drawn_late"
 _LEAST_MEMORY = 2
 _RANKS = tuple(f"{rank}D" for rank in "A23456789TJQK")
 

@@ -25,6 +25,10 @@ class Clock:
         """Return the shoe's time at ``t``; it never runs backwards."""
         return self._read_then + (t - self._set_at) * (1 + self.ppm / 1_000_000)
 
+    def pass_by(self, seconds: float) -> None:
+        """So much time passes beside the one that the simulator lives in."""
+        self._read_then += seconds * (1 + self.ppm / 1_000_000)
+
     def drift(self, ppm: int, t: float) -> None:
         """From now on it is this much too fast, or too slow if negative."""
         self._read_then, self._set_at, self.ppm = self.read(t), t, ppm

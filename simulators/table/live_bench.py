@@ -180,6 +180,7 @@ class LiveBench:
         if self._time is None:
             await asyncio.sleep(us / 1_000_000)
         else:
+            self.device.clock.pass_by(us / 1_000_000)
             self._time.pass_us(us)
 
     async def taken_up(self, cards: int = 0) -> None:

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.terminal_text import cell_width, printable, wrap
 from shoe_testing.cli import invoke
-from shoe_testing.journals import dealt_journal, records, spoil
+from shoe_testing.journals import (
+    alter_record,
+    dealt_journal,
+    records,
+)
 
 
 @given(st.text())
@@ -38,7 +42,7 @@ def test_an_account_spells_out_what_was_recorded(tmp_path: Path) -> None:
     (opened, *_) = (r for r in records(path) if b'"type":"round.card_drawn"' in r.body)
     body = opened.body.replace(b'"hand":"player"', b'"hand":"\\u001b[31mred\\u202e"')
     assert body != opened.body
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, opened.n)))
+    alter_record(path, opened.n, body)
     shown = invoke(shoectl, "replay", str(path), "--last", "2").output
     assert "\x1b" not in shown and "\u202e" not in shown
     assert "\\x1b[31mred\\u202e" in shown.lower()
@@ -49,7 +53,7 @@ def test_differences_spell_out_what_was_recorded(tmp_path: Path) -> None:
     dealt_journal(path, "reference", 2)
     (outcome, *_) = (r for r in records(path) if b'"type":"round.outcome"' in r.body)
     body = outcome.body.replace(b'"winner":"', b'"winner":"\\u202e')
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, outcome.n)))
+    alter_record(path, outcome.n, body)
     shown = invoke(shoectl, "replay", str(path)).output
     assert "\u202e" not in shown
     assert "\\u202e" in shown

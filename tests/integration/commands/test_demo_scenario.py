@@ -19,9 +19,9 @@ import pytest
 from shoe_testing.cli import on_terminal
 from shoe_testing.command_server import WarmProgram, run_command
 from shoe_testing.examples import sampled
-from shoe_testing.recordings import recording_of_dealt
+from shoe_testing.recordings import recording_of_dealt, recording_of_scenario
 from simulators.recorder.scenario_file import recorded_scenario
-from simulators.table.scenario import SHIPPED
+from simulators.table.scenario import SHIPPED, parse
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
@@ -68,6 +68,30 @@ def test_a_recording_is_played_without_its_waits_by_a_daemon_at_a_port(tmp_path:
     assert time.monotonic() - began < took_s / 2
     types = [json.loads(line)["type"] for line in shown.stdout.splitlines()]
     assert types.count("round.settled") == 15
+
+
+EARLY = """
+version = 1
+title = "A card is drawn while bets are placed, long after the round before"
+table = {game = "tiger", method_b = {faces = "face_up", face_up_after_ms = 60000}}
+shoe = {cards = "2D 4C 5S 3H"}
+steps = [
+  {play = "round.settled"},
+  {say = "place_your_bets"},
+  {draw_early = 1},
+  {wait = "table.halted"},
+]
+expect = ["irregularity.raised key=drawn_early seen.code=seen_drawn_early"]
+"""
+
+
+async def test_the_clock_of_a_recorded_shoe_goes_with_the_time_of_its_table(tmp_path: Path) -> None:
+    played = parse(EARLY.encode(), "early.toml", name="early")
+    file = tmp_path / "recorded.toml"
+    file.write_text(recorded_scenario(await recording_of_scenario(played)).text)
+    shown = done(*DEMO, "--scenario", str(file), "--json", "--pace-ms", "0")
+    assert "seen_drawn_early" in file.read_text()
+    assert shown.returncode == 0, shown.stderr
 
 
 def test_the_demo_gives_the_public_events_alone_as_json() -> None:

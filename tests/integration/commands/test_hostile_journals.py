@@ -84,7 +84,7 @@ def sql(*statements: str) -> Spoil:
 
 
 ENDLESS = "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x)"
-AS_RECORDS = "SELECT n, 't1' AS \"table\", 'input' AS kind, x'7b' AS body, zeroblob(32) AS hash"
+AS_RECORDS = "SELECT n, 't1' AS \"table\", x'7b' AS body, zeroblob(32) AS hash"
 AS_HEADS = (
     "SELECT 't' || n AS \"table\", n, zeroblob(32) AS hash, 1 AS public, 1 AS restricted, "
     "1 AS connection, 1 AS t_us"
@@ -100,8 +100,8 @@ def replaced_by_view(name: str, columns: str, source: str = "FROM x") -> Spoil:
 
 def inserted(rows: str, body: str) -> Spoil:
     return sql(
-        "INSERT INTO record SELECT m.n + i.n, 't1', 'input', "
-        f"{body}, zeroblob(32) FROM (SELECT max(n) AS n FROM record) AS m, ({rows}) AS i"
+        f"INSERT INTO record_group SELECT m.n + i.n, 't1', {body}, zeroblob(32)"
+        f" FROM (SELECT max(n) AS n FROM record_group) AS m, ({rows}) AS i"
     )
 
 
@@ -109,21 +109,24 @@ def up_to(count: int) -> str:
     return f"{ENDLESS} SELECT n FROM x LIMIT {count}"
 
 
-def deflated_bomb(path: Path, _: random.Random) -> None:
-    """A packed input that unpacks to more than a command may take.
+def deflated_bomb(says: int) -> Spoil:
+    """A group that unpacks to more than a command may take, and says that it has this many bytes.
 
-    Its hash is of no use: it is checked once the body is unpacked.
+    Its hash is of no use: it is checked once the group is unpacked.
     """
-    squeezed = zlib.compressobj(1, wbits=-15)
-    body = b"".join(squeezed.compress(bytes(1 << 20)) for _ in range(700)) + squeezed.flush()
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        (first,) = connection.execute(
-            "SELECT substr(body, 1, 8) FROM record WHERE kind = 'input' LIMIT 1"
-        ).fetchone()
-        connection.execute(
-            "UPDATE record SET body = ? WHERE n = (SELECT max(n) FROM record WHERE kind = 'input')",
-            (bytes(first) + body,),
-        )
+
+    def spoil(path: Path, _: random.Random) -> None:
+        squeezed = zlib.compressobj(1, wbits=-15)
+        body = b"".join(squeezed.compress(bytes(1 << 20)) for _ in range(700)) + squeezed.flush()
+        length = bytes(says >> 7 * digit & 0x7F | 0x80 for digit in range(4)) + b"\0"
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(
+                "UPDATE record_group SET body = ? WHERE n = "
+                "(SELECT max(n) FROM record_group WHERE \"table\" = 't1')",
+                (b"\x01\x01i" + bytes(21) + length + body,),
+            )
+
+    return spoil
 
 
 def packed_bomb(path: Path, _: random.Random) -> None:
@@ -205,37 +208,49 @@ class Kind(NamedTuple):
 
 
 HOSTILE: dict[str, Kind] = {
-    "endless view for records": Kind(replaced_by_view("record", AS_RECORDS)),
+    "endless view for records": Kind(replaced_by_view("record_group", AS_RECORDS)),
     "endless view for heads": Kind(replaced_by_view("head", AS_HEADS)),
     "endless view for cursors": Kind(
         replaced_by_view("cursor", "SELECT 's' || n AS sink, '' AS \"table\", n")
     ),
     "view of a product": Kind(
         replaced_by_view(
-            "record", AS_RECORDS.replace("SELECT n", "SELECT x.n"), "FROM x, was a, was b, was c"
+            "record_group",
+            AS_RECORDS.replace("SELECT n", "SELECT x.n"),
+            "FROM x, was a, was b, was c",
         )
     ),
     "table that computes its bodies": Kind(
         sql(
-            "ALTER TABLE record RENAME TO was",
-            'CREATE TABLE record (n INTEGER PRIMARY KEY, "table" TEXT, kind TEXT, body BLOB '
+            "ALTER TABLE record_group RENAME TO was",
+            'CREATE TABLE record_group (n INTEGER PRIMARY KEY, "table" TEXT, body BLOB '
             "GENERATED ALWAYS AS (zeroblob(900000000)) VIRTUAL, hash BLOB)",
-            'INSERT INTO record (n, "table", kind, hash) SELECT n, "table", kind, hash FROM was',
+            'INSERT INTO record_group (n, "table", hash) SELECT n, "table", hash FROM was',
         )
     ),
     "virtual table": Kind(
         sql(
-            "ALTER TABLE record RENAME TO was",
-            "INSERT INTO sqlite_schema VALUES ('table', 'record', 'record', 0, "
-            "'CREATE VIRTUAL TABLE record USING dbstat')",
+            "ALTER TABLE record_group RENAME TO was",
+            "INSERT INTO sqlite_schema VALUES ('table', 'record_group', 'record_group', 0, "
+            "'CREATE VIRTUAL TABLE record_group USING dbstat')",
         )
     ),
-    "record is an index": Kind(
-        sql("ALTER TABLE record RENAME TO was", "CREATE INDEX record ON was (hash)")
+    "groups are an index": Kind(
+        sql("ALTER TABLE record_group RENAME TO was", "CREATE INDEX record_group ON was (hash)")
     ),
-    "no table of records": Kind(sql("DROP TABLE record")),
+    "no table of groups": Kind(sql("DROP TABLE record_group")),
     "foreign schema": Kind(
-        sql("DROP TABLE record", "CREATE TABLE record (n, 'table', kind, body, hash, more)")
+        sql(
+            "DROP TABLE record_group",
+            "CREATE TABLE record_group (n, 'table', body, hash, more)",
+        )
+    ),
+    "endless view for landmarks": Kind(
+        replaced_by_view("landmark", "SELECT 't1' AS \"table\", 'meta' AS kind, n")
+    ),
+    "landmarks without end": Kind(
+        sql(f"INSERT INTO landmark SELECT 't1', 'meta', -n FROM ({up_to(200_000)})"),
+        refused=False,
     ),
     "two hundred thousand tables": Kind(
         sql(
@@ -245,30 +260,37 @@ HOSTILE: dict[str, Kind] = {
     ),
     "triggers": Kind(
         sql(
-            "CREATE TRIGGER t1 AFTER INSERT ON record BEGIN DELETE FROM record; END",
+            "CREATE TRIGGER t1 AFTER INSERT ON record_group BEGIN DELETE FROM head; END",
             "CREATE TRIGGER t2 AFTER UPDATE ON head BEGIN DELETE FROM head; END",
         ),
         refused=False,
     ),
     "two thousand views": Kind(
-        sql(*(f"CREATE VIEW v{n} AS SELECT * FROM record" for n in range(2000))),
+        sql(*(f"CREATE VIEW v{n} AS SELECT * FROM record_group" for n in range(2000))),
         refused=False,
     ),
     "bodies of 900 MB": Kind(inserted(up_to(1), "zeroblob(900000000)"), refused=False),
     "sixty bodies of 12 MB": Kind(inserted(up_to(60), "zeroblob(12000000)"), refused=False),
     "numbers at their end": Kind(
-        sql("UPDATE record SET n = 9223372036854775807 WHERE n = (SELECT max(n) FROM record)"),
+        sql(
+            "UPDATE record_group SET n = 9223372036854775807"
+            " WHERE n = (SELECT max(n) FROM record_group)"
+        ),
         refused=False,
     ),
     "numbers below zero": Kind(
-        sql("UPDATE record SET n = -9223372036854775808 WHERE n = (SELECT min(n) FROM record)"),
+        sql(
+            "UPDATE record_group SET n = -9223372036854775808"
+            " WHERE n = (SELECT min(n) FROM record_group)"
+        ),
         refused=False,
     ),
     "counters at their end": Kind(
         sql("UPDATE head SET public = 9223372036854775807, restricted = 9223372036854775807"),
         refused=False,
     ),
-    "deflated bomb": Kind(deflated_bomb, refused=False),
+    "deflated bomb": Kind(deflated_bomb(700 << 20), refused=False),
+    "deflated bomb that says less": Kind(deflated_bomb(1 << 20), refused=False),
     "packed bomb": Kind(packed_bomb),
     "pages in a circle": Kind(pages_in_a_circle, refused=False),
     "leaves in a circle": Kind(leaves_in_a_circle, refused=False),

@@ -17,6 +17,7 @@ import pytest
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.chain import GENESIS, chain_hash
 from shoe_testing.examples import sampled
+from shoe_testing.journals import group_as_is
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,7 @@ SHOE_SIM = str(Path(sys.executable).parent / "shoe-sim")
 MOST_KB = 100_000
 BODY = bytes(1 << 20)
 BODIES = 200
+GROUP = group_as_is([("input", BODY)], before=(0, 0))
 POLL_S = 0.02
 """Between two looks at the processor time of a command."""
 
@@ -62,9 +64,9 @@ def long_export(tmp_path_factory: pytest.TempPathFactory) -> Path:
         end = GENESIS
         with connection:
             for n in range(1, BODIES + 1):
-                end = chain_hash(end, n, "t1", "input", BODY)
+                end = chain_hash(end, n, "t1", GROUP)
                 connection.execute(
-                    "INSERT INTO record VALUES (?, ?, ?, ?, ?)", (n, "t1", "input", BODY, end)
+                    "INSERT INTO record_group VALUES (?, ?, ?, ?)", (n, "t1", GROUP, end)
                 )
             connection.execute("INSERT INTO head VALUES (?, ?, ?, 0, 0, 0, 0)", ("t1", BODIES, end))
         packing = zlib.compressobj(1, wbits=31)

@@ -20,7 +20,7 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_testing.config import write_config
 from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
 from shoe_testing.faulty_disk import FAULTS
-from shoe_testing.journals import spoil
+from shoe_testing.journals import first_of, held, spoil
 from shoe_testing.storage_faults import WAITS_FOR_RESUME, Evening
 
 pytestmark = pytest.mark.slow
@@ -128,9 +128,10 @@ async def test_a_journal_that_was_altered_meanwhile_is_not_gone_on_with(
         log_path(journal).rename(log_path(away))
         for from_, to in ((away, altered), (log_path(away), log_path(altered))):
             shutil.copy(from_, to)
-        spoil(altered, "UPDATE record SET body = zeroblob(length(body)) WHERE n = 20")
+        n, first = next((row[0], first_of(row)) for row in held(altered) if row[0] > 20)
+        spoil(altered, f"UPDATE record_group SET body = zeroblob(length(body)) WHERE n = {n}")
         altered.rename(journal)
-        await heard.until(f"{journal} is corrupt: record 20: altered")
+        await heard.until(f"{journal} is corrupt: record {first}: altered")
         journal.unlink()
         log_path(journal).unlink(missing_ok=True)
         log_path(away).rename(log_path(journal))

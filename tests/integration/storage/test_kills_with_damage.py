@@ -145,7 +145,7 @@ def holds(folder: Path, n: int, digest: bytes) -> bool:
     if n == 0:
         return True
     with Reader.open(folder / MAIN) as reader:
-        return [row[4] for row in reader.rows(after=n - 1, upto=n)] == [digest]
+        return [row[3] for row in reader.rows(after=n - 1, upto=n)] == [digest]
 
 
 async def is_noticed(folder: Path, config: Path) -> bool:

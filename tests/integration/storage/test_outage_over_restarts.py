@@ -224,10 +224,12 @@ async def test_after_an_outage_all_of_the_journal_is_verified_before_it_is_relie
             await at_table.rests()
             await told.times(2, "round.outcome")
         journal = apsw.Connection(str(tmp_path / "journal.db"))
-        journal.execute("UPDATE record SET body = x'00' WHERE n = 2")
+        journal.execute(
+            "UPDATE record_group SET body = x'00' WHERE n = (SELECT min(n) FROM record_group)"
+        )
         journal.close()
         notes(tmp_path).write(Outage(since_us=1, what=journal_failed("the disk failed")))
-        with pytest.raises(JournalError, match="record 2: altered"):
+        with pytest.raises(JournalError, match="record 1: altered"):
             async with serving(config, told):
                 pass
         assert notes(tmp_path).found() is not None

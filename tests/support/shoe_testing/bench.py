@@ -139,9 +139,10 @@ class DealtTable(TableAtPort):
         to_shoe: Line | None = None,
         session_settings: Mapping[str, object] | None = None,
         keys: ShoeKeys | None = None,
+        table: str = "t1",
     ) -> None:
         settings = TableSettings(
-            table="t1",
+            table=table,
             decks=game.decks.default,
             layout=next(iter(game.layouts), None),
             method="B" if game.methods else None,

@@ -24,12 +24,22 @@ import msgspec
 
 from shoe_ctl.games import catalog
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.batch import Batch
-from shoe_ctl.journal.chain import RecordHasher, SignedHead, chain_hash, read_checkpoint
+from shoe_ctl.journal.batch import Batch, Counters
+from shoe_ctl.journal.chain import Checkpoint, SignedHead, chain_hash, read_checkpoint
 from shoe_ctl.journal.files import head_path
-from shoe_ctl.journal.packing import Packer
+from shoe_ctl.journal.group import (
+    LETTERS,
+    Header,
+    Letter,
+    count_events,
+    landmarks,
+    pack_group,
+    read_header,
+    split_group,
+    unpack_group,
+)
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import JOURNAL, Connection, Direction, Kind, Meta, Wire
+from shoe_ctl.journal.record_format import JOURNAL, Connection, Direction, Kind, Meta, Row
 from shoe_ctl.journal.round_index import IndexedRound, RoundQuery
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.store import Store
@@ -58,15 +68,14 @@ _RISING = re.compile(
     rb"|(?P<number>\d+)"
 )
 _CHAINED = b'"hash":?'
-_INSERT = "INSERT INTO record VALUES (?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO record_group VALUES (?, ?, ?, ?)"
+_LANDMARK = "INSERT INTO landmark VALUES (?, ?, ?)"
 _INSERT_ROUND = "INSERT INTO round VALUES (?, ?, ?, ?, ?, ?)"
 _TABLE_HEAD = (
     "UPDATE head SET n = ?, hash = ?, public = public + ?, restricted = restricted + ?,"
     ' connection = connection + ?, t_us = t_us + ? WHERE "table" = ?'
 )
 _SIGNED_HEAD = 'UPDATE head SET n = ?, hash = ? WHERE "table" = ?'
-
-Row = tuple[int, str, str, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,34 +204,82 @@ def _raw(now: LinkUp | ShoeSaid, sent: bytes) -> Callable[[Batch], object]:
     )
 
 
-class _Bodies:
-    """The bodies of a table's records of a set, said from those of the second and the third set.
+class _Group:
+    """A group in its parts; what stands before a part's text (its time, a connection) apart."""
 
-    All but raw bytes are one form, so that a set is filled in at once: JSON has no line's end in
-    it. ``chained`` says in which bodies a hash is to be put in: that of which record, counted from
+    def __init__(self, row: Row) -> None:
+        self.n, self.table, body, self.end = row
+        self.header = read_header(body)
+        parts = split_group(body, self.header)
+        self.parts = [b"" if letter == Letter.COPY else next(parts) for letter in self.header.kinds]
+        self.connections = [
+            _leb128_at(part, _leb128_at(part, 0)[1])[0] if letter in _WIRE else None
+            for letter, part in zip(self.header.kinds, self.parts, strict=True)
+        ]
+
+    def texts(self) -> Iterator[tuple[bytes, bytes]]:
+        """Of each part the bytes before its text, and its text. Raw bytes have none."""
+        for letter, part in zip(self.header.kinds, self.parts, strict=True):
+            if letter in _WIRE:
+                time = _leb128_at(part, 0)[1]
+                offset = _leb128_at(part, time)[1]
+                yield part[:time], part[offset:]
+            else:
+                at = _leb128_at(part, 0)[1] if letter in _TIMED else 0
+                yield part[:at], part[at:]
+
+
+_WIRE = bytes((Letter.FROM_SHOE, Letter.TO_SHOE))
+_TIMED = bytes((Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED))
+
+
+def _leb128_at(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+        shift += 7
+
+
+def _leb128(value: int) -> bytes:
+    digits = bytearray()
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*digits, value))
+
+
+class _Parts:
+    """The parts of a table's groups of a set, said from those of the second and the third set.
+
+    All texts but raw bytes are one form, so that a set is filled in at once: JSON has no line's end
+    in it. ``chained`` says in which texts a hash is to be put in: that of which group, counted from
     1 within the set, 0 being the one before it.
     """
 
-    def __init__(self, second: Sequence[Row], third: Sequence[Row]) -> None:
+    def __init__(self, second: Sequence[_Group], third: Sequence[_Group]) -> None:
         self.chained: dict[int, int] = {}
         self._numbers: list[tuple[int, int]] = []
         self._moments: list[int] = []
-        self._wire: list[tuple[int, int, Wire, Wire]] = []
-        chain = [second[-1][4], *(row[4] for row in third)]
-        forms = []
-        for place, (was, now) in enumerate(zip(second, third, strict=True)):
-            assert was[2] == now[2]
-            if now[2] == Kind.WIRE.value:
-                self._see_wire(place, Wire.from_bytes(was[3]), Wire.from_bytes(now[3]))
-                forms.append(b"")
-            else:
-                forms.append(self._form(place, was[3], now[3], chain))
+        self._third = third
+        self._connections = 0
+        self._second = second
+        chain = [second[-1].end, *(group.end for group in third)]
+        forms: list[bytes] = []
+        for was, now in zip(second, third, strict=True):
+            assert was.header.kinds == now.header.kinds
+            pairs = zip(was.texts(), now.texts(), was.connections, now.connections, strict=True)
+            for (time, text), (time_now, text_now), before, connection in pairs:
+                assert time == time_now
+                if before is None or connection is None:
+                    forms.append(self._form(len(forms), text, text_now, chain))
+                else:
+                    assert text == text_now
+                    self._connections = connection - before
+                    forms.append(b"")
         self._all = b"\n".join(forms)
-
-    def _see_wire(self, place: int, was: Wire, now: Wire) -> None:
-        """Raw bytes are the same in each set, on another connection, at another time."""
-        assert (was.offset, was.direction, was.data) == (now.offset, now.direction, now.data)
-        self._wire.append((place, now.connection - was.connection, was, now))
 
     def _form(self, place: int, second: bytes, third: bytes, chain: Sequence[bytes]) -> bytes:
         form, at = bytearray(), 0
@@ -246,24 +303,42 @@ class _Bodies:
     def _rises(self, was: int, now: int) -> None:
         self._numbers.append((now, now - was))
 
-    def after(self, sets: int) -> list[bytes]:
-        """As they stand ``sets`` sets after the third, with ``_CHAINED`` where a hash comes."""
+    def after(self, sets: int) -> Iterator[tuple[Header, list[bytes], list[tuple[int, int]]]]:
+        """Each group as it stands ``sets`` sets after the third, with ``_CHAINED`` where a hash is.
+
+        Header and parts, and the places of the texts where a hash comes.
+        """
         values: list[Any] = [third + sets * step for third, step in self._numbers]
         told: dict[int, bytes] = {}
         for at in self._moments:
             if (text := told.get(values[at])) is None:
                 text = told[values[at]] = utc(values[at]).encode()
             values[at] = text
-        bodies = (self._all % tuple(values)).split(b"\n")
-        for place, connections, was, now in self._wire:
-            bodies[place] = Wire(
-                connection=now.connection + sets * connections,
-                direction=now.direction,
-                offset=now.offset,
-                t_us=now.t_us + sets * (now.t_us - was.t_us),
-                data=now.data,
-            ).to_bytes()
-        return bodies
+        texts = iter((self._all % tuple(values)).split(b"\n"))
+        place = 0
+        for was, now in zip(self._second, self._third, strict=True):
+            parts: list[bytes] = []
+            chained: list[tuple[int, int]] = []
+            pairs = zip(now.texts(), now.connections, now.header.kinds, strict=True)
+            for (time, raw), connection, letter in pairs:
+                text = next(texts)
+                if connection is not None:
+                    text = _leb128(connection + sets * self._connections) + raw
+                if letter != Letter.COPY:
+                    parts.append(time + text)
+                if place in self.chained:
+                    chained.append((len(parts) - 1, self.chained[place]))
+                place += 1
+            yield _later(was.header, now.header, sets), parts, chained
+
+
+def _later(was: Header, now: Header, sets: int) -> Header:
+    """A header as it is ``sets`` sets after the third one's."""
+    before = Counters(
+        now.before.public + sets * (now.before.public - was.before.public),
+        now.before.restricted + sets * (now.before.restricted - was.before.restricted),
+    )
+    return now._replace(t_us=now.t_us + sets * (now.t_us - was.t_us), before=before)
 
 
 def _literal(text: bytes) -> bytes:
@@ -275,48 +350,46 @@ def _t_us(moment: bytes) -> int:
 
 
 class _Sets:
-    """What comes after the third set: the records to the checkpoint of any further one."""
+    """What comes after the third set: the groups to the checkpoint of any further one."""
 
     def __init__(self, rows: Sequence[Row], rounds: Sequence[IndexedRound], key: Signer) -> None:
         ends = _ends(rows)
         assert len(ends) == DEALT + 1
         second = rows[ends[-3] + 1 : ends[-2] + 1]
         third = rows[ends[-2] + 1 : ends[-1] + 1]
-        before, of_table = ([row for row in rows_ if row[1] == TABLE] for rows_ in (second, third))
-        self._bodies = _Bodies(before, of_table)
-        names = {row[2]: RecordHasher(TABLE, row[2]) for row in of_table}
-        self._kinds = [(names[row[2]], row[2]) for row in of_table]
-        self._signed_at = {
-            row[0]: read_checkpoint(row[3]).t_us for row in third if row[1] == JOURNAL
-        }
-        self._many = len(third)
-        self._rounds = [r for r in rounds if third[0][0] <= r.records[0] <= third[-1][0]]
-        self._signed = read_checkpoint(rows[-1][3])
+        before, of_table = (
+            [_Group(row) for row in rows_ if row[1] == TABLE] for rows_ in (second, third)
+        )
+        self._parts = _Parts(before, of_table)
+        self._signed_at = {row[0]: _checkpoint(row).t_us for row in third if row[1] == JOURNAL}
+        self._many = third[-1][0] - second[-1][0]
+        self._rounds = [r for r in rounds if second[-1][0] < r.records[0] <= third[-1][0]]
+        self._signed = _checkpoint(rows[-1])
         self._key = key
-        self.events = Counter(row[2] for row in third)
-        self.last_n, self.end, self.signed_end = rows[-1][0], of_table[-1][4], rows[-1][4]
+        self.events = Counter(
+            {
+                kind: sum(count_events(group.header.kinds)[of] for group in of_table)
+                for of, kind in enumerate((Kind.PUBLIC, Kind.RESTRICTED))
+            }
+        )
+        self.landmarks: list[tuple[str, str, int]] = []
+        self.last_n, self.end, self.signed_end = rows[-1][0], of_table[-1].end, rows[-1][3]
 
     def after(self, sets: int) -> Iterator[Row]:
-        """The records of the set that is ``sets`` sets after the third; ask for each in turn."""
+        """The groups of the set that is ``sets`` sets after the third; ask for each in turn."""
         signed_at = {
             n + sets * self._many: t_us + sets * _dealt().lasts_us
             for n, t_us in self._signed_at.items()
         }
-        chained, chain = self._bodies.chained, [self.end]
-        bodies = self._bodies.after(sets)
-        packer = Packer()
-        for place, (names, kind) in enumerate(self._kinds):
-            body = bodies[place]
-            if place in chained:
-                hashed = chain[chained[place]].hex().encode()
-                body = body.replace(_CHAINED, b'"hash":"' + hashed + b'"')
-            n = self.last_n = self.last_n + 1
-            body = packer.pack(TABLE, kind, body)
-            self.end = names.hash(self.end, n, body)
+        chain = [self.end]
+        for header, parts, chained in self._parts.after(sets):
+            for place, of in chained:
+                hashed = b'"hash":"%b"' % chain[of].hex().encode()
+                parts[place] = parts[place].replace(_CHAINED, hashed)
+            yield self._next(TABLE, pack_group(header, parts), header)
             chain.append(self.end)
-            yield n, TABLE, kind, body, self.end
-            if n + 1 in signed_at:
-                yield self._checkpoint(signed_at[n + 1])
+            if self.last_n + 1 in signed_at:
+                yield self._sign(signed_at[self.last_n + 1])
 
     def rounds_after(self, sets: int) -> Iterator[tuple[int, str, int, int, int, bytes]]:
         """The index's rows for the rounds of that set."""
@@ -328,8 +401,19 @@ class _Sets:
             records = b"".join((n + more).to_bytes(8, "big") for n in one.records)
             yield one.records[0] + more, table, shoe + sets, number, t_us, records
 
-    def _checkpoint(self, t_us: int) -> Row:
-        upto, kind = self.last_n, Kind.CHECKPOINT.value
+    def _next(self, table: str, body: bytes, header: Header) -> Row:
+        n = self.last_n = self.last_n + header.records
+        before = self.signed_end if table == JOURNAL else self.end
+        end = chain_hash(before, n, table, body)
+        if table == JOURNAL:
+            self.signed_end = end
+        else:
+            self.end = end
+        self.landmarks += landmarks(table, n, header)
+        return n, table, body, end
+
+    def _sign(self, t_us: int) -> Row:
+        upto = self.last_n
         self._signed = msgspec.structs.replace(
             self._signed,
             number=self._signed.number + 1,
@@ -340,36 +424,33 @@ class _Sets:
                 TABLE: SignedHead(upto, self.end.hex()),
             },
         )
-        body = self._signed.to_bytes(self._key)
-        n = self.last_n = upto + 1
-        self.signed_end = chain_hash(self.signed_end, n, JOURNAL, kind, body)
-        return n, JOURNAL, kind, body, self.signed_end
+        header = Header(1, LETTERS[Kind.CHECKPOINT], bytes(4), 0, Counters(), 0)
+        body = pack_group(header, [self._signed.to_bytes(self._key)])
+        return self._next(JOURNAL, body, header)
 
     def heads(self, connection: apsw.Connection, more: int) -> None:
         """Brings the heads to where the chains end after so many more sets."""
-        public, restricted = (
-            more * self.events[kind.value] for kind in (Kind.PUBLIC, Kind.RESTRICTED)
-        )
+        public, restricted = (more * self.events[kind] for kind in (Kind.PUBLIC, Kind.RESTRICTED))
         lasted_us = more * _dealt().lasts_us
         table = (self.last_n - 1, self.end, public, restricted, more, lasted_us, TABLE)
         connection.execute(_TABLE_HEAD, table)
         connection.execute(_SIGNED_HEAD, (self.last_n, self.signed_end, JOURNAL))
 
 
-def _plain(reader: Reader) -> Iterator[Row]:
-    for record in reader.records():
-        yield record.n, record.table, record.kind, record.body, record.hash
+def _checkpoint(row: Row) -> Checkpoint:
+    ((_, _, body),) = unpack_group(JOURNAL, row[2])
+    return read_checkpoint(body)
 
 
 def _ends(rows: Sequence[Row]) -> list[int]:
     """Where the checkpoints stand that begin a set: each is the first behind how it began."""
     ends, begun = [], False
-    for place, (_, _, kind, _, _) in enumerate(rows):
-        if kind == Kind.META.value:
-            begun = place > 0
-        elif kind == Kind.CHECKPOINT.value and begun:
+    for place, (_, table, body, _) in enumerate(rows):
+        if table == JOURNAL and begun:
             ends.append(place)
             begun = False
+        elif read_header(body).has(LETTERS[Kind.META]):
+            begun = place > 0
     return ends
 
 
@@ -383,7 +464,7 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
     with dealing(path, DEALT, key) as table:
         rounds_each = table.controller.state.rounds // DEALT
     with Reader.open(path) as reader:
-        sets = _Sets(list(_plain(reader)), list(reader.rounds(RoundQuery())), key)
+        sets = _Sets(list(reader.rows()), list(reader.rounds(RoundQuery())), key)
     more = max(0, math.ceil(rounds / rounds_each) - DEALT)
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
@@ -392,6 +473,8 @@ def make(path: Path, rounds: int, key: Signer | None = None) -> Made:
         with connection:
             for number in range(1, more + 1):
                 connection.executemany(_INSERT, sets.after(number))
+                connection.executemany(_LANDMARK, sets.landmarks)
+                sets.landmarks.clear()
                 connection.executemany(_INSERT_ROUND, sets.rounds_after(number))
             sets.heads(connection, more)
         connection.pragma("journal_mode", "wal")

@@ -28,8 +28,9 @@ from shoe_ctl.history.snapshots import RecoveredTable
 from shoe_ctl.journal import record_format
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.chain import chain_hash
+from shoe_ctl.journal.group import count_events, read_header, unpack_group
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import Kind, Meta
+from shoe_ctl.journal.record_format import Kind, Meta, Row
 from shoe_ctl.journal.store import Store
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_ctl.link.connection import Call, Reception
@@ -181,13 +182,24 @@ def records(path: Path) -> list[Record]:
         return list(reader.records())
 
 
-def held(path: Path) -> list[Record]:
-    """As ``records``, with the bodies that the file holds: hashes are made over these."""
+def held(path: Path) -> list[Row]:
+    """Every group as the file holds it: hashes are made over these."""
     with Reader.open(path) as reader:
-        return [
-            Record(n=n, table=table, kind=kind, body=body, hash=digest)
-            for n, table, kind, body, digest in reader.rows()
-        ]
+        return list(reader.rows())
+
+
+def first_of(row: Row) -> int:
+    """The number of a group's first record."""
+    return row[0] - row[2][1] + 1
+
+
+def plain_group(*records: tuple[str, bytes], before: tuple[int, int] = (0, 0)) -> bytes:
+    """A group that is not packed: the letter and the bytes of each part, written by hand."""
+    kinds = "".join(letter for letter, _ in records).encode()
+    lengths = b"".join(bytes((len(part),)) for letter, part in records if letter != "=")
+    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before)
+    parts = b"".join(part for _, part in records)
+    return bytes((2, len(records))) + kinds + numbers + lengths + parts
 
 
 def verified(path: Path, trusted: frozenset[bytes] = frozenset()) -> Verification:
@@ -508,14 +520,137 @@ def counted_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 def alter_journal(path: Path, n: int, body: bytes) -> None:
     """Writes another body, and every hash behind it anew: who has the file can do so."""
-    statements: list[Any] = []
-    found = held(path)
-    end = found[n - 2].hash if n > 1 else bytes(32)
-    for record in found[n - 1 :]:
-        now = body if record.n == n else record.body
-        end = chain_hash(end, record.n, record.table, record.kind, now)
-        statements.append(
-            ("UPDATE record SET body = ?, hash = ? WHERE n = ?", (now, end, record.n))
-        )
-    statements.append(("UPDATE head SET hash = ?", (end,)))
+    rewrite_records(path, lambda record: body if record.n == n else record.body)
+
+
+_AS_IS = {
+    "meta": "m",
+    "snapshot": "s",
+    "checkpoint": "k",
+    "connection": "o",
+    "calls": "c",
+    "wire": "w",
+    "input": "I",
+    "event.public": "P",
+    "event.restricted": "R",
+}
+
+
+def with_body(table: str, group: bytes, place: int, body: bytes) -> bytes:
+    """The same group with another body at this place; every record in it as it is."""
+    header = read_header(group)
+    found = [(kind, record) for _, kind, record in unpack_group(table, group)]
+    found[place] = (found[place][0], body)
+    before = (header.before.public, header.before.restricted)
+    return group_as_is(found, before=before)
+
+
+def group_as_is(found: Sequence[tuple[str, bytes]], *, before: tuple[int, int]) -> bytes:
+    """A group that holds these kinds and bodies as they are, behind so many events."""
+    kinds = "".join(_AS_IS[kind] for kind, _ in found).encode()
+    lengths = b"".join(_leb128(len(record)) for _, record in found)
+    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before)
+    bodies = b"".join(body for _, body in found)
+    return bytes((2, len(found))) + kinds + numbers + lengths + bodies
+
+
+Edit = Callable[[Record], bytes | None]
+"""Another body for a record, the same, or none: it is taken out."""
+
+
+def spoil_records(path: Path, edit: Edit) -> None:
+    """Changes records or takes them out; numbers and hashes stay.
+
+    In a group with a change each record stands as it is, and what is left of it when one is taken
+    out stands in further groups.
+    """
+    statements: list[tuple[str, Sequence[Any]]] = []
+    with Reader.open(path) as reader:
+        for row in reader.rows():
+            found = [(record, edit(record)) for record in reader.unpacked([row])]
+            if all(now == record.body for record, now in found):
+                continue
+            statements.append(("DELETE FROM record_group WHERE n = ?", row[:1]))
+            before = _before(row[2])
+            for piece in _pieces(found):
+                body = group_as_is([(r.kind, now) for r, now in piece], before=before)
+                again = (piece[-1][0].n, row[1], body, row[3])
+                statements.append(("INSERT INTO record_group VALUES (?, ?, ?, ?)", again))
+                before = _behind(before, body)
     spoil(path, *statements)
+
+
+def alter_record(path: Path, n: int, body: bytes) -> None:
+    """Writes another body into a record; no hash fits it."""
+    spoil_records(path, lambda record: body if record.n == n else record.body)
+
+
+def take_out(path: Path, *, n: int | None = None, kind: Kind | None = None) -> None:
+    """Takes a record out, or all of a kind."""
+    spoil_records(
+        path,
+        lambda record: (
+            None
+            if record.n == n or (kind is not None and record.kind == kind.value)
+            else record.body
+        ),
+    )
+
+
+def rewrite_records(path: Path, edit: Edit) -> None:
+    """As ``spoil_records``, with numbers, hashes and heads that fit again."""
+    rows: list[Row] = []
+    told: dict[str, tuple[int, int]] = {}
+    with Reader.open(path) as reader:
+        gone = set(reader.heads()[1])
+        for row in list(reader.rows()):
+            _, table, was, _ = row
+            found = [(r, edit(r)) for r in reader.unpacked([row])]
+            left = [(r.kind, now) for r, now in found if now is not None]
+            if not left:
+                continue
+            before = told.get(table, (0, 0))
+            whole = before == _before(was) and all(now == r.body for r, now in found)
+            body = was if whole else group_as_is(left, before=before)
+            n = (rows[-1][0] if rows else 0) + len(left)
+            end = next((row[3] for row in reversed(rows) if row[1] == table), bytes(32))
+            rows.append((n, table, body, chain_hash(end, n, table, body)))
+            told[table] = _behind(before, body)
+    heads = {table: (n, digest, *told[table], table) for n, table, _, digest in rows}
+    head = 'UPDATE head SET n = ?, hash = ?, public = ?, restricted = ? WHERE "table" = ?'
+    spoil(
+        path,
+        "DELETE FROM record_group",
+        *(("INSERT INTO record_group VALUES (?, ?, ?, ?)", row) for row in rows),
+        *((head, values) for values in heads.values()),
+        *(('DELETE FROM head WHERE "table" = ?', (table,)) for table in gone - heads.keys()),
+    )
+
+
+def _behind(before: tuple[int, int], group: bytes) -> tuple[int, int]:
+    public, restricted = count_events(read_header(group).kinds)
+    return before[0] + public, before[1] + restricted
+
+
+def _before(group: bytes) -> tuple[int, int]:
+    before = read_header(group).before
+    return before.public, before.restricted
+
+
+def _pieces(found: Sequence[tuple[Record, bytes | None]]) -> list[list[tuple[Record, bytes]]]:
+    """Stretches of records without a gap: a group's numbers have none."""
+    pieces: list[list[tuple[Record, bytes]]] = [[]]
+    for record, body in found:
+        if body is None:
+            pieces.append([])
+        else:
+            pieces[-1].append((record, body))
+    return [piece for piece in pieces if piece]
+
+
+def _leb128(value: int) -> bytes:
+    digits = bytearray()
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*digits, value))

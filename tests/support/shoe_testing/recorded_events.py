@@ -15,7 +15,7 @@ from shoe_ctl.games import catalog
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
-from shoe_ctl.journal.packing import encode_batch
+from shoe_ctl.journal.group import encode_batch
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.table import inputs
 from shoe_ctl.table.controller import TableController

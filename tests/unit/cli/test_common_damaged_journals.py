@@ -14,7 +14,13 @@ from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.record_format import Kind
 from shoe_testing.cli import invoke
-from shoe_testing.journals import dealt_journal, records, spoil
+from shoe_testing.journals import (
+    alter_record,
+    dealt_journal,
+    first_of,
+    held,
+    records,
+)
 
 ROUNDS = 3
 CARD = b'"type":"card_drawn"'
@@ -34,11 +40,16 @@ def journal(written: Path, tmp_path: Path) -> Path:
 
 
 def changed(journal: Path, kind: Kind, holds: bytes, body: Any) -> int:
-    """Gives the last record of this kind that holds these bytes another body; its number."""
+    """Gives the last record of this kind that holds these bytes another body.
+
+    Returns the first record of its group.
+    """
     found = [r for r in records(journal) if r.kind == kind.value and holds in r.body]
     said = body if isinstance(body, bytes) else json.dumps(json.loads(found[-1].body) | body)
-    spoil(journal, ("UPDATE record SET body = CAST(? AS BLOB) WHERE n = ?", (said, found[-1].n)))
-    return found[-1].n
+    n = found[-1].n
+    (group,) = (row for row in held(journal) if first_of(row) <= n <= row[0])
+    alter_record(journal, n, said.encode() if isinstance(said, str) else said)
+    return first_of(group)
 
 
 def is_told(n: int, *words: object) -> None:

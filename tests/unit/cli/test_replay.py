@@ -23,7 +23,13 @@ from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
 from shoe_ctl.replay.replay import Replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_testing.cli import invoke
-from shoe_testing.journals import DEVICE, KEY, dealt_journal, records, spoil
+from shoe_testing.journals import (
+    DEVICE,
+    KEY,
+    alter_record,
+    dealt_journal,
+    records,
+)
 
 ROUNDS = 12
 HIDE, SHOW, UP_AND_CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[1A\r\x1b[K"
@@ -110,7 +116,7 @@ def test_a_byte_that_was_changed_is_told_round_by_round(journal: Path) -> None:
     record = wires[len(wires) // 2]
     body = record.body[:-9] + bytes([record.body[-9] ^ 1]) + record.body[-8:]
     assert Wire.from_bytes(body) != Wire.from_bytes(record.body)
-    spoil(journal, ("UPDATE record SET body = ? WHERE n = ?", (body, record.n)))
+    alter_record(journal, record.n, body)
     result = replay(journal, "--all")
     lines = result.stdout.splitlines()
     assert result.exit_code == 1
@@ -128,7 +134,7 @@ def altered(journal: Path, record: Record, at: int) -> None:
     """Changes one bit of a record's body."""
     body = bytearray(record.body)
     body[at] ^= 1
-    spoil(journal, ("UPDATE record SET body = ? WHERE n = ?", (bytes(body), record.n)))
+    alter_record(journal, record.n, bytes(body))
 
 
 def test_it_stops_at_the_first_difference_names_the_record_and_where_to_look(
@@ -216,7 +222,7 @@ def test_a_game_kept_in_the_journal_and_changed_there_is_found(journal: Path) ->
     source = base64.b64decode(plain["game"]).replace(b"20:1", b"21:1")
     plain["game"] = base64.b64encode(source).decode()
     body = json.dumps(plain).encode()
-    spoil(journal, ("UPDATE record SET body = ? WHERE n = ?", (body, meta.n)))
+    alter_record(journal, meta.n, body)
     result = replay(journal)
     assert result.exit_code == 1
     assert "data.game_sha256" in result.stdout

@@ -238,18 +238,18 @@ def test_what_is_taken_out_besides_is_found(made: bulk_journal.Made, tmp_path: P
     held(made, asked(tmp_path), ended_us(made, 5) + DAY_US)
     first = verified(made.path).first_n
     whole = made.path.read_bytes()
-    spoil(made.path, f"DELETE FROM record WHERE n = {first}")
+    spoil(made.path, f"DELETE FROM record_group WHERE n = {first}")
     bad = verified(made.path).first_bad
     assert bad is not None and (bad.n, bad.text) == (
         first, "missing: the checkpoint with which the journal begins",
     )  # fmt: skip
     made.path.write_bytes(whole)
     second = next(r.n for r in records(made.path)[1:] if r.kind == Kind.CHECKPOINT.value)
-    spoil(made.path, f"DELETE FROM record WHERE n < {second}")
+    spoil(made.path, f"DELETE FROM record_group WHERE n < {second}")
     bad = verified(made.path).first_bad
     assert bad is not None and bad.text.startswith("missing")
     made.path.write_bytes(whole)
-    spoil(made.path, f"INSERT INTO record VALUES ({first - 1}, 't1', 'input', x'7b7d', x'00')")
+    spoil(made.path, f"INSERT INTO record_group VALUES ({first - 1}, 't1', x'7b7d', x'00')")
     bad = verified(made.path).first_bad
     assert bad is not None and (bad.n, bad.text) == (
         first - 1, f"added: records are numbered from {first}",
@@ -258,7 +258,7 @@ def test_what_is_taken_out_besides_is_found(made: bulk_journal.Made, tmp_path: P
 
 def test_a_beginning_cut_off_by_hand_is_no_beginning(made: bulk_journal.Made) -> None:
     second = [r.n for r in records(made.path) if r.kind == Kind.CHECKPOINT.value][1]
-    spoil(made.path, f"DELETE FROM record WHERE n < {second}")
+    spoil(made.path, f"DELETE FROM record_group WHERE n < {second}")
     bad = verified(made.path).first_bad
     assert bad is not None and (bad.n, bad.text) == (1, f"missing: no record 1 to {second - 1}")
 

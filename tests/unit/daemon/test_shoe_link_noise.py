@@ -16,9 +16,8 @@ import pytest
 
 from firmware_proto.profiles import profile
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.batch import Batch, CommitResult, Counters
-from shoe_ctl.journal.packing import encode_batch
-from shoe_ctl.journal.reader import Head
+from shoe_ctl.journal.batch import Batch, CommitResult, Counters, Head
+from shoe_ctl.journal.group import encode_batch
 from shoe_ctl.link.connection import Connection
 from shoe_ctl.link.line_budget import KEPT_A_MINUTE
 from shoe_ctl.link.reconnect import Supervisor

@@ -159,7 +159,7 @@ async def test_behind_a_group_that_could_not_be_stored_nothing_more_of_its_table
     async with receiving(path) as table:
         before = records(path)
         with monkeypatch.context() as broken:
-            broken.setattr(store_module, "pack_batch", None)
+            broken.setattr(store_module, "Packing", None)
             with pytest.raises(TypeError):
                 await table.receives(CardDrawn(card=card("7D"), number=1, armed=None), seq=4)
         assert table.runner.failure is not None

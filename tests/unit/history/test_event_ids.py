@@ -9,7 +9,7 @@ import pytest
 from shoe_ctl.history.event_ids import REMEMBERED_OUTCOMES, EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters, EventIds
-from shoe_ctl.journal.packing import EncodedRecord, encode_batch
+from shoe_ctl.journal.group import EncodedRecord, encode_batch
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.table.effects import TableEvent
 from shoe_ctl.table.inputs import Tick

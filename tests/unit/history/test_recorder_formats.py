@@ -16,9 +16,8 @@ from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.history import snapshots
 from shoe_ctl.history.event_ids import EventIndex
-from shoe_ctl.journal.batch import Counters
+from shoe_ctl.journal.batch import Counters, Head
 from shoe_ctl.journal.chain import Checkpoint
-from shoe_ctl.journal.reader import Head
 from shoe_ctl.journal.record_format import Call, Connection, LossRuling, Meta, Snapshot
 from shoe_ctl.records import FORMAT, key_difference
 from shoe_ctl.table import inputs

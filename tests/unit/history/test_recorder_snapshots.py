@@ -5,8 +5,7 @@ from __future__ import annotations
 from shoe_ctl.history import recorder, snapshots
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import TableRecorder
-from shoe_ctl.journal.batch import Counters
-from shoe_ctl.journal.reader import Head
+from shoe_ctl.journal.batch import Counters, Head
 from shoe_testing.journals import table_meta
 
 

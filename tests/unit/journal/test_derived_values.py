@@ -73,12 +73,14 @@ def test_notes_that_are_what_the_records_lead_to_are_whole(path: Path) -> None:
         ("INSERT INTO device VALUES ('c', 'SH-3', 9)", "the note of a shoe of no table"),
         ("UPDATE cursor SET n = -1", "the place of sink jsonl:- is no record's"),
         ("UPDATE cursor SET n = 99", "sink jsonl:- "),
-        ("CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM cursor; END", "trigger t"),
-        ("CREATE VIEW v AS SELECT * FROM record", "added: the file's view v"),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON record_group BEGIN DELETE FROM cursor; END",
+            "trigger t",
+        ),
+        ("CREATE VIEW v AS SELECT * FROM record_group", "added: the file's view v"),
         ("CREATE TABLE other (x)", "added: the file's table other"),
-        ("CREATE INDEX more ON record (kind)", "added: the file's index more"),
-        ("DROP INDEX landmark", "missing: the file's index landmark"),
-        ("DROP INDEX event", "missing: the file's index event"),
+        ("CREATE INDEX more ON record_group (hash)", "added: the file's index more"),
+        ("DROP INDEX of_table", "missing: the file's index of_table"),
     ],
 )
 def test_what_was_altered_beside_the_records_is_found(path: Path, statement: str, why: str) -> None:
@@ -94,8 +96,8 @@ def test_what_was_altered_beside_the_records_is_found(path: Path, statement: str
 @pytest.mark.parametrize(
     "statement",
     [
-        "CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM cursor; END",
-        "DROP INDEX landmark",
+        "CREATE TRIGGER t AFTER INSERT ON record_group BEGIN DELETE FROM cursor; END",
+        "DROP INDEX of_table",
     ],
 )
 def test_a_file_of_another_form_is_not_written_on(path: Path, statement: str) -> None:

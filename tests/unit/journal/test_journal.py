@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from shoe_ctl.errors import JournalError
+from shoe_ctl.journal import group as group_module
 from shoe_ctl.journal import journal as journal_module
 from shoe_ctl.journal import store as store_module
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import Journal, SinkFeed
-from shoe_ctl.journal.packing import Packer
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Cursor, Prepared, Store
 from shoe_ctl.records import Audience
@@ -105,13 +105,13 @@ async def test_the_writers_thread_packs_nothing(
     held: Held, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = set()
-    pack = Packer.pack
+    pack = group_module.pack_group
 
     def noting(*arguments: Any) -> bytes:
         threads.add(threading.get_ident())
         return pack(*arguments)
 
-    monkeypatch.setattr(Packer, "pack", noting)
+    monkeypatch.setattr(group_module, "pack_group", noting)
     held.gate.set()
     await asyncio.gather(*(journal.commit(stored_round(n)) for n in range(3)))
     assert threads == {threading.get_ident()}
@@ -122,7 +122,7 @@ async def test_what_cannot_be_encoded_is_refused_and_the_next_one_is_stored(
 ) -> None:
     held.gate.set()
     with monkeypatch.context() as patch:
-        patch.setattr(store_module, "pack_batch", None)
+        patch.setattr(store_module, "Packing", None)
         with pytest.raises(TypeError):
             await journal.commit(stored_round(0))
     assert (await journal.commit(stored_round(1))).first_n == 1
@@ -356,7 +356,7 @@ async def test_a_cursor_stays_to_be_written_when_a_batch_cannot_be_encoded(
     async with fed(tmp_path / "journal.db") as (journal, feed, reader):
         _, n = await take(feed, 1)
         with monkeypatch.context() as patch:
-            patch.setattr(store_module, "pack_batch", None)
+            patch.setattr(store_module, "Packing", None)
             with pytest.raises(TypeError):
                 await journal.commit(stored_round(98))
         await journal.commit(stored_round(99))

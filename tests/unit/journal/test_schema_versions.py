@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import re
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 from click.testing import CliRunner
 
@@ -17,39 +13,23 @@ from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
-from shoe_ctl.records import Audience, event_id
 from shoe_testing.config import make_config, table_section, this_user
 from shoe_testing.journals import (
-    both_replays,
-    held,
     opened,
-    records,
     spoil,
     stored,
     stored_round,
-    verified,
 )
-from shoe_testing.paths import DATA
 
 NEWER = schema.VERSION + 1
-OTHERS = {1: "shoe-ctl 0.1.0", 2: "shoe-ctl 0.1.0", NEWER: "a newer shoe-ctl"}
-
-
-def of_version_4(folder: Path) -> Path:
-    """A journal as a table of version 4 wrote it: 30 inputs, signed."""
-    path = folder / "journal.db"
-    path.write_bytes(gzip.decompress((DATA / "journal_of_version_4.db.gz").read_bytes()))
-    return path
-
-
-def of_version_3(folder: Path) -> Path:
-    """The same without the index of events, as version 3 was."""
-    path = of_version_4(folder)
-    spoil(path, "DROP INDEX event", "PRAGMA user_version = 3")
-    return path
-
-
-OLDER = {3: of_version_3, 4: of_version_4}
+OTHERS = {
+    **dict.fromkeys(range(1, schema.VERSION), "a build before shoe-ctl 0.3.0, the first release"),
+    NEWER: "a newer shoe-ctl",
+}
+USED = {
+    **dict.fromkeys(range(1, schema.VERSION), "that build"),
+    NEWER: "the newer shoe-ctl",
+}
 
 
 def of_version(folder: Path, version: int) -> Path:
@@ -62,7 +42,7 @@ def of_version(folder: Path, version: int) -> Path:
 def line(path: Path, version: int) -> str:
     return (
         f"journal {path} has version {version}, written by {OTHERS[version]}; this version reads "
-        f"3 to 6: use {OTHERS[version]} for this journal, or begin a new one"
+        f"{schema.VERSION}: use {USED[version]} for this journal, or begin a new one"
     )
 
 
@@ -109,56 +89,19 @@ def test_every_command_says_so(
     assert str(said.exception) == line(path, 2)
 
 
-def test_what_a_restart_looks_for_is_found_by_its_index(tmp_path: Path) -> None:
-    path = tmp_path / "journal.db"
-    with opened(path):
-        connection = apsw.Connection(str(path))
-        plan = connection.execute(
-            'EXPLAIN QUERY PLAN SELECT n, body, hash FROM record WHERE "table" = ? AND kind = ?'
-            f" AND n < ? AND {schema.INDEXED} ORDER BY n DESC LIMIT 1",
-            ("bac-07", "meta", 100),
-        ).fetchall()
-        connection.close()
-    assert [row[3] for row in plan] == [
-        "SEARCH record USING INDEX landmark (table=? AND kind=? AND n<?)"
-    ]
-
-
-@pytest.mark.parametrize("version", OLDER)
-def test_an_older_journal_is_read_verified_replayed_and_written_on_as_it_is(
-    tmp_path: Path, version: int
-) -> None:
-    path = OLDER[version](tmp_path)
-    before = held(path)
-    assert verified(path).ok
-    assert verified(path).signed.checkpoints == 2
-    replayed = both_replays(path)
-    assert (replayed.found, replayed.connections, replayed.rounds > 2) == (0, 1, True)
-    with opened(path) as store, store.reader() as reader:
-        store.commit([stored_round(7, "t1")])
-        n = reader.find_event(event_id("t1/p40"))
-        assert n is not None
-        ((at, body),) = reader.events(Audience.PUBLIC, after=n - 1, limit=1)[0]
-        assert (at, b'"id":"t1/p40"' in body) == (n, True)
-        indexed = reader.indexed_events(n)
-        assert (indexed is None) == (version == 3)
-    after = held(path)
-    assert after[: len(before)] == before == records(path)[: len(before)]
-    assert all(record.body[:1] == b"{" for record in after[len(before) :])
-    with closing(apsw.Connection(str(path))) as connection:
-        assert connection.pragma("user_version") == version
-    assert verified(path).ok
-
-
-def test_a_table_s_events_are_found_by_their_index(tmp_path: Path) -> None:
+def test_what_is_looked_up_is_found_by_an_index(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     with opened(path) as store, store.reader() as reader:
-        for audience in Audience:
-            after = reader._events_of(audience, ">", "ASC")
-            for query in (after, reader._events_of(audience, "<", "DESC")):
-                plan = reader._fetch(f"EXPLAIN QUERY PLAN {query} LIMIT 1", ("bac-07", 100))
-                found, *others = (str(row[3]) for row in plan)
-                assert re.match(
-                    r"SEARCH record USING (COVERING )?INDEX event \(table=\? AND", found
-                )
-                assert others in ([], ["SEARCH public USING INTEGER PRIMARY KEY (rowid=?)"])
+        for query, found in (
+            (
+                'SELECT n FROM landmark WHERE "table" = ? AND kind = ? AND n < ? ORDER BY n DESC',
+                "SEARCH landmark USING PRIMARY KEY (table=? AND kind=? AND n<?)",
+            ),
+            (
+                'SELECT n, body FROM record_group WHERE "table" = ? AND n > ? ORDER BY n LIMIT 1',
+                "SEARCH record_group USING INDEX of_table (table=? AND rowid>?)",
+            ),
+        ):
+            bindings = ("bac-07", "meta", 100)[: query.count("?")]
+            plan = reader._fetch(f"EXPLAIN QUERY PLAN {query}", bindings)
+            assert [row[3] for row in plan] == [found]

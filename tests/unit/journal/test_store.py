@@ -135,10 +135,10 @@ def test_many_records_are_stored_with_few_statements(path: Path) -> None:
     with opened(path) as store:
         store._log.exec_trace = note
         store.commit([stored_round(n, f"t{n}") for n in range(50)])
-        assert len(statements) == 1 + 7 + 2 + 2 + 1, "200 records, 50 heads, 50 devices"
+        assert len(statements) == 1 + 2 + 2 + 2 + 1, "50 groups, 50 heads, 50 devices"
         statements.clear()
         store.commit([stored_round(51)])
-        assert len(statements) == 5, "begin, the records, the head, the device, commit"
+        assert len(statements) == 5, "begin, the group, the head, the device, commit"
         store._log.exec_trace = None
         assert store.last_n == 204
     assert verified(path).ok
@@ -257,9 +257,9 @@ def test_a_restart_finds_what_it_needs(path: Path) -> None:
         whole = {"a": ChainPlace(0, GENESIS)}
         told = [r.body for r in checked_records(reader, whole) if r.kind == "input"]
         assert told == [b"one", b"two"]
-        (seventh,) = reader.records(after=6, upto=7)
-        behind = {"a": ChainPlace(7, seventh.hash)}
-        assert [r.n for r in checked_records(reader, behind)] == [8, 9, 10]
+        (fifth,) = reader.records(after=4, upto=5)  # a group of the table ends there
+        behind = {"a": ChainPlace(5, fifth.hash)}
+        assert [r.n for r in checked_records(reader, behind)] == [7, 8, 9, 10]
         new = recover(reader, "c")
         assert (new.connection, new.t_us, new.devices) == (0, 0, {})
         assert last_start(reader, "c", 100) is None

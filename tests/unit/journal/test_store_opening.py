@@ -138,7 +138,7 @@ def _other_version(path: Path) -> None:
         (_foreign, "is not a journal of shoe-ctl: another program's file"),
         (
             _other_version,
-            "has version 99, written by a newer shoe-ctl; this version reads 3 to 6: use",
+            "has version 99, written by a newer shoe-ctl; this version reads 7: use",
         ),
         (Path.mkdir, "is a"),
     ],
@@ -228,10 +228,10 @@ except JournalError as error:
 @pytest.mark.parametrize(
     "statement",
     [
-        "DELETE FROM record WHERE n = 8",
-        "UPDATE record SET hash = x'00' WHERE n = 8",
+        "DELETE FROM record_group WHERE n = 8",
+        "UPDATE record_group SET hash = x'00' WHERE n = 8",
         "DELETE FROM head",
-        "INSERT INTO record VALUES (9, 'x', 'input', x'00', x'00')",
+        "INSERT INTO record_group VALUES (9, 'x', x'00', x'00')",
     ],
 )
 def test_a_journal_that_does_not_end_as_it_should_is_not_written_on(

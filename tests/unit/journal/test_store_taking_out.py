@@ -93,7 +93,7 @@ def test_events_counted_wrongly_before_the_beginning_are_found(path: Path, key: 
     with opened(path) as store:
         store.truncate_before(AnchorRecord(SIGNED_AT, {"a": (3, 6), "b": (2, 5)}), key, LATER_US)
     bad = verified(path).first_bad
-    assert bad is not None and bad.text.startswith("wrong head: the head counts")
+    assert bad is not None and "it counts other events before it" in bad.text
 
 
 @pytest.mark.parametrize(

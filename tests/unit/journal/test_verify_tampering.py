@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -18,18 +20,27 @@ from hypothesis.vendor.pretty import RepresentationPrinter, pretty
 
 from shoe_ctl.cli.verify import verify as command
 from shoe_ctl.journal.chain import GENESIS, chain_hash
-from shoe_ctl.journal.packing import unpack
+from shoe_ctl.journal.group import InvalidGroup, count_events, read_header, unpack_group
+from shoe_ctl.journal.group import landmarks as landmarks_of
 from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Row
 from shoe_ctl.journal.signing import Signer, open_signer
 from shoe_ctl.journal.verify import Verification, verify
 from shoe_testing.cli import invoke
-from shoe_testing.journals import T_US, held, opened, spoil, stored_round
+from shoe_testing.journals import (
+    T_US,
+    first_of,
+    held,
+    opened,
+    plain_group,
+    spoil,
+    stored_round,
+    with_body,
+)
 
 GROUPS = 18
 SIGNED_AFTER = (3, 7, 12, 16)
 TABLES = "abc"
-
-Row = tuple[int, str, str, bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,35 +60,46 @@ class Whole:
         printer.text(repr(self))
 
     @property
-    def last(self) -> int:
+    def groups(self) -> int:
         return len(self.rows)
 
     @property
+    def last(self) -> int:
+        """The last record's number."""
+        return self.rows[-1][0]
+
+    @property
     def signed(self) -> list[int]:
-        return [row[0] for row in self.rows if row[2] == "checkpoint"]
+        return [row[0] for row in self.rows if row[1] == ""]
 
     def with_rows(self, rows: Sequence[Row]) -> Verification:
-        """What verifying says of a journal with these records instead, its heads left alone."""
-        return self.spoilt("DELETE FROM record", *map(_insert, rows))
+        """What verifying says of a journal with these groups instead, its heads left alone."""
+        return self.spoilt("DELETE FROM record_group", *map(_insert, rows))
 
     def rewritten(self, rows: Sequence[Row], *, signed_to: int = 0) -> Verification:
-        """As ``with_rows``, every number, hash and head computed anew: all but signatures."""
+        """As ``with_rows``, every number, hash, head and landmark anew: all but signatures."""
         ends: dict[str, tuple[int, bytes]] = {}
+        told: dict[str, list[int]] = {}
         anew: list[Row] = []
-        for n, (_, table, kind, body, _) in enumerate(rows, 1):
-            end = chain_hash(ends.get(table, (0, GENESIS))[1], n, table, kind, body)
+        n, landmarks = 0, []
+        for _, table, was, _ in rows:
+            n += _records_of(was)
+            counted = told.setdefault(table, [0, 0])
+            body = _counting(was, counted)
+            for audience, count in enumerate(_told(body)):
+                counted[audience] += count
+            end = chain_hash(ends.get(table, (0, GENESIS))[1], n, table, body)
             ends[table] = (n, end)
-            anew.append((n, table, kind, body, end))
+            anew.append((n, table, body, end))
+            with suppress(InvalidGroup):
+                landmarks += [
+                    ("INSERT INTO landmark VALUES (?, ?, ?)", found)
+                    for found in landmarks_of(table, n, read_header(body))
+                ]
         heads = [
             (
                 "INSERT INTO head VALUES (?, ?, ?, ?, ?, 0, ?)",
-                (
-                    table,
-                    n,
-                    end,
-                    *(_told(anew, table, k) for k in ("public", "restricted")),
-                    _last_us(anew, table),
-                ),
+                (table, n, end, *told[table], _last_us(anew, table)),
             )
             for table, (n, end) in ends.items()
         ]
@@ -87,8 +109,10 @@ class Whole:
             if (said := _last_input(anew, table)) is not None
         ]
         return self.spoilt(
-            "DELETE FROM record",
+            "DELETE FROM record_group",
             *map(_insert, anew),
+            "DELETE FROM landmark",
+            *landmarks,
             "DELETE FROM head",
             *heads,
             "DELETE FROM device",
@@ -107,16 +131,41 @@ class Whole:
 
 
 def _insert(row: Row) -> tuple[str, Row]:
-    return "INSERT INTO record VALUES (?, ?, ?, ?, ?)", row
+    return "INSERT INTO record_group VALUES (?, ?, ?, ?)", row
 
 
-def _told(rows: Sequence[Row], table: str, audience: str) -> int:
-    return sum(row[1] == table and row[2] == f"event.{audience}" for row in rows)
+def _records_of(body: bytes) -> int:
+    try:
+        return read_header(body).records
+    except InvalidGroup:
+        return 1
+
+
+def _counting(body: bytes, told: Sequence[int]) -> bytes:
+    """The group with what it says of the events before it put right."""
+    try:
+        at = read_header(body).at
+    except InvalidGroup:
+        return body
+    return body[: at - 10] + b"".join(number.to_bytes(5, "big") for number in told) + body[at:]
+
+
+def _told(body: bytes) -> tuple[int, int]:
+    try:
+        return count_events(read_header(body).kinds)
+    except InvalidGroup:
+        return 0, 0
 
 
 def _last_input(rows: Sequence[Row], table: str) -> dict[str, int] | None:
-    bodies = [unpack(*row[1:4]) for row in rows if row[1] == table and row[2] == "input"]
     try:
+        bodies = [
+            body
+            for row in rows
+            if row[1] == table
+            for _, kind, body in unpack_group(table, row[2])
+            if kind == "input"
+        ]
         said: object = json.loads(bodies[-1]) if bodies else {}
     except ValueError:
         return None
@@ -138,8 +187,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
             store.commit([stored_round(number, TABLES[number * 7 % 3])])
             if number in SIGNED_AFTER:
                 store.checkpoint(key, T_US + number)
-    rows = [(r.n, r.table, r.kind, r.body, r.hash) for r in held(path)]
-    return Whole(path.read_bytes(), rows, key, folder)
+    return Whole(path.read_bytes(), held(path), key, folder)
 
 
 def test_a_failing_example_shows_the_journal_in_a_few_words(whole: Whole) -> None:
@@ -157,18 +205,23 @@ def _flip(body: bytes, at: int, by: int) -> bytes:
 
 
 ALTERED: dict[str, Callable[[Row, int, int], Row]] = {
-    "body": lambda r, at, by: (r[0], r[1], r[2], _flip(r[3], at, by), r[4]),
-    "body cut": lambda r, at, _: (r[0], r[1], r[2], r[3][: at % len(r[3])], r[4]),
-    "body grown": lambda r, _, by: (r[0], r[1], r[2], r[3] + bytes([by]), r[4]),
-    "hash": lambda r, at, by: (*r[:4], _flip(r[4], at, by)),
-    "kind": lambda r, at, _: (r[0], r[1], ("input", "wire", "checkpoint", "meta")[at % 4], *r[3:]),
+    "body": lambda r, at, by: (r[0], r[1], _flip(r[2], at, by), r[3]),
+    "body cut": lambda r, at, _: (r[0], r[1], r[2][: at % len(r[2])], r[3]),
+    "body grown": lambda r, _, by: (r[0], r[1], r[2] + bytes([by]), r[3]),
+    "hash": lambda r, at, by: (*r[:3], _flip(r[3], at, by)),
     "table": lambda r, at, _: (r[0], ("a", "b", "c", "", "d")[at % 5], *r[2:]),
 }
 
 
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """Groups numbered anew as they stand, by what they hold."""
+    ends = accumulate(_records_of(row[2]) for row in rows)
+    return [(n, *row[1:]) for n, row in zip(ends, rows, strict=True)]
+
+
 @pytest.mark.parametrize("what", ALTERED)
 @given(at=place, within=place, by=st.integers(1, 255))
-def test_an_altered_record_is_found_and_placed(
+def test_an_altered_group_is_found_and_placed(
     whole: Whole, what: str, at: int, within: int, by: int
 ) -> None:
     rows = list(whole.rows)
@@ -176,64 +229,64 @@ def test_an_altered_record_is_found_and_placed(
     rows[at] = ALTERED[what](rows[at], within, by)
     assume(rows[at] != whole.rows[at])
     found = whole.with_rows(rows)
+    first = first_of(whole.rows[at])
     assert found.first_bad is not None
-    assert (found.first_bad.n, found.records) == (at + 1, at)
+    assert (found.first_bad.n, found.records) == (first, first - 1)
     assert found.first_bad.text.startswith("altered")
 
 
 @given(at=place, many=st.integers(1, 12))
-def test_missing_records_are_found_and_placed(whole: Whole, at: int, many: int) -> None:
-    at %= whole.last - 1
-    many = min(many, whole.last - 1 - at)  # the last one stays: a cut tail is another matter
+def test_missing_groups_are_found_and_placed(whole: Whole, at: int, many: int) -> None:
+    at %= whole.groups - 1
+    many = min(many, whole.groups - 1 - at)  # the last one stays: a cut tail is another matter
     found = whole.with_rows([*whole.rows[:at], *whole.rows[at + many :]])
+    first, last = first_of(whole.rows[at]), whole.rows[at + many - 1][0]
     assert found.first_bad is not None
-    last = "" if many == 1 else f" to {at + many}"
-    assert (found.first_bad.n, found.first_bad.text) == (
-        at + 1,
-        f"missing: no record {at + 1}{last}",
-    )
+    to = "" if first == last else f" to {last}"
+    assert (found.first_bad.n, found.first_bad.text) == (first, f"missing: no record {first}{to}")
 
 
 @given(at=place)
-def test_records_taken_out_and_the_rest_renumbered_are_found_and_placed(
+def test_groups_taken_out_and_the_rest_renumbered_are_found_and_placed(
     whole: Whole, at: int
 ) -> None:
-    at %= whole.last - 1
-    rest = [(row[0] - 1, *row[1:]) for row in whole.rows[at + 1 :]]
-    found = whole.with_rows([*whole.rows[:at], *rest])
+    at %= whole.groups - 1
+    found = whole.with_rows(in_order([*whole.rows[:at], *whole.rows[at + 1 :]]))
     assert found.first_bad is not None
-    assert found.first_bad.n == at + 1
+    assert found.first_bad.n == first_of(whole.rows[at])
     assert found.first_bad.text.partition(":")[0] in {"missing", "altered"}
 
 
-@given(cut=st.integers(1, 80))
+@given(cut=place)
 def test_a_tail_cut_off_is_found_by_the_heads(whole: Whole, cut: int) -> None:
-    cut %= whole.last - 1
-    found = whole.with_rows(whole.rows[: cut + 1])
+    left = whole.rows[: cut % (whole.groups - 1) + 1]
+    found = whole.with_rows(left)
     assert found.first_bad is not None
-    assert found.first_bad.n > cut + 1
-    assert found.first_bad.text == f"missing: the journal breaks off at record {cut + 1}"
+    last = left[-1][0]
+    assert found.first_bad.n > last
+    assert found.first_bad.text == f"missing: the journal breaks off at record {last}"
 
 
-@given(cut=st.integers(1, 80))
+@given(cut=place)
 def test_a_tail_cut_off_with_its_heads_never_covers_more_than_is_left(
     whole: Whole, cut: int
 ) -> None:
     """Behind a checkpoint that is a journal of an earlier day: its last signature says which."""
-    cut %= whole.last - 1
-    found = whole.rewritten(whole.rows[: cut + 1])
-    left = [n for n in whole.signed if n <= cut + 1]
+    rows = whole.rows[: cut % (whole.groups - 1) + 1]
+    found = whole.rewritten(rows)
+    left = [n for n in whole.signed if n <= rows[-1][0]]
     assert found.ok is bool(left)
     assert found.signed.checkpoints == len(left)
     assert found.signed.upto == (left[-1] - 1 if left else 0)
 
 
-@given(cut=st.integers(1, 80))
+@given(cut=place)
 def test_a_tail_cut_off_before_a_checkpoint_is_found_by_who_knows_what_was_signed(
     whole: Whole, cut: int
 ) -> None:
-    left, signed_to = cut % (whole.last - 1) + 1, whole.signed[-1] - 1
-    found = whole.rewritten(whole.rows[:left], signed_to=signed_to)
+    rows, signed_to = whole.rows[: cut % (whole.groups - 1) + 1], whole.signed[-1] - 1
+    left = rows[-1][0]
+    found = whole.rewritten(rows, signed_to=signed_to)
     if left > signed_to:
         assert found.ok
     else:
@@ -244,29 +297,34 @@ def test_a_tail_cut_off_before_a_checkpoint_is_found_by_who_knows_what_was_signe
         assert found.first_bad.text.startswith("missing")
 
 
+groups_of_one = st.builds(
+    lambda letter, part: plain_group((letter, part)),
+    st.sampled_from(["I", "w", "P", "R", "m"]),
+    st.binary(max_size=9),
+)
 foreign = st.tuples(
     st.sampled_from(["a", "b", "c", "d", ""]),
-    st.sampled_from(["input", "wire", "event.public", "event.restricted", "meta"]),
-    st.binary(max_size=9),
+    groups_of_one | st.binary(max_size=9).filter(lambda body: _records_of(body) == 1),
     st.binary(min_size=32, max_size=32),
 )
 
 
 @given(at=place, added=foreign)
-def test_an_added_record_is_found_and_placed(
-    whole: Whole, at: int, added: tuple[str, str, bytes, bytes]
+def test_an_added_group_is_found_and_placed(
+    whole: Whole, at: int, added: tuple[str, bytes, bytes]
 ) -> None:
-    at %= whole.last
+    at %= whole.groups
+    n = first_of(whole.rows[at])
     rest = [(row[0] + 1, *row[1:]) for row in whole.rows[at:]]
-    found = whole.with_rows([*whole.rows[:at], (at + 1, *added), *rest])
+    found = whole.with_rows([*whole.rows[:at], (n, *added), *rest])
     assert found.first_bad is not None
-    assert (found.first_bad.table, found.first_bad.n) == (added[0], at + 1)
+    assert (found.first_bad.table, found.first_bad.n) == (added[0], n)
     assert found.first_bad.text.startswith("added")
 
 
 @given(added=foreign, n=st.integers(-3, 0) | st.integers(1, 3))
-def test_a_record_added_outside_of_all_is_found(
-    whole: Whole, added: tuple[str, str, bytes, bytes], n: int
+def test_a_group_added_outside_of_all_is_found(
+    whole: Whole, added: tuple[str, bytes, bytes], n: int
 ) -> None:
     n = n if n < 1 else whole.last + n
     found = whole.with_rows(sorted([*whole.rows, (n, *added)]))
@@ -275,32 +333,32 @@ def test_a_record_added_outside_of_all_is_found(
 
 
 @given(first=place, second=place)
-def test_two_records_that_changed_places_are_found_and_placed(
+def test_two_groups_that_changed_places_are_found_and_placed(
     whole: Whole, first: int, second: int
 ) -> None:
-    first, second = sorted((first % whole.last, second % whole.last))
+    first, second = sorted((first % whole.groups, second % whole.groups))
     assume(first != second)
     rows = list(whole.rows)
-    rows[first] = (first + 1, *whole.rows[second][1:])
-    rows[second] = (second + 1, *whole.rows[first][1:])
+    rows[first], rows[second] = rows[second], rows[first]
+    rows = in_order(rows)
     found = whole.with_rows(rows)
+    began, begins = first_of(rows[first]), first_of(rows[second])
     assert found.first_bad is not None
     assert (found.first_bad.n, found.first_bad.text) == (
-        first + 1,
-        f"out of order: record {first + 1} stands at {second + 1}",
+        began,
+        f"out of order: record {began} stands at {begins}",
     )
 
 
 @given(of=place, to=place)
-def test_a_record_moved_elsewhere_is_found_and_placed(whole: Whole, of: int, to: int) -> None:
-    of, to = of % whole.last, to % whole.last
+def test_a_group_moved_elsewhere_is_found_and_placed(whole: Whole, of: int, to: int) -> None:
+    of, to = of % whole.groups, to % whole.groups
     assume(of != to)
-    order = list(range(whole.last))
+    order = list(whole.rows)
     order.insert(to, order.pop(of))
-    rows = [(n, *whole.rows[was][1:]) for n, was in enumerate(order, 1)]
-    found = whole.with_rows(rows)
+    found = whole.with_rows(in_order(order))
     assert found.first_bad is not None
-    assert found.first_bad.n == min(of, to) + 1
+    assert found.first_bad.n == first_of(whole.rows[min(of, to)])
 
 
 # As whoever has the file and computes every hash anew, but has not the key.
@@ -317,39 +375,40 @@ def _covered(whole: Whole, found: Verification, n: int) -> None:
 
 
 @given(at=place, within=place, by=st.integers(1, 255))
-def test_a_record_altered_with_all_hashes_behind_it_is_found(
+def test_a_group_altered_with_all_hashes_behind_it_is_found(
     whole: Whole, at: int, within: int, by: int
 ) -> None:
-    at %= whole.signed[-1]
+    at %= whole.groups - 2  # the last checkpoint stands before the last group
     rows = list(whole.rows)
     rows[at] = ALTERED["body"](rows[at], within, by)
-    _covered(whole, whole.rewritten(rows), at + 1)
+    assume(_counting(rows[at][2], [0, 0]) != _counting(whole.rows[at][2], [0, 0]))
+    _covered(whole, whole.rewritten(rows), first_of(whole.rows[at]))
 
 
 @given(at=place, many=st.integers(1, 5))
-def test_records_taken_out_with_all_hashes_anew_are_found(whole: Whole, at: int, many: int) -> None:
-    at %= whole.signed[-1] - many
+def test_groups_taken_out_with_all_hashes_anew_are_found(whole: Whole, at: int, many: int) -> None:
+    at %= whole.groups - 2 - many
     rows = [*whole.rows[:at], *whole.rows[at + many :]]
     assert not whole.rewritten(rows).ok
 
 
 @given(at=place, added=foreign)
-@example(at=70, added=("a", "input", b"0", bytes(32)))  # JSON, but no object
-@example(at=70, added=("b", "input", b'"t_us"', bytes(32)))
-def test_a_record_added_with_all_hashes_anew_is_found(
-    whole: Whole, at: int, added: tuple[str, str, bytes, bytes]
+@example(at=16, added=("a", plain_group(("I", b"0")), bytes(32)))  # JSON, but no object
+@example(at=16, added=("b", plain_group(("I", b'"t_us"')), bytes(32)))
+def test_a_group_added_with_all_hashes_anew_is_found(
+    whole: Whole, at: int, added: tuple[str, bytes, bytes]
 ) -> None:
-    at %= whole.signed[-1]
+    at %= whole.groups - 2
     rows = [*whole.rows[:at], (0, *added), *whole.rows[at:]]
     assert not whole.rewritten(rows).ok
 
 
 @given(first=place, second=place)
-def test_records_that_changed_places_with_all_hashes_anew_are_found(
+def test_groups_that_changed_places_with_all_hashes_anew_are_found(
     whole: Whole, first: int, second: int
 ) -> None:
-    first, second = sorted((first % whole.signed[-1], second % whole.signed[-1]))
-    assume(whole.rows[first][1:4] != whole.rows[second][1:4])
+    first, second = sorted((first % (whole.groups - 2), second % (whole.groups - 2)))
+    assume(whole.rows[first][1:3] != whole.rows[second][1:3])
     rows = list(whole.rows)
     rows[first], rows[second] = rows[second], rows[first]
     assert not whole.rewritten(rows).ok
@@ -361,7 +420,10 @@ def test_an_altered_checkpoint_signature_or_key_is_found_and_placed(
 ) -> None:
     n = whole.signed[which % len(whole.signed)]
     rows = list(whole.rows)
-    rows[n - 1] = ALTERED["body"](rows[n - 1], at, by)
+    place = next(i for i, row in enumerate(rows) if row[0] == n)
+    ((_, _, body),) = unpack_group("", rows[place][2])
+    forged = with_body("", rows[place][2], 0, _flip(body, at, by))
+    rows[place] = (n, "", forged, rows[place][3])
     for found in (whole.with_rows(rows), whole.rewritten(rows)):
         assert found.first_bad is not None
         assert (found.first_bad.table, found.first_bad.n) == ("", n)

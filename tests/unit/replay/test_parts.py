@@ -18,7 +18,7 @@ from shoe_ctl.replay.replay import Part, Replay, replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_testing import bulk_journal
 from shoe_testing.cli import invoke
-from shoe_testing.journals import dealt_journal, spoil
+from shoe_testing.journals import dealt_journal, take_out
 
 LEAST = 3_000
 
@@ -99,7 +99,7 @@ def test_a_difference_is_left_to_one_process(reconnected: Path, tmp_path: Path) 
     path = Path(shutil.copy(reconnected, tmp_path))
     with Reader.open(path) as reader:
         last = [record.n for record in reader.records(kinds=(Kind.INPUT,))][-40]
-    spoil(path, f"DELETE FROM record WHERE n = {last}")
+    take_out(path, n=last)
     assert replay_in_parts(path, RecordedSessions(), jobs=2, least=8_000) is None
     alone = invoke(shoectl, "replay", str(path), "--json")
     shared = invoke(shoectl, "replay", str(path), "--json", "--jobs", "2")

@@ -19,7 +19,15 @@ from shoe_ctl.records import Audience
 from shoe_ctl.replay.replay import Replay, replay
 from shoe_ctl.table.effects import Answer, Effect, TableEvent, WakeAt
 from shoe_ctl.table.inputs import Input, TableCommand, Tick
-from shoe_testing.journals import T_US, records, spoil, stored, verified
+from shoe_testing.journals import (
+    T_US,
+    Edit,
+    alter_record,
+    records,
+    spoil_records,
+    stored,
+    verified,
+)
 
 META = Meta(game=b"id = 'toy'", settings={"pays": 1}, software="0.1.0", t_us=T_US)
 
@@ -163,25 +171,26 @@ def test_a_handler_that_raises_now_is_a_difference(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "why"),
+    ("edit", "why"),
     [
-        ("UPDATE record SET body = x'ff' WHERE n = (SELECT max(n) FROM record)", "other events"),
-        ("UPDATE record SET body = x'7b7d' WHERE kind LIKE 'event%'", "other events"),
-        ("UPDATE record SET body = x'7b7d' WHERE kind = 'input' AND n > 100", "cannot be read"),
-        ("DELETE FROM record WHERE kind = 'meta' AND n = 1", "before the table was started"),
-        ("DELETE FROM record WHERE kind = 'input' AND n = 3", "events without an input"),
+        (lambda r: b"\xff" if r.kind == "event.restricted" else r.body, "other events"),
+        (lambda r: b"{}" if r.kind.startswith("event") else r.body, "other events"),
+        (lambda r: b"{}" if r.kind == "input" and r.n > 100 else r.body, "cannot be read"),
+        (lambda r: None if r.n == 1 else r.body, "before the table was started"),
+        (lambda r: None if r.n == 3 else r.body, "events without an input"),
     ],
+    ids=["an event", "all events", "inputs", "start", "an input"],
 )
 def test_a_spoilt_journal_is_a_difference_and_no_traceback(
-    path: Path, statement: str, why: str
+    path: Path, edit: Edit, why: str
 ) -> None:
     recorded(path)
-    spoil(path, statement)
+    spoil_records(path, edit)
     assert any(why in difference.why for difference in replayed(path).differences)
 
 
 def test_a_start_that_cannot_be_read_is_told(path: Path) -> None:
     recorded(path)
-    spoil(path, "UPDATE record SET body = x'7b7d' WHERE n = 2")
+    alter_record(path, 2, b"{}")
     with pytest.raises(JournalError, match="record 2 does not say how table b was started"):
         replayed(path)

@@ -26,11 +26,14 @@ from shoe_ctl.replay.wire_resync import SHOE_INPUT
 from shoe_testing.journals import (
     WIRE_TABLES,
     WiredTable,
+    alter_record,
     both_replays,
     drawn_cards,
+    plain_group,
     records,
     shoe_inputs,
     spoil,
+    take_out,
     wired_table,
 )
 from simulators.faults import CleanLine
@@ -127,7 +130,7 @@ def test_bytes_that_were_changed_in_the_journal_are_found(
     path = copied(name)
     record, wire = wire_of(path, 30)
     spoilt = msgspec.structs.replace(wire, data=bytes(b ^ 1 for b in wire.data))
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (spoilt.to_bytes(), record.n)))
+    alter_record(path, record.n, spoilt.to_bytes())
     found = both_replays(path).differences
     expected = drawn_cards(path, 30)
     assert found[0].round_id == expected.round_id is not None
@@ -140,7 +143,7 @@ def test_bytes_that_were_taken_out_end_what_can_be_decoded_of_their_connection(
 ) -> None:
     path = copied("reference")
     record, wire = wire_of(path, 30)
-    spoil(path, ("DELETE FROM record WHERE n = ?", (record.n,)))
+    take_out(path, n=record.n)
     found = both_replays(path).differences
     place = f"connection 1, byte {wire.offset + len(wire.data):,}"
     assert [d.why for d in found] == [
@@ -152,7 +155,7 @@ def test_bytes_that_were_taken_out_end_what_can_be_decoded_of_their_connection(
 
 def test_a_connection_whose_opening_was_taken_out_is_found(copied: Callable[[str], Path]) -> None:
     path = copied("angel_eye")
-    spoil(path, "DELETE FROM record WHERE kind = 'connection'")
+    take_out(path, kind=Kind.CONNECTION)
     assert the_one(path).why == "what came before connection 1, byte 0 is missing"
 
 
@@ -169,7 +172,7 @@ def test_records_of_the_line_that_were_spoilt_are_found(
 ) -> None:
     path = copied("told")
     n = next(r.n for r in records(path) if r.kind == kind)
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, n)))
+    alter_record(path, n, body)
     difference = the_one(path)
     assert difference.n == n
     assert difference.why.startswith(why)
@@ -179,7 +182,7 @@ def test_a_profile_that_is_not_known_is_one_difference(copied: Callable[[str], P
     path = copied("bee_tek")
     (opened,) = (r for r in records(path) if r.kind == Kind.CONNECTION.value)
     body = opened.body.replace(b"bee_tek", b"beetle")
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (body, opened.n)))
+    alter_record(path, opened.n, body)
     difference = the_one(path)
     assert difference.n == opened.n
     assert re.match("the connection cannot be decoded: .*beetle", difference.why)
@@ -191,7 +194,7 @@ def test_an_input_that_no_bytes_say_is_found(copied: Callable[[str], Path]) -> N
     body = next(r.body for r in records(path) if r.n == card.n)
     forged = body.replace(b'"number":12', b'"number":13')
     assert forged != body
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (forged, card.n)))
+    alter_record(path, card.n, forged)
     found = both_replays(path).differences
     assert [d.replay for d in found if d.n == card.n] == ["inputs", "wire"]
     assert {d.round_id for d in found if d.n == card.n} == {card.round_id}
@@ -200,7 +203,7 @@ def test_an_input_that_no_bytes_say_is_found(copied: Callable[[str], Path]) -> N
 def test_what_a_timed_session_was_told_is_needed_and_kept(copied: Callable[[str], Path]) -> None:
     path = copied("told")
     assert any(r.kind == Kind.CALLS.value for r in records(path))
-    spoil(path, "DELETE FROM record WHERE kind = 'calls'")
+    take_out(path, kind=Kind.CALLS)
     found = both_replays(path).differences
     assert found
     assert {d.why for d in found} <= {"the bytes say something else", "an input that no bytes say"}
@@ -226,11 +229,12 @@ def test_bytes_to_the_shoe_are_passed_over(copied: Callable[[str], Path]) -> Non
     sent = Wire(connection=1, direction=Direction.TO_SHOE, offset=0, t_us=0, data=b"\x02OP")
     spoil(
         path,
-        ("UPDATE record SET n = -n WHERE n > ?", (n,)),
-        "UPDATE record SET n = 1 - n WHERE n < 0",
+        ("UPDATE record_group SET n = -n WHERE n > ?", (n,)),
+        "UPDATE record_group SET n = 1 - n WHERE n < 0",
     )
-    insert = "INSERT INTO record SELECT ?, \"table\", 'wire', ?, hash FROM record WHERE n = ?"
-    spoil(path, (insert, (n + 1, sent.to_bytes(), n)))
+    take_out(path, n=n + 2)  # so that there is room for it
+    insert = 'INSERT INTO record_group SELECT ?, "table", ?, hash FROM record_group WHERE n = ?'
+    spoil(path, (insert, (n + 1, plain_group(("w", sent.to_bytes())), n)))
     assert [d for d in both_replays(path).differences if d.replay == "wire"] == []
 
 
@@ -258,7 +262,7 @@ def test_what_a_host_gave_up_is_given_up_again(tmp_path: Path) -> None:
         for r in records(path)
         if r.body.startswith(SHOE_INPUT) and b'"command_unanswered"' in r.body
     ]
-    spoil(path, ("DELETE FROM record WHERE n = ?", (begun[0].n,)))
+    take_out(path, n=begun[0].n)
     assert "the bytes say what is not recorded" in [d.why for d in both_replays(path).differences]
 
 
@@ -273,10 +277,10 @@ def test_a_damaged_record_never_ends_the_replay_and_none_of_an_event_or_of_a_sho
         body = bytearray(record.body)
         at = chance.randrange(len(body))
         body[at : at + chance.randrange(1, 9)] = chance.randbytes(chance.randrange(9))
-        spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (bytes(body), record.n)))
+        alter_record(path, record.n, bytes(body))
         found = both_replays(path).found
         if bytes(body) != record.body and (
             record.kind in events or record.body.startswith(SHOE_INPUT)
         ):
             assert found, (record, bytes(body))
-        spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (record.body, record.n)))
+        alter_record(path, record.n, record.body)

@@ -18,11 +18,11 @@ from shoe_testing.journals import (
     KEY,
     SHOE_KEYS,
     WiredTable,
+    alter_record,
     both_replays,
     drawn_cards,
     records,
     shoe_inputs,
-    spoil,
     wired_table,
 )
 from simulators.faults import CleanLine
@@ -87,7 +87,7 @@ def test_a_forged_frame_is_told_from_the_true_one_only_with_the_key(
     data[frame] = with_another_mac(wire.data[frame])
     assert len(data) == len(wire.data)
     forged = msgspec.structs.replace(wire, data=bytes(data))
-    spoil(path, ("UPDATE record SET body = ? WHERE n = ?", (forged.to_bytes(), chunk.n)))
+    alter_record(path, chunk.n, forged.to_bytes())
     assert both_replays(path).differences == []
     first = both_replays(path, RecordedSessions(SHOE_KEYS)).differences[0]
     assert (first.n, '"reason":"mac"' in (first.replayed or "")) == (n, True)

@@ -18,7 +18,14 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.records import Audience, Record
 from shoe_ctl.round_report import lookup
 from shoe_ctl.round_report.lookup import RoundLocation
-from shoe_testing.journals import T_US, opened, spoil, stored
+from shoe_testing.journals import (
+    T_US,
+    opened,
+    plain_group,
+    spoil,
+    spoil_records,
+    stored,
+)
 
 
 def tick(group: Batch, table: str) -> None:
@@ -155,7 +162,8 @@ def test_a_spoilt_opening_is_passed_over(tmp_path: Path) -> None:
     for number, group in enumerate(groups, 1):
         open_round(group, "t", f"t-s1-r{number}")
     stored(path, groups)
-    spoil(path, """UPDATE record SET body = CAST('{"type":"round.opened"' AS BLOB) WHERE n <= 3""")
+    broken = b'{"type":"round.opened"'
+    spoil_records(path, lambda record: broken if record.n <= 3 else record.body)
     with Reader.open(path) as reader:
         assert lookup.last_rounds(reader, 10) == [RoundLocation("t", "t-s1-r2", 6)]
         assert lookup.find_round(reader, "t-s1-r2").n == 6
@@ -165,8 +173,8 @@ def test_a_record_put_in_at_the_end_of_all_numbers_keeps_nobody_searching(tmp_pa
     path = tmp_path / "journal.db"
     ids = long_journal(path, 3, 5)
     for n in (2**63 - 1, 2**63 - 2, 2**40):
-        values = f"({n}, 'a', 'event.restricted', x'7b7d', zeroblob(32))"
-        spoil(path, f"INSERT INTO record VALUES {values}")
+        added = (n, plain_group(("R", b"{}")))
+        spoil(path, ("INSERT INTO record_group VALUES (?, 'a', ?, zeroblob(32))", added))
     with Reader.open(path) as reader:
         assert [place.round_id for place in lookup.last_rounds(reader, 2)] == ids[-2:]
 

@@ -23,14 +23,12 @@ def unpacked(folder: Path, *records: tuple[str, str, Any]) -> Path:
     """A file of records: table, kind, body."""
     path = folder / "unpacked.db"
     with closing(sqlite3.connect(path)) as file:
-        file.execute(
-            'CREATE TABLE record (n INTEGER, "table" TEXT, kind TEXT, body BLOB, hash BLOB)'
-        )
+        file.execute('CREATE TABLE record (n INTEGER, "table" TEXT, kind TEXT, body BLOB)')
         rows = [
-            (n, table, kind, body if isinstance(body, bytes) else json.dumps(body).encode(), b"")
+            (n, table, kind, body if isinstance(body, bytes) else json.dumps(body).encode())
             for n, (table, kind, body) in enumerate(records, 1)
         ]
-        file.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?)", rows)
+        file.executemany("INSERT INTO record VALUES (?, ?, ?, ?)", rows)
         file.commit()
     return path
 

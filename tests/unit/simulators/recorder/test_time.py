@@ -43,3 +43,11 @@ async def test_a_wire_that_was_cut_is_named_and_all_else_plays_as_it_was() -> No
     assert again.wrong is None
     assert again.made.left_out == ("a shoe that did not hear",)
     assert "hearing" not in again.made.text
+
+
+@pytest.mark.parametrize("when", ["betting", "next_round"])
+async def test_a_card_that_the_line_held_back_is_held_back_again(when: str) -> None:
+    again = await play_again(await recording_of_scenario(find(f"early_draw_heard_of_in_{when}")))
+    assert again.wrong is None
+    steps = tomllib.loads(again.made.text)["steps"]
+    assert [step["draw_early"] for step in steps if step.get("held_back")] == [1]

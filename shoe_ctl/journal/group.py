@@ -1,0 +1,742 @@
+"""Groups: what one transaction stores of one table, in the form that the file holds.
+
+In: a batch and the tables' numbers; or a stored group. Out: groups, packed once, with the ids of
+their events; or records with their bodies, byte for byte as they were written.
+Must not know: files, chains.
+
+A group begins with a plain header, which says of each record its kind and length. So what a group
+holds is known without unpacking it, and nothing of another group is needed to unpack it:
+
+1. the form (1 byte): ``DEFLATED`` or ``PLAIN``
+2. the number of records (1), and a letter for each of them, its ``Letter``
+3. the epoch in the source of its events (4)
+4. a time, ``t_us`` (7)
+5. how many public events the table had before it (5), and how many restricted ones (5)
+6. the length of each record's part (LEB128). A ``COPY`` has none
+7. the parts, deflated together in form ``DEFLATED``
+
+Numbers are big-endian. Letters say how a part gives a body. Of the form that nearly all have it
+holds what is not said already; any other body stands there as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from shoe_ctl.journal.batch import (
+    Batch,
+    ChunkEntry,
+    CommitResult,
+    Counters,
+    DeviceEntry,
+    Entry,
+    EventEntry,
+    EventIds,
+    Head,
+    StoredEvent,
+)
+from shoe_ctl.journal.dictionary import DICTIONARY
+from shoe_ctl.journal.record_format import JOURNAL, WIRE_HEAD, Direction, Kind, Wire
+from shoe_ctl.records import Audience, source_of, utc
+
+DEFLATED: Final = 1
+"""The form of a group whose parts are raw deflate (RFC 1951) with the dictionary ``DICTIONARY``."""
+
+PLAIN: Final = 2
+"""The form of a group whose parts are not packed: they would not become shorter."""
+
+MOST_RECORDS: Final = 255
+"""Records of one group at most: their number is one byte. More begin another group."""
+
+FULL_BYTES: Final = 1 << 16
+"""A group with parts of so many bytes takes no further record, so that little has to be unpacked
+for one of them."""
+
+MOST_PACKED_BYTES: Final = 1 << 21
+"""Longer parts are not deflated, and none that unpack to more are read. A writer's longest have a
+twentieth of it."""
+
+HELLO: Final = b'"type":"hello"'
+FAULT_INPUT: Final = b'{"input":"fault"'
+"""An input that contains ``HELLO``, or begins with ``FAULT_INPUT``, stands in its group as it is,
+so that verifying finds its letter without unpacking all inputs."""
+
+
+class Letter:
+    """The letter of a record in its group's header: its kind, and what its part holds."""
+
+    META: Final = ord("m")
+    SNAPSHOT: Final = ord("s")
+    CHECKPOINT: Final = ord("k")
+    CONNECTION: Final = ord("o")
+    CALLS: Final = ord("c")
+    FROM_SHOE: Final = ord("<")
+    """Raw bytes. Time, connection's number and offset (LEB128), then the bytes."""
+    TO_SHOE: Final = ord(">")
+    WIRE: Final = ord("w")
+    """Raw bytes whose body stands as it is."""
+    INPUT: Final = ord("i")
+    """Time; the value of ``input`` and its closing quote; what follows the value of ``t_us``."""
+    INPUT_AS_IS: Final = ord("I")
+    PUBLIC: Final = ord("p")
+    """Time; the value of ``type`` and its closing quote; what stands between the value of ``time``
+    and ``specversion``."""
+    PUBLIC_AS_IS: Final = ord("P")
+    RESTRICTED: Final = ord("r")
+    RESTRICTED_AS_IS: Final = ord("R")
+    COPY: Final = ord("=")
+    """The restricted copy of the public event before it, with the same data. It has no part."""
+
+
+_KINDS: Final = {
+    Letter.META: Kind.META,
+    Letter.SNAPSHOT: Kind.SNAPSHOT,
+    Letter.CHECKPOINT: Kind.CHECKPOINT,
+    Letter.CONNECTION: Kind.CONNECTION,
+    Letter.CALLS: Kind.CALLS,
+    Letter.FROM_SHOE: Kind.WIRE,
+    Letter.TO_SHOE: Kind.WIRE,
+    Letter.WIRE: Kind.WIRE,
+    Letter.INPUT: Kind.INPUT,
+    Letter.INPUT_AS_IS: Kind.INPUT,
+    Letter.PUBLIC: Kind.PUBLIC,
+    Letter.PUBLIC_AS_IS: Kind.PUBLIC,
+    Letter.RESTRICTED: Kind.RESTRICTED,
+    Letter.RESTRICTED_AS_IS: Kind.RESTRICTED,
+    Letter.COPY: Kind.RESTRICTED,
+}
+_AS_IS: Final = {
+    Kind.META: Letter.META,
+    Kind.SNAPSHOT: Letter.SNAPSHOT,
+    Kind.CHECKPOINT: Letter.CHECKPOINT,
+    Kind.CONNECTION: Letter.CONNECTION,
+    Kind.CALLS: Letter.CALLS,
+    Kind.WIRE: Letter.WIRE,
+    Kind.INPUT: Letter.INPUT_AS_IS,
+}
+LETTERS: Final = {
+    kind: bytes(letter for letter, of in _KINDS.items() if of is kind) for kind in Kind
+}
+"""The letters of each kind."""
+
+_landmark_kinds = {Letter.META: Kind.META.value, Letter.SNAPSHOT: Kind.SNAPSHOT.value}
+_LANDMARK_LETTERS = bytes(_landmark_kinds)
+_all_letters = bytes(_KINDS)
+_PUBLIC_LETTERS, _RESTRICTED_LETTERS = LETTERS[Kind.PUBLIC], LETTERS[Kind.RESTRICTED]
+_NUMBERS = struct.Struct(">4s7s5s5s")
+_MOST_US = 1 << 56
+_NO_EPOCH = bytes(4)
+
+LONGEST_HEADER: Final = 2 + MOST_RECORDS + _NUMBERS.size
+"""Bytes of a header at most, without the lengths of the parts."""
+
+# A window of 8 KiB holds the dictionary. Each group begins with a copy of one compressor, and a
+# copy costs as much as its tables are large.
+_WINDOW = 13
+_MEMORY = 5
+_LEVEL = 3
+_MOST_BITS = -15  # raw deflate of any window
+_new_deflater = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zdict=DICTIONARY).copy
+
+_plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
+_eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+class InvalidGroup(ValueError):
+    """These bytes are no group. The line says what is wrong with them."""
+
+
+# Packing.
+
+
+class PackedGroup(NamedTuple):
+    """A group ready to be stored: ``n`` is the number of its last record."""
+
+    n: int
+    table: str
+    body: bytes
+
+
+class _Outgoing(msgspec.Struct, frozen=True):
+    """``records.Envelope`` whose data is encoded already."""
+
+    id: str
+    source: str
+    type: str
+    time: str
+    subject: str | UnsetType
+    data: msgspec.Raw
+    specversion: str = "1.0"
+
+
+class _OpenGroup:
+    """A group that takes further records. ``now_us`` is the time of its last part that has one."""
+
+    __slots__ = ("before", "epoch", "head", "kinds", "now_us", "parts", "room", "t_us", "table")
+
+    def __init__(self, table: str, epoch: str, head: Head) -> None:
+        self.table = table
+        self.epoch = epoch
+        self.head = head
+        self.before = Counters(head.counters.public, head.counters.restricted)
+        self.t_us: int | None = None
+        self.now_us = 0
+        self.kinds = bytearray()
+        self.parts: list[bytes] = []
+        self.room = FULL_BYTES
+
+    def takes(self, table: str, epoch: str) -> bool:
+        """Return True if records of this table, and of this epoch, may follow; an event is two."""
+        return (
+            table == self.table
+            and epoch == self.epoch
+            and self.room > 0
+            and len(self.kinds) <= MOST_RECORDS - 2
+        )
+
+    def add(self, letter: int, part: bytes) -> None:
+        self.kinds.append(letter)
+        self.parts.append(part)
+        self.room -= len(part)
+
+    def time(self, t_us: int) -> bytes:
+        """Return the beginning of a part of this time: how much later it is than the last one."""
+        if t_us == self.now_us and self.t_us is not None:
+            return b"\0"
+        if self.t_us is None:
+            self.t_us = self.now_us = t_us if 0 <= t_us < _MOST_US else 0
+        later, self.now_us = t_us - self.now_us, t_us
+        return _leb128(later << 1 if later >= 0 else ~(later << 1))
+
+    def body(self) -> bytes:
+        """Return the group as the file holds it."""
+        epoch = _epoch_bytes(self.epoch) or _NO_EPOCH
+        header = Header(DEFLATED, bytes(self.kinds), epoch, self.t_us or 0, self.before, 0)
+        return pack_group(header, self.parts)
+
+
+def pack_group(header: Header, parts: Sequence[bytes]) -> bytes:
+    """Return a group of these parts, as the file holds it: deflated if that is shorter."""
+    content = b"".join(parts)
+    form, packed = PLAIN, content
+    if len(content) <= MOST_PACKED_BYTES:
+        deflater = _new_deflater()
+        deflated = deflater.compress(content) + deflater.flush()
+        if len(deflated) < len(content):
+            form, packed = DEFLATED, deflated
+    return b"".join(
+        (
+            bytes((form, len(header.kinds))),
+            header.kinds,
+            header.epoch,
+            header.t_us.to_bytes(7, "big"),
+            header.before.public.to_bytes(5, "big"),
+            header.before.restricted.to_bytes(5, "big"),
+            *[_leb128(len(part)) for part in parts],
+            packed,
+        )
+    )
+
+
+class Packing:
+    """Packs batches: records of one table that follow one another share a group.
+
+    ``head`` returns a table's numbers, which are then increased.
+
+    Attributes:
+        last_n: the number of the last record.
+        groups: the groups that are packed.
+        landmarks: table, kind and number of each, as ``landmarks`` finds them.
+        devices: the last event number of each device.
+    """
+
+    def __init__(self, last_n: int, head: Callable[[str], Head]) -> None:
+        self.last_n = last_n
+        self.groups: list[PackedGroup] = []
+        self.landmarks: list[tuple[str, str, int]] = []
+        self.devices: list[tuple[str, str, int]] = []
+        self._head = head
+        self._open: _OpenGroup | None = None
+
+    def close(self) -> None:
+        """Pack what was added. Further records begin another group."""
+        if self._open is not None:
+            self.groups.append(PackedGroup(self.last_n, self._open.table, self._open.body()))
+            self._open = None
+
+    def add(self, batch: Batch) -> CommitResult:
+        """Number a batch's records and give its events their ids. This runs for every card."""
+        first_n, epoch, group = self.last_n + 1, batch.epoch, self._open
+        ids: dict[int, EventIds] = {}
+        events: list[StoredEvent] = []
+        for handle, entry in enumerate(batch.entries):
+            table = entry.table
+            if isinstance(entry, DeviceEntry):
+                self.devices.append((table, entry.device_id, entry.seq))
+                continue
+            if group is None or not group.takes(table, epoch):
+                self.close()
+                group = self._open = _OpenGroup(table, epoch, self._head(table))
+            if isinstance(entry, EventEntry):
+                ids[handle] = self._add_event(group, entry, events)
+                continue
+            self.last_n += 1
+            if isinstance(entry, ChunkEntry):
+                group.add(*_chunk_part(group, entry))
+            else:
+                self._add_entry(group, entry)
+        return CommitResult(first_n, self.last_n, ids, events)
+
+    def _add_entry(self, group: _OpenGroup, entry: Entry) -> None:
+        letter, part, t_us = _AS_IS[entry.kind], entry.body, entry.t_us
+        if letter == Letter.INPUT_AS_IS and t_us is not None:
+            group.head.t_us = t_us
+            stripped = _stripped_input(part, t_us)
+            if stripped is not None:
+                letter, part = Letter.INPUT, group.time(t_us) + stripped
+        elif letter in _LANDMARK_LETTERS and entry.table != JOURNAL:
+            self.landmarks.append((entry.table, entry.kind.value, self.last_n))
+        elif entry.connection is not None:
+            group.head.connection = entry.connection
+        group.add(letter, part)
+
+    def _add_event(
+        self, group: _OpenGroup, event: EventEntry, events: list[StoredEvent]
+    ) -> EventIds:
+        """Add an event's copies: one, or two which share their part if their data is the same."""
+        table, data, secret = event.table, event.public, event.restricted
+        encoded = encode_event(event, group.epoch, group.head.counters)
+        part = encoded.part
+        if encoded.public is not None:
+            assert data is not None
+            self.last_n += 1
+            events.append(StoredEvent(self.last_n, table, Audience.PUBLIC, encoded.public))
+            if part is None:
+                group.add(Letter.PUBLIC_AS_IS, encoded.public)
+            else:
+                group.add(Letter.PUBLIC, b"%b%b%b" % (group.time(event.t_us), part, data))
+        self.last_n += 1
+        events.append(StoredEvent(self.last_n, table, Audience.RESTRICTED, encoded.restricted))
+        if part is None:
+            group.add(Letter.RESTRICTED_AS_IS, encoded.restricted)
+        elif data == secret:
+            group.kinds.append(Letter.COPY)
+        else:
+            group.add(Letter.RESTRICTED, b"%b%b%b" % (group.time(event.t_us), part, secret))
+        return encoded.ids
+
+
+class EncodedEvent(NamedTuple):
+    """An event with its ids: the envelopes of its copies. ``public`` is None if it has none.
+
+    ``part`` is what stands in a group between the time and the data; None if the envelopes stand
+    there as they are.
+    """
+
+    ids: EventIds
+    public: bytes | None
+    restricted: bytes
+    part: bytes | None
+
+
+def encode_event(event: EventEntry, epoch: str, counters: Counters) -> EncodedEvent:
+    """Give an event its next ids; ``counters``, its table's, are increased."""
+    table, data = event.table, event.public
+    around = _around(table, epoch)
+    type_, before_data = _as_in_json(event.type), _before_data(event.subject)
+    if around is None or type_ is None or before_data is None or not 0 <= event.t_us < _MOST_US:
+        return _encode_escaped(event, epoch, counters)
+    start, source = around
+    behind_id = b"%b%b%b%b" % (source, type_, _time_in_json(event.t_us), before_data)
+    public, public_id = None, None
+    if data is not None:
+        counters.public = number = counters.public + 1
+        public_id = f"{table}/p{number}"
+        public = b'%bp%d%b%b,"specversion":"1.0"}' % (start, number, behind_id, data)
+    counters.restricted = number = counters.restricted + 1
+    return EncodedEvent(
+        EventIds(public_id, f"{table}/r{number}"),
+        public,
+        b'%br%d%b%b,"specversion":"1.0"}' % (start, number, behind_id, event.restricted),
+        b'%b"%b' % (type_, before_data),
+    )
+
+
+def _encode_escaped(event: EventEntry, epoch: str, counters: Counters) -> EncodedEvent:
+    """Encode an event with a name in which JSON escapes something."""
+    table, public, public_id = event.table, None, None
+    source = source_of(epoch, table)
+    if event.public is not None:
+        counters.public += 1
+        public_id = f"{table}/p{counters.public}"
+        public = _envelope(event, source, public_id, event.public)
+    counters.restricted += 1
+    restricted_id = f"{table}/r{counters.restricted}"
+    restricted = _envelope(event, source, restricted_id, event.restricted)
+    return EncodedEvent(EventIds(public_id, restricted_id), public, restricted, None)
+
+
+def _envelope(event: EventEntry, source: str, id_: str, data: bytes) -> bytes:
+    return _encoder.encode(
+        _Outgoing(
+            id=id_,
+            source=source,
+            type=event.type,
+            time=utc(event.t_us),
+            subject=UNSET if event.subject is None else event.subject,
+            data=msgspec.Raw(data),
+        )
+    )
+
+
+@lru_cache(1 << 14)
+def _around(table: str, epoch: str) -> tuple[bytes, bytes] | None:
+    """Return an envelope's start, up to the audience's letter, and from the id to the type.
+
+    None if JSON escapes something in the table's name, or a group has no room for the epoch.
+    """
+    name = _as_in_json(table)
+    if name is None or _epoch_bytes(epoch) is None:
+        return None
+    source = b'","source":"/journal/%b/table/%b","type":"' % (epoch.encode(), name)
+    return b'{"id":"%b/' % name, source
+
+
+@lru_cache(1 << 14)
+def _as_in_json(name: str) -> bytes | None:
+    """Return a name as JSON has it between quotes; None if something in it is escaped."""
+    return name.encode() if _plain(name) else None
+
+
+@lru_cache(1 << 12)
+def _before_data(subject: str | None) -> bytes | None:
+    if subject is None:
+        return b',"data":'
+    name = _as_in_json(subject)
+    return None if name is None else b',"subject":"%b","data":' % name
+
+
+@lru_cache(64)
+def _time_in_json(t_us: int) -> bytes:
+    """Return the part of an envelope with the time. All events of an input share it."""
+    return f'","time":"{utc(t_us)}"'.encode()
+
+
+@lru_cache(64)
+def _epoch_bytes(epoch: str) -> bytes | None:
+    return bytes.fromhex(epoch) if _eight_digits(epoch) else None
+
+
+def _chunk_part(group: _OpenGroup, chunk: ChunkEntry) -> tuple[int, bytes]:
+    from_shoe = chunk.direction is Direction.FROM_SHOE
+    return (
+        Letter.FROM_SHOE if from_shoe else Letter.TO_SHOE,
+        b"".join(
+            (group.time(chunk.t_us), _leb128(chunk.connection), _leb128(chunk.offset), chunk.data)
+        ),
+    )
+
+
+def _stripped_input(body: bytes, t_us: int) -> bytes | None:
+    """Return an input without its time; None if it is to stand as it is."""
+    if HELLO in body or body.startswith(FAULT_INPUT) or not body.startswith(_INPUT):
+        return None
+    stamp = b'","t_us":%d' % t_us
+    end = body.find(b'"', len(_INPUT))
+    rest = end + len(stamp)
+    if end < 0 or not body.startswith(stamp, end) or body[rest : rest + 1] not in (b",", b"}"):
+        return None
+    return b'%b"%b' % (body[len(_INPUT) : end], body[rest:])
+
+
+_INPUT = b'{"input":"'
+
+
+def _leb128(value: int) -> bytes:
+    """Return a number in as many bytes as it needs: seven bits each, the lowest first."""
+    if value < 0x80:
+        return _BYTE[value]
+    digits = bytearray()
+    while value >= 0x80:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    digits.append(value)
+    return bytes(digits)
+
+
+_BYTE = tuple(bytes((value,)) for value in range(256))
+
+
+class EncodedRecord(msgspec.Struct, frozen=True):
+    """A record's exact bytes, before it is stored."""
+
+    table: str
+    kind: str
+    body: bytes
+
+
+class EncodedBatch(NamedTuple):
+    """The records that a batch is stored as, and the ids of its events by their handles."""
+
+    records: list[EncodedRecord]
+    ids: dict[int, EventIds]
+
+
+def encode_batch(batch: Batch, counters: Callable[[str], Counters]) -> EncodedBatch:
+    """Give the events their ids and every record its exact bytes.
+
+    ``counters`` returns the counters of a table, which are then increased.
+    """
+    records: list[EncodedRecord] = []
+    ids: dict[int, EventIds] = {}
+    for handle, entry in enumerate(batch.entries):
+        if isinstance(entry, EventEntry):
+            encoded = encode_event(entry, batch.epoch, counters(entry.table))
+            ids[handle] = encoded.ids
+            if encoded.public is not None:
+                records.append(EncodedRecord(entry.table, Kind.PUBLIC.value, encoded.public))
+            records.append(EncodedRecord(entry.table, Kind.RESTRICTED.value, encoded.restricted))
+        elif isinstance(entry, ChunkEntry):
+            records.append(EncodedRecord(entry.table, Kind.WIRE.value, _wire_body(entry)))
+        elif isinstance(entry, Entry):
+            records.append(EncodedRecord(entry.table, entry.kind.value, entry.body))
+    return EncodedBatch(records, ids)
+
+
+def _wire_body(chunk: ChunkEntry) -> bytes:
+    return Wire(
+        connection=chunk.connection,
+        direction=chunk.direction,
+        offset=chunk.offset,
+        t_us=chunk.t_us,
+        data=chunk.data,
+    ).to_bytes()
+
+
+# Unpacking.
+
+
+class Header(NamedTuple):
+    """The header of a group: its records' letters, and the table's events before it."""
+
+    form: int
+    kinds: bytes
+    epoch: bytes
+    t_us: int
+    before: Counters
+    at: int
+    """The place behind it, where the lengths begin."""
+
+    @property
+    def records(self) -> int:
+        """Return the number of records."""
+        return len(self.kinds)
+
+    def has(self, letters: bytes) -> bool:
+        """Return True if a record has one of these letters."""
+        return len(self.kinds.translate(None, letters)) < len(self.kinds)
+
+
+def landmarks(table: str, n: int, header: Header) -> list[tuple[str, str, int]]:
+    """Return table, kind and number of each landmark in the group that ends with record ``n``.
+
+    These are what a restart looks for, a table's ``meta`` and ``snapshot`` records. Where they
+    stand is kept beside the groups. The journal's own chain is so short that it needs none.
+    """
+    if table == JOURNAL or not header.has(_LANDMARK_LETTERS):
+        return []
+    first = n - header.records + 1
+    return [
+        (table, _landmark_kinds[letter], first + at)
+        for at, letter in enumerate(header.kinds)
+        if letter in _LANDMARK_LETTERS
+    ]
+
+
+def read_header(body: bytes) -> Header:
+    """Read a group's header; ``body`` may be its beginning alone.
+
+    Raises:
+        InvalidGroup: it is of an unknown form, or cut short.
+    """
+    if len(body) < 2:
+        raise InvalidGroup("it is cut short")
+    form, end = body[0], 2 + body[1]
+    if form not in (DEFLATED, PLAIN):
+        raise InvalidGroup(f"its form, {form}, is not known")
+    kinds = body[2:end]
+    if not kinds or len(body) < end + _NUMBERS.size:
+        raise InvalidGroup("it is cut short")
+    if kinds.translate(None, _all_letters):
+        raise InvalidGroup("it has a record of an unknown kind")
+    epoch, t_us, public, restricted = _NUMBERS.unpack_from(body, end)
+    before = Counters(int.from_bytes(public, "big"), int.from_bytes(restricted, "big"))
+    return Header(form, kinds, epoch, int.from_bytes(t_us, "big"), before, end + _NUMBERS.size)
+
+
+@lru_cache(1 << 12)
+def count_events(kinds: bytes) -> tuple[int, int]:
+    """Return how many of a group's records are public events, and how many restricted ones."""
+    rest = len(kinds.translate(None, _PUBLIC_LETTERS))
+    return len(kinds) - rest, len(kinds) - len(kinds.translate(None, _RESTRICTED_LETTERS))
+
+
+def unpack_group(
+    table: str, body: bytes, wanted: bytes | None = None
+) -> Iterator[tuple[int, str, bytes]]:
+    """Yield place (from 0), kind and body of a group's records, of those letters that are wanted.
+
+    Raises:
+        InvalidGroup: it is of an unknown form, cut short, or does not unpack to what it says.
+    """
+    header = read_header(body)
+    try:
+        yield from _records(table, header, split_group(body, header), wanted)
+    except (IndexError, OverflowError, struct.error):
+        raise InvalidGroup("its parts are not what its header says") from None
+
+
+def has_in_parts(body: bytes, header: Header, search: Callable[[bytes], object]) -> bool:
+    """Return True if ``search`` finds something in what a group's parts hold.
+
+    Raises:
+        InvalidGroup: it cannot be unpacked.
+    """
+    return search(_unpacked(body, header)[0]) is not None
+
+
+def split_group(body: bytes, header: Header) -> Iterator[bytes]:
+    """Yield the parts of a group, in order.
+
+    Raises:
+        InvalidGroup: it is cut short, or does not unpack to what its header says.
+    """
+    content, lengths = _unpacked(body, header)
+    start = 0
+    for end in accumulate(lengths):
+        yield content[start:end]
+        start = end
+
+
+def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
+    """Return what a group's parts hold, one behind another, and their lengths."""
+    at, lengths = header.at, []
+    try:
+        for _ in range(header.records - header.kinds.count(Letter.COPY)):
+            length, at = _read_leb128(body, at)
+            lengths.append(length)
+    except IndexError:
+        raise InvalidGroup("it is cut short") from None
+    return _content(header.form, body[at:], sum(lengths)), lengths
+
+
+def _records(
+    table: str, header: Header, parts: Iterator[bytes], wanted: bytes | None
+) -> Iterator[tuple[int, str, bytes]]:
+    envelope = _Envelopes(table, header)
+    now_us, last, part = header.t_us, 0, b""
+    for place, letter in enumerate(header.kinds):
+        if letter != Letter.COPY:
+            part = next(parts)
+        elif last != Letter.PUBLIC:
+            raise InvalidGroup("a copy does not follow a public event")
+        if letter in _TIMED:
+            later, at = _read_leb128(part, 0)
+            now_us += ~(later >> 1) if later & 1 else later >> 1
+            part = part[at:]
+        last = letter
+        number = envelope.number(letter)
+        if wanted is not None and letter not in wanted:
+            continue
+        yield place, _KIND_NAMES[letter], _body_of(letter, part, now_us, envelope, number)
+
+
+def _body_of(letter: int, part: bytes, now_us: int, envelopes: _Envelopes, number: int) -> bytes:
+    """Return the body that a part gives at this time, an event's with this number."""
+    if letter == Letter.INPUT:
+        what, _, rest = part.partition(b'"')
+        return b'{"input":"%b","t_us":%d%b' % (what, now_us, rest)
+    if letter in _STRIPPED_EVENTS:
+        type_, _, rest = part.partition(b'"')
+        start = envelopes.public if letter == Letter.PUBLIC else envelopes.restricted
+        return b'%b%d%b%b%b%b,"specversion":"1.0"}' % (
+            *(start, number, envelopes.source, type_, _time_in_json(now_us), rest),
+        )
+    if letter in (Letter.FROM_SHOE, Letter.TO_SHOE):
+        connection, at = _read_leb128(part, 0)
+        offset, at = _read_leb128(part, at)
+        direction = b"<" if letter == Letter.FROM_SHOE else b">"
+        return WIRE_HEAD.pack(connection, offset, now_us, direction) + part[at:]
+    return part
+
+
+class _Envelopes:
+    """The parts that the events of a group share, and their numbers."""
+
+    def __init__(self, table: str, header: Header) -> None:
+        name, epoch = table.encode(), header.epoch.hex().encode()
+        self.public = b'{"id":"%b/p' % name
+        self.restricted = b'{"id":"%b/r' % name
+        self.source = b'","source":"/journal/%b/table/%b","type":"' % (epoch, name)
+        self._last = Counters(header.before.public, header.before.restricted)
+
+    def number(self, letter: int) -> int:
+        """Return the number of the next record's event; 0 if it is none."""
+        if letter in _PUBLIC_LETTERS:
+            self._last.public += 1
+            return self._last.public
+        if letter in _RESTRICTED_LETTERS:
+            self._last.restricted += 1
+            return self._last.restricted
+        return 0
+
+
+_KIND_NAMES: Final = {letter: kind.value for letter, kind in _KINDS.items()}
+_STRIPPED_EVENTS = bytes((Letter.PUBLIC, Letter.RESTRICTED, Letter.COPY))
+_TIMED = bytes((Letter.FROM_SHOE, Letter.TO_SHOE, Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED))
+
+
+def _content(form: int, packed: bytes, length: int) -> bytes:
+    """Return the parts of a group, one behind another; they must have this length."""
+    if form == PLAIN:
+        content = packed
+    elif length > MOST_PACKED_BYTES:
+        raise InvalidGroup("it unpacks to more than any group has")
+    else:
+        inflater = zlib.decompressobj(_MOST_BITS, DICTIONARY)
+        try:
+            content = inflater.decompress(packed, length + 1)
+            # a content of this length may leave the end of the stream unread
+            whole = inflater.eof and not inflater.unused_data
+        except zlib.error:
+            raise InvalidGroup("it cannot be unpacked") from None
+        if not whole:
+            raise InvalidGroup("it is cut short, or unpacks to more than its header says")
+    if len(content) != length:
+        raise InvalidGroup("its parts are not as long as its header says")
+    return content
+
+
+def _read_leb128(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number that begins at this place, and the place behind it."""
+    value = data[at]
+    if value < 0x80:
+        return value, at + 1
+    value &= 0x7F
+    for shift in range(7, 70, 7):
+        at += 1
+        digit = data[at]
+        value |= (digit & 0x7F) << shift
+        if digit < 0x80:
+            return value, at + 1
+    raise InvalidGroup("a number in it has no end")
