@@ -64,7 +64,7 @@ class Operator:
         await asyncio.sleep(REST_S)
         return before == await self._stands()
 
-    async def _stands(self) -> Any:
+    async def _stands(self) -> object:
         """Return how the table stands. What else is in the status changes by itself: the disk."""
         answer = await self._ask({"request": "status", "table": self._table})
         return None if answer is None else answer.get("tables")
