@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -592,16 +592,23 @@ def count_events(kinds: bytes) -> tuple[int, int]:
 
 
 def unpack_group(
-    table: str, body: bytes, wanted: bytes | None = None
+    table: str,
+    body: bytes,
+    wanted: bytes | None = None,
+    *,
+    header: Header | None = None,
+    places: Collection[int] | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
     """Yield place (from 0), kind and body of a group's records, of those letters that are wanted.
+
+    With ``places`` only the records at these; ``header`` is the group's, if it was read already.
 
     Raises:
         InvalidGroup: it is of an unknown form, cut short, or does not unpack to what it says.
     """
-    header = read_header(body)
+    header = read_header(body) if header is None else header
     try:
-        yield from _records(table, header, split_group(body, header), wanted)
+        yield from _records(table, header, _unpacked(body, header), wanted, places)
     except (IndexError, OverflowError, struct.error):
         raise InvalidGroup("its parts are not what its header says") from None
 
@@ -641,23 +648,36 @@ def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
 
 
 def _records(
-    table: str, header: Header, parts: Iterator[bytes], wanted: bytes | None
+    table: str,
+    header: Header,
+    unpacked: tuple[bytes, list[int]],
+    wanted: bytes | None,
+    places: Collection[int] | None,
 ) -> Iterator[tuple[int, str, bytes]]:
+    content, lengths = unpacked
     envelope = _Envelopes(table, header)
-    now_us, last, part = header.t_us, 0, b""
-    for place, letter in enumerate(header.kinds):
+    ends = accumulate(lengths)
+    now_us, last, begin, start, end = header.t_us, 0, 0, 0, 0
+    kinds = header.kinds if not places else header.kinds[: max(places) + 1]
+    for place, letter in enumerate(kinds):
         if letter != Letter.COPY:
-            part = next(parts)
+            begin, end = end, next(ends)
+            start = begin
         elif last != Letter.PUBLIC:
             raise InvalidGroup("a copy does not follow a public event")
         if letter in _TIMED:
-            later, at = _read_leb128(part, 0)
-            now_us += ~(later >> 1) if later & 1 else later >> 1
-            part = part[at:]
+            later, start = _read_leb128(content, begin)
+            if later:
+                now_us += ~(later >> 1) if later & 1 else later >> 1
         last = letter
-        number = envelope.number(letter)
-        if wanted is not None and letter not in wanted:
+        if (wanted is not None and letter not in wanted) or (
+            places is not None and place not in places
+        ):
             continue
+        if start > end:
+            raise InvalidGroup("its parts are not what its header says")
+        number = envelope.number(header.kinds, place)
+        part = content[start:end]
         yield place, _KIND_NAMES[letter], _body_of(letter, part, now_us, envelope, number)
 
 
@@ -688,16 +708,15 @@ class _Envelopes:
         self.public = b'{"id":"%b/p' % name
         self.restricted = b'{"id":"%b/r' % name
         self.source = b'","source":"/journal/%b/table/%b","type":"' % (epoch, name)
-        self._last = Counters(header.before.public, header.before.restricted)
+        self._before = header.before
 
-    def number(self, letter: int) -> int:
-        """Return the number of the next record's event; 0 if it is none."""
+    def number(self, kinds: bytes, place: int) -> int:
+        """Return the number of the event at this place; 0 if it is none."""
+        letter = kinds[place]
         if letter in _PUBLIC_LETTERS:
-            self._last.public += 1
-            return self._last.public
+            return self._before.public + count_events(kinds[: place + 1])[0]
         if letter in _RESTRICTED_LETTERS:
-            self._last.restricted += 1
-            return self._last.restricted
+            return self._before.restricted + count_events(kinds[: place + 1])[1]
         return 0
 
 
