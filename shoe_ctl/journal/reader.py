@@ -570,12 +570,27 @@ class Reader:
             with schema.translate_errors(self.path):
                 rows, spoilt = self._parts(which, (), checked=True)
             asked = frozenset(some)
-            yield from (record for record in self.unpacked(rows) if record.n in asked)
+            for row in rows:
+                yield from self._records_of(row, asked)
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
             reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
             while left and (left[-1] <= reached or not rows):
                 left.pop()
+
+    def _records_of(self, row: Row, asked: frozenset[int]) -> Iterator[Record]:
+        """Yield those records of a group that are asked for."""
+        n, table, body, digest = row
+        try:
+            header = read_header(body)
+            first = n - header.records + 1
+            there = [at for at in range(header.records) if first + at in asked]
+            wanted = bytes({header.kinds[at] for at in there})
+            for place, kind, record in unpack_group(table, body, wanted):
+                if place in there:
+                    yield Record(n=first + place, table=table, kind=kind, body=record, hash=digest)
+        except InvalidGroup as error:
+            raise InvalidRow(self.path, n, table, str(error)) from None
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.
