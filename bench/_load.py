@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
@@ -17,11 +18,13 @@ from typing import Any
 from bench._daemon import (
     PATIENCE_S,
     RUN,
+    calls_of,
     child,
     line_of,
     peak_mb,
     processor_s,
     stored_cards,
+    switches,
     wait_until_ready,
 )
 from bench._promises import Promise, least_of, median_of, most_of, percentile
@@ -57,15 +60,26 @@ def stage(floor: subprocess.Popen[bytes], name: str) -> dict[str, Any]:
     return found
 
 
-def loaded(
-    tables: int, pace_s: float, for_s: float, *, warm_s: float = WARM_UP_S
+def loaded(  # noqa: PLR0913 - one argument for each choice
+    tables: int,
+    pace_s: float,
+    for_s: float,
+    *,
+    warm_s: float = WARM_UP_S,
+    run: Sequence[str] = RUN,
+    can_read: bool = True,
+    counts_calls: bool = False,
 ) -> dict[str, Any]:
     """What a new daemon with a sink does under this load, once it went on for ``warm_s``.
 
     The floor's report, and: ``processor_s`` of the daemon in the ``dealt_s`` seconds from the first
-    card to the last, in which ``cards`` were dealt; its ``peak_mb``; how many cards it ``lost``:
-    not acknowledged in the end, or not in the journal at their place; how many tables were
-    ``unserved``.
+    card to the last, in which ``cards`` were dealt; ``settled_s`` of processor time and the
+    ``switches`` of its threads after ``warm_s``, when ``measured`` cards came; its ``peak_mb``;
+    how many cards it ``lost``: not acknowledged in the end, or not in the journal at their place;
+    how many tables were ``unserved``.
+
+    ``run`` is the program. ``can_read`` is false where its journal is of another form: then only
+    acknowledgements are counted. ``counts_calls`` adds the system calls of that time as ``calls``.
 
     Raises:
         SystemExit: the daemon or the floor ended, or the floor failed for another reason.
@@ -83,25 +97,32 @@ def loaded(
         stage(floor, "opened")
         config.write_text(written.read_text() + SINK)
         said = stack.enter_context(log.open("wb"))
-        run = (*RUN, "run", "--config", str(config))
-        daemon = stack.enter_context(child(*run, stdout=said, stderr=said))
+        argv = (*run, "run", "--config", str(config))
+        daemon = stack.enter_context(child(*argv, stdout=said, stderr=said))
         wait_until_ready(daemon, log)
         stage(floor, "began")
         spent = processor_s(daemon.pid)
-        stage(floor, "measured")
-        if daemon.poll() is not None:
-            raise SystemExit(log.read_text()[-2000:])
-        spent = processor_s(daemon.pid) - spent
+        time.sleep(warm_s)
+        settled, switched = processor_s(daemon.pid), switches(daemon.pid)
+        calls: dict[str, int] = {}
+        with ExitStack() as counting:
+            if counts_calls:
+                calls = counting.enter_context(calls_of(daemon.pid))
+            stage(floor, "measured")
+            if daemon.poll() is not None:
+                raise SystemExit(log.read_text()[-2000:])
+            ended, switched = processor_s(daemon.pid), switches(daemon.pid) - switched
         found = stage(floor, "ended")
         check_ended(found, floor.wait(PATIENCE_S))
-        found |= {"cards": found["drawn"], "dealt_s": for_s + warm_s, "processor_s": spent}
+        found |= {"cards": found["drawn"], "dealt_s": for_s + warm_s, "processor_s": ended - spent}
+        found |= {"settled_s": ended - settled, "switches": switched, "calls": calls}
         found["peak_mb"] = peak_mb(daemon.pid)
         daemon.terminate()
         daemon.wait(PATIENCE_S)
         stored: dict[str, list[str]] = {}
-        for journal in folder.glob("*.journal"):
+        for journal in folder.glob("*.journal") if can_read else ():
             stored |= stored_cards(journal)
-        found["lost"] = found["waiting"] or lost(found, stored)
+        found["lost"] = found["waiting"] or (lost(found, stored) if can_read else 0)
         found["unserved"] = unserved(found)
         return found
 

@@ -1,7 +1,7 @@
 """The shoe's end of a connection: what firmware does, and simulated shoes use.
 
 In: the host's bytes, events with their numbers, the time. Out: host messages, bytes to the host.
-What is not acknowledged in time is sent again, from the oldest on.
+What is not acknowledged in time is sent again, from the oldest on, and ever less often.
 Must not know: cards in the shoe, its memory, ports, clocks.
 """
 
@@ -32,6 +32,10 @@ SEND_AGAIN_S = 0.25
 """A full window takes 90 ms of a 115200 baud line, and a host that commits to a slow disk before it
 acknowledges some tens more. Sooner would send twice what is only on its way."""
 
+LONGEST_WAIT_S = 1.0
+"""The wait doubles up to this: a host with too much to do would get more of it with each repeat. A
+host that has caught up still gets the event within this time."""
+
 WINDOW = 32
 """Events on their way and not acknowledged: 31 bytes each, 1 kB. More would not be over before
 ``SEND_AGAIN_S``, and a long memory would never get through."""
@@ -59,6 +63,7 @@ class ReferenceDevice:
         self._replays = 0  # requests that the owner was given last, and did not go back for yet
         self._out: list[bytes] = []  # bodies: a MAC counts when it is sent
         self._resend_timer = Deadline()
+        self._wait_s = SEND_AGAIN_S
         self._armed: int | None = None  # the draw that the host's last command named
 
     def receive(self, data: bytes, t: float) -> list[HostMessage]:
@@ -113,6 +118,7 @@ class ReferenceDevice:
         if self._resend_timer.has_expired:
             self._resend_timer.stop()
             self._sent = 0
+            self._wait_s = min(2 * self._wait_s, LONGEST_WAIT_S)
             self._fill()
 
     @property
@@ -149,7 +155,7 @@ class ReferenceDevice:
         self._kept.clear()
         self._sent = 0
         self._out.clear()
-        self._resend_timer.stop()
+        self._stop_waiting()
 
     def _with_oldest(self, message: Message) -> Message:
         """Return hello with its oldest event: the owner's, or the first sent after hello."""
@@ -214,7 +220,7 @@ class ReferenceDevice:
             self._kept.popleft()
         self._sent = max(0, self._sent - (kept - len(self._kept)))
         if len(self._kept) < kept:
-            self._resend_timer.stop()
+            self._stop_waiting()
             self._fill()
             self._resend_timer.observe(t)
 
@@ -227,12 +233,12 @@ class ReferenceDevice:
         if not self._kept or request.first < self._kept[0][0]:
             self._kept.clear()
             self._sent = 0
-            self._resend_timer.stop()
+            self._stop_waiting()
             self._replays += 1
             return request
         before = sum(last < request.first for _, last, _ in self._kept)
         self._sent = min(self._sent, before)
-        self._resend_timer.stop()
+        self._stop_waiting()
         self._fill()
         return None
 
@@ -248,13 +254,18 @@ class ReferenceDevice:
             self._kept.pop()
         self._sent = min(self._sent, len(self._kept))
 
+    def _stop_waiting(self) -> None:
+        """Stop the timer: the host showed that it is there. The next wait is the shortest again."""
+        self._resend_timer.stop()
+        self._wait_s = SEND_AGAIN_S
+
     def _fill(self) -> None:
         """Send what the window has room for."""
         while self._sent < min(len(self._kept), WINDOW):
             self._out.append(self._kept[self._sent][2])
             self._sent += 1
         if self._kept and self._resend_timer.is_idle:
-            self._resend_timer.start(SEND_AGAIN_S)
+            self._resend_timer.start(self._wait_s)
 
 
 def _introduction(message: Message, hello: Hello) -> Message:

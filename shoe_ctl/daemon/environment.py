@@ -12,7 +12,7 @@ import os
 import resource
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -20,6 +20,7 @@ from firmware_proto.profiles import SerialSettings
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.api.unix_socket import Handler
 from shoe_ctl.clock import Clock, sleep
+from shoe_ctl.daemon.worker_thread import WorkerThread
 from shoe_ctl.link.address import Address
 from shoe_ctl.link.transport import Opener
 from shoe_ctl.link.transport_factory import opener
@@ -47,7 +48,7 @@ WayIn = Callable[[Handler], AbstractAsyncContextManager[None]]
 
 def one_thread(name: str) -> Executor:
     """A thread of the system."""
-    return ThreadPoolExecutor(1, name)
+    return WorkerThread(name)
 
 
 def allow_open_files(limit: int = OPEN_FILES) -> None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -603,16 +603,23 @@ def count_events(kinds: bytes) -> tuple[int, int]:
 
 
 def unpack_group(
-    table: str, body: bytes, wanted: bytes | None = None
+    table: str,
+    body: bytes,
+    wanted: bytes | None = None,
+    *,
+    header: Header | None = None,
+    places: Collection[int] | None = None,
 ) -> Iterator[tuple[int, str, bytes]]:
     """Yield place (from 0), kind and body of a group's records, of those letters that are wanted.
+
+    With ``places`` only the records at these; ``header`` is the group's, if it was read already.
 
     Raises:
         InvalidGroup: it is of an unknown form, cut short, or does not unpack to what it says.
     """
-    header = read_header(body)
+    header = read_header(body) if header is None else header
     try:
-        yield from _records(table, header, split_group(body, header), wanted)
+        yield from _records(table, header, _unpacked(body, header), wanted, places)
     except (IndexError, OverflowError, struct.error):
         raise InvalidGroup("its parts are not what its header says") from None
 
@@ -623,16 +630,15 @@ def packed_parts(body: bytes, header: Header) -> bytes:
     Raises:
         InvalidGroup: it cannot be unpacked.
     """
-    lengths = _lengths(header.kinds)(body, header.at)
+    lengths = _lengths(header.records - header.kinds.count(Letter.COPY))(body, header.at)
     if lengths is None:
         raise InvalidGroup("it is cut short")
     return _content(header.form, body[lengths.end() :], None)
 
 
-@lru_cache(1 << 10)
-def _lengths(kinds: bytes) -> Callable[[bytes, int], re.Match[bytes] | None]:
+@lru_cache(MOST_RECORDS)
+def _lengths(count: int) -> Callable[[bytes, int], re.Match[bytes] | None]:
     """Return what finds the end of the lengths of so many parts."""
-    count = len(kinds) - kinds.count(Letter.COPY)
     return re.compile(rb"(?:[\x80-\xff]{0,9}[\x00-\x7f]){%d}" % count, re.DOTALL).match
 
 
@@ -676,7 +682,7 @@ class _Step(NamedTuple):
     number: int
 
 
-@lru_cache(1 << 10)
+@lru_cache(1 << 8)
 def _steps(kinds: bytes, wanted: bytes | None) -> tuple[_Step, ...]:
     """Return how the records of all groups with these letters are unpacked.
 
@@ -704,20 +710,32 @@ def _steps(kinds: bytes, wanted: bytes | None) -> tuple[_Step, ...]:
 
 
 def _records(
-    table: str, header: Header, parts: Iterator[bytes], wanted: bytes | None
+    table: str,
+    header: Header,
+    unpacked: tuple[bytes, list[int]],
+    wanted: bytes | None,
+    places: Collection[int] | None,
 ) -> Iterator[tuple[int, str, bytes]]:
-    now_us, part = header.t_us, b""
+    content, lengths = unpacked
+    ends = accumulate(lengths)
     envelopes = _envelopes(table, header.epoch)
+    now_us, begin, start, end = header.t_us, 0, 0, 0
+    last = max(places) if places else header.records
     for place, letter, kind, has_part, has_time, is_wanted, number in _steps(header.kinds, wanted):
+        if place > last:
+            return
         if has_part:
-            part = next(parts)
+            begin, end = end, next(ends)
+            start = begin
             if has_time:
-                later, at = _read_leb128(part, 0)
+                later, start = _read_leb128(content, begin)
                 if later:
                     now_us += ~(later >> 1) if later & 1 else later >> 1
-                part = part[at:]
-        if is_wanted:
+        if is_wanted and (places is None or place in places):
+            if start > end:
+                raise InvalidGroup("its parts are not what its header says")
             before = header.before.public if kind == _PUBLIC else header.before.restricted
+            part = content[start:end]
             yield place, kind, _body_of(letter, part, now_us, envelopes, before + number)
 
 

@@ -262,6 +262,14 @@ class Journal:
         else:
             self._unwritten -= events
 
+    def reader(self) -> Reader:
+        """Open a further connection to the same journal, for reading.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        return self._store.reader()
+
     async def checkpoint(self, signer: Signer, t_us: int) -> int | None:
         """Call ``Store.checkpoint`` in the writer's thread.
 

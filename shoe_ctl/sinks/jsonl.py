@@ -61,7 +61,8 @@ _LOOK_S = 0.005
 """The interval at which these waits look for the compressed file; nothing tells of its end."""
 
 GATHER_S = 0.02
-"""Each delivery syncs the file, and the journal needs the same disk: events gather between two."""
+"""Each delivery syncs the file, and the journal needs the same disk: events gather before it. By
+then the loop has done what else follows from a card, and does not wait for this thread."""
 
 log = logging.getLogger(__name__)
 

@@ -101,7 +101,7 @@ class GatheringSink(Sink, Protocol):
     """A sink that takes many events at hardly more cost than a few."""
 
     gather_s: float
-    """The time that events are gathered after a delivery, in seconds."""
+    """The time that events are gathered before a delivery, in seconds."""
 
 
 @runtime_checkable
@@ -198,6 +198,7 @@ class Pump:
         self._sink = sink
         self._now_us = now_us
         self._gather_s = sink.gather_s if isinstance(sink, GatheringSink) else 0.0
+        self._gathering: asyncio.TimerHandle | None = None
         self._news = asyncio.Event()
         self._stopping = asyncio.Event()
         self._batches = 0
@@ -207,7 +208,15 @@ class Pump:
         self._ended: str | None = None
 
     def wake(self) -> None:
-        """Look for more to deliver. Call it on the loop."""
+        """Look for more to deliver, once it was gathered. Call it on the loop."""
+        if not self._gather_s:
+            self._news.set()
+        elif self._gathering is None:
+            loop = asyncio.get_running_loop()
+            self._gathering = loop.call_later(self._gather_s, self._gathered)
+
+    def _gathered(self) -> None:
+        self._gathering = None
         self._news.set()
 
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
@@ -275,6 +284,8 @@ class Pump:
             if not await self._finish(work):
                 _log.warning("sink %s: abandoned: stalled_s=%g", self.name, STALLED_S)
         finally:
+            if self._gathering is not None:
+                self._gathering.cancel()
             for task in (work, stop):
                 task.cancel()
             await asyncio.wait({work, stop})
@@ -320,7 +331,7 @@ class Pump:
             if not went_on:
                 return False
             if self._gather_s and len(events) < MANY:
-                await self._pause(self._gather_s)
+                break  # what came meanwhile is gathered
         return True
 
     async def _hand_over(self, events: Sequence[tuple[int, bytes]]) -> bool:

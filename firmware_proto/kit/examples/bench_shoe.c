@@ -25,7 +25,8 @@
 #define BEHIND_CUT 14u
 #define MEMORY 256u /* events; one more place is left for events_lost */
 #define WINDOW 32u
-#define RESEND_MS 250
+#define RESEND_MS 250 /* the first wait for an acknowledge; each repeat doubles it */
+#define RESEND_MS_MOST 1000
 #define STATUS_MS 2000
 #define COMMANDS 8u
 
@@ -50,7 +51,7 @@ static size_t kept, on_way; /* events in memory; those of them that were sent */
 static struct answer answers[COMMANDS];
 static size_t answered;
 static int connected;
-static int64_t booted_us, status_at, resend_at;
+static int64_t booted_us, status_at, resend_at, resend_ms = RESEND_MS;
 static volatile sig_atomic_t lid_moves, pulls;
 
 static int64_t now_us(void)
@@ -142,7 +143,7 @@ static void send_events(void)
 {
     while (connected && on_way < kept && on_way < WINDOW) {
         if (on_way == 0) {
-            resend_at = now_ms() + RESEND_MS;
+            resend_at = now_ms() + resend_ms;
         }
         put(memory[on_way].frame, memory[on_way].size);
         on_way++;
@@ -193,7 +194,8 @@ static void acknowledged(uint32_t through)
     kept -= gone;
     on_way = on_way > gone ? on_way - gone : 0;
     memmove(memory, memory + gone, kept * sizeof *memory);
-    resend_at = now_ms() + RESEND_MS;
+    resend_ms = RESEND_MS;
+    resend_at = now_ms() + resend_ms;
     if (lost_first != 0) {
         struct shoe_message message;
         begin(&message, SHOE_KIND_EVENTS_LOST, lost_first);
@@ -213,6 +215,8 @@ static void replay_from(uint32_t first)
     while (on_way < kept && memory[on_way].last < first) {
         on_way++;
     }
+    resend_ms = RESEND_MS;
+    resend_at = now_ms() + resend_ms;
     send_events();
 }
 
@@ -364,6 +368,7 @@ static void received(const struct shoe_message *message)
     if (message->kind == SHOE_KIND_HELLO_REQUEST) {
         connected = 1;
         on_way = 0;
+        resend_ms = RESEND_MS;
         say_hello();
         send_events();
         say_status();
@@ -463,6 +468,7 @@ static void turn(void)
     }
     if (on_way > 0 && now_ms() >= resend_at) {
         on_way = 0;
+        resend_ms = resend_ms * 2 < RESEND_MS_MOST ? resend_ms * 2 : RESEND_MS_MOST;
         send_events();
     }
     if (now_ms() >= status_at) {

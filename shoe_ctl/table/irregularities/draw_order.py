@@ -266,9 +266,9 @@ def _exchangeable_places(view: TableView) -> dict[str, Any]:
 
 def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
     """Return why these two cards cannot be exchanged."""
-    if args is None:
-        known = [one for one in _cards_by_place(turn).values() if one.card and not one.seen]
-        return None if len(known) > 1 else message("refused_no_two_cards")
+    if args is None:  # by the places alone: the room knows no more
+        places = _exchangeable_places(turn)["one"]
+        return None if len(places) > 1 else message("refused_no_two_cards")
     if args.one == args.other:
         return message("refused_name_two_cards")
     cards = _cards_by_place(turn)

@@ -175,3 +175,23 @@ def test_a_command_that_comes_again_is_answered_again_and_done_once(line: Line) 
     assert line.first(Reply).reason == "not_supported"
     assert line.first(QueryAnswered).value == 0
     assert line.first(Reply).reason == "not_supported"
+
+
+def test_repeats_come_ever_later_until_something_is_acknowledged(line: Line) -> None:
+    line.first(ShoeLoaded)
+    began = time.monotonic()
+    for _ in range(4):
+        line.first(ShoeLoaded)
+    assert time.monotonic() - began >= 2.5, "after 250, 500, 1000 and 1000 ms"
+    line.say(Acknowledge(1), Armed(1, "player", 1))
+    line.card()
+    line.first(Status)
+    repeats = 0
+
+    def is_status(message: Message) -> bool:
+        nonlocal repeats
+        repeats += isinstance(message.content, CardDrawn)
+        return isinstance(message.content, Status)
+
+    line.next(is_status)  # that of the clock, after 2 s
+    assert repeats >= 2, "the waits begin anew: 250, 500 and 1000 ms"

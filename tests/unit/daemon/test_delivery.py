@@ -14,6 +14,7 @@ import pytest
 
 from shoe_ctl.daemon.delivery import NamedSink, delivering
 from shoe_ctl.daemon.environment import SYSTEM
+from shoe_ctl.daemon.worker_thread import WorkerThread
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.store import Store
@@ -31,14 +32,14 @@ def _instead(its: object, call: Callable[..., Any], *args: Any, **named: Any) ->
 
 
 class SlowDisk:
-    """Holds the first read back until an executor is to end; remembers how the read went."""
+    """Holds the first read back until a thread is to end; remembers how the read went."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reading, self._go = Event(), Event()
         self.went: list[object] = []
-        self._read, self._shut = Reader.events, ThreadPoolExecutor.shutdown
+        self._read, self._shut = Reader.events, WorkerThread.shutdown
         monkeypatch.setattr(Reader, "events", partialmethod(_instead, self.read))
-        monkeypatch.setattr(ThreadPoolExecutor, "shutdown", partialmethod(_instead, self.shut))
+        monkeypatch.setattr(WorkerThread, "shutdown", partialmethod(_instead, self.shut))
 
     def read(self, *args: Any, **named: Any) -> Any:
         self.reading.set()

@@ -108,8 +108,50 @@ def test_what_is_not_acknowledged_is_sent_again_from_the_oldest_on() -> None:
     session.tick(10.1 + SEND_AGAIN_S)
     assert numbers(session) == [2, 3]
     session.tick(20.0)
-    session.tick(20.0 + SEND_AGAIN_S)
+    session.tick(20.0 + 2 * SEND_AGAIN_S)
     assert numbers(session) == [2, 3]
+
+
+def sending_times(session: ReferenceDevice, until_s: float) -> list[float]:
+    """When the session sends something, looked at every 50 ms; from now, which is 10 s."""
+    sent_at = []
+    for step in range(round(until_s / 0.05) + 1):
+        session.tick(10.0 + step * 0.05)
+        if session.outgoing():
+            sent_at.append(round(step * 0.05, 2))
+            session.tick(10.0 + step * 0.05)  # the next wait begins
+    return sent_at
+
+
+def test_repeats_to_a_silent_host_come_ever_later_and_then_every_second() -> None:
+    session = greeted()
+    draw(session, 1)
+    session.outgoing()
+    assert sending_times(session, 5.0) == [0.25, 0.75, 1.75, 2.75, 3.75, 4.75]
+
+
+@pytest.mark.parametrize("shown", [Acknowledge(1), ReplayRequest(2)])
+def test_a_host_that_shows_itself_gets_the_next_repeat_after_a_quarter_of_a_second(
+    shown: HostMessage,
+) -> None:
+    session = greeted()
+    draw(session, 1, 2)
+    session.outgoing()
+    assert sending_times(session, 3.0) == [0.25, 0.75, 1.75, 2.75]
+    told(session, shown, t=10.0)
+    session.outgoing()
+    assert sending_times(session, 1.0) == [0.25, 0.75]
+
+
+def test_hello_begins_the_waits_anew() -> None:
+    session = greeted()
+    draw(session, 1)
+    session.outgoing()
+    sending_times(session, 3.0)
+    session.send(HELLO, seq=1, t_us=1)
+    draw(session, 1)
+    session.outgoing()
+    assert sending_times(session, 1.0) == [0.25, 0.75]
 
 
 def test_an_event_sent_again_has_the_same_bytes() -> None:

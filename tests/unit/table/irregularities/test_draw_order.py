@@ -264,3 +264,24 @@ def test_the_same_exchange_again_is_asked_for_in_so_many_words() -> None:
     table.does("decide", choice="reconstruct")
     table.does("expose", hand="player")
     assert [d["card"] for d in table.told("round.card_revealed")] == ["2D", "TS"]
+
+
+def test_an_exchange_is_offered_alike_whether_the_shoe_reads_an_early_card_or_objects() -> None:
+    """By its reading the shoe knows whether a card is due. Banker's second card is not seen yet."""
+    tables = []
+    for fourth, objects in (("8H", True), ("TH", False)):
+        table = TableHarness(angel_eye=True, faces="face_up", face_up_after_ms=1000).open_shoe()
+        table.open_round()
+        for code in ("2D", "3C", "TS"):
+            table.draw(code)
+            table.turn_over()
+        table.draw(fourth)
+        if objects:
+            table.says(Error(code="overdraw", in_error_mode=True))
+        else:
+            table.draw("4C")
+        table.does("declare", key="wrong_order", reason="mixed up")
+        tables.append(table)
+    one, other = (status(t.now, t.game, t.settings) for t in tables)
+    assert one["halt"] == other["halt"]
+    assert one["next"] == other["next"]

@@ -6,6 +6,7 @@ in every method, in the ordinary course and inside irregularities.
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from typing import Any
@@ -37,7 +38,7 @@ from shoe_testing.places import STAKES
 from shoe_testing.staff import at, comes_back
 from shoe_testing.table_corpus import KINDS, WAYS, kind_of
 from shoe_testing.tables import TableHarness, game
-from shoe_testing.twins import Faces, Twins
+from shoe_testing.twins import HANDS, Faces, Twins
 
 HLGA = "Paiza Club"
 NAMED = 2 * MOST_CARDS
@@ -264,6 +265,24 @@ def test_a_ruling_on_lost_records_shows_nobody_a_card_that_lies_face_down(cards:
     twins.both(lambda t: t.asks("resume", reason="seen"))
     assert not twins.parted
     assert twins.compared == cards + 3
+
+
+@pytest.mark.parametrize("shoe", [shoe for shoe, _ in KINDS])
+def test_no_correction_or_its_preview_says_what_lies_face_down(shoe: str) -> None:
+    """Player's hand lies open; each slot is named as each card that Banker has at one table."""
+    twins = Twins(**kind_of(shoe), **WAYS[0])
+    twins.both(TableHarness.open_round)
+    for faces_of_one in (("7D", "7D"), ("4H", "9S"), ("TS", "TS"), ("3C", "KD")):
+        twins.draws(faces_of_one)
+    twins.both(lambda t: t.does("expose", hand="player"))
+    before = twins.compared
+    for hand, index, code in itertools.product(HANDS, (1, 2), ("4H", "9S", "3C", "KD")):
+        args = {"hand": hand, "index": index, "card": code}
+        said = {"reason": "it lies there", "consented_by": "lee"}
+        twins.previews("correct_card", args)
+        twins.both(lambda t, a=args, s=said: t.asks("correct_card", **s, **a))  # type: ignore[misc]
+    assert not twins.parted
+    assert twins.compared == before + 32
 
 
 @examples(120)
