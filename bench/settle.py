@@ -24,7 +24,7 @@ from shoe_ctl.games.settle import judge
 from shoe_ctl.games.table_of_play import natural, next_hand, total
 from shoe_ctl.games.wagers import HandResult, Settlement
 
-WANTED = 300_000
+WANTED = 1_200_000
 """Rounds a second of plain ``settle``, typed, with all wagers of the game."""
 
 Settle = Callable[[list[Card]], Settlement]
