@@ -89,7 +89,7 @@ layouts: $(OURS) $(RUN)  ## derive code and tables from layouts.py; ARGS=--check
 soak: $(OURS) $(TEST)  ## test with fresh seeds for SOAK_S=600 seconds
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
 
-compare: $(OURS) $(TEST)  ## compare a card's cost with the parent commit; ARGS="--commit X"
+compare: $(OURS) $(TEST)  ## compare a card with the parent commit
 	@$(BIN)/python -m bench._parent $(ARGS)
 
 bench: $(OURS) $(BENCH)  ## measure all promises; ARGS="line tables" for some
