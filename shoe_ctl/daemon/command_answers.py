@@ -6,7 +6,10 @@ they say is stored. Must not know: sockets, brokers, which rules a command must 
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from concurrent.futures import Executor
+from functools import partial
 
 import msgspec
 
@@ -14,23 +17,32 @@ from shoe_ctl.daemon import journal_loss
 from shoe_ctl.daemon.refusal_budget import RECORDED, RefusalBudget
 from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.daemon.transactions import TableTransactions
-from shoe_ctl.errors import InputRefused
+from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.history.event_ids import Answered, RecordedAnswer
+from shoe_ctl.history.older_rounds import find_older_round
 from shoe_ctl.records import Audience
 from shoe_ctl.table import answers, preview
 from shoe_ctl.table.effects import Answer
+from shoe_ctl.table.entered_rounds import REVISE, last_told
 from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.preview import Preview
+from shoe_ctl.table.state import OlderRound, older_to_bytes
 from shoe_ctl.texts.message import Message, message
 
 log = logging.getLogger(__name__)
 
 
 class CommandAnswers:
-    """Answers the commands of one table. ``link`` leads to its shoe, and knows of a loss."""
+    """Answers the commands of one table.
 
-    def __init__(self, transactions: TableTransactions, link: ShoeLink) -> None:
+    ``link`` leads to its shoe, and knows of a loss. ``executor`` reads the journal, which blocks.
+    """
+
+    def __init__(
+        self, transactions: TableTransactions, link: ShoeLink, executor: Executor | None = None
+    ) -> None:
         self._transactions = transactions
+        self._executor = executor
         self._controller = transactions.controller
         self._index = transactions.index
         self._refusals = transactions.refusals
@@ -70,7 +82,10 @@ class CommandAnswers:
                 spent = message("refused_too_many_previews", most=RECORDED)
                 return Preview(_refused(command, spent).answer, None)
             self._previews.record(command.user, now_us)
-            asked = msgspec.structs.replace(command, t_us=now_us)
+            whole = await self._with_older_round(command)
+            if isinstance(whole, Message):
+                return Preview(_refused(command, whole).answer, None)
+            asked = msgspec.structs.replace(whole, t_us=now_us)
             stored = self._transactions.stored_state
             try:
                 return preview.preview(self._controller, stored, asked)
@@ -110,19 +125,48 @@ class CommandAnswers:
             return _refused(command, before)
         whole = command
         if before is None:
-            try:
-                whole = await self._link.sender.with_key_number(command, self._link.known_device)
-            except InputRefused as why:
-                refused = message("daemon_rotate_key_refused", detail=str(why))
-                return _refused(command, refused)
-            added = tuple(name for name in whole.args if name not in command.args)
-            whole = msgspec.structs.replace(whole, added=added)
+            found = await self._completed(command)
+            if isinstance(found, Message):
+                return _refused(command, found)
+            whole = found
         taken_up = msgspec.structs.replace(whole, t_us=self._transactions.now())
         answered = await self._take_up(taken_up)
         if before is None and command.command_id in self._controller.state.answered:
             self._index.add_answer(answered)
             self._index.keep_answers(self._controller.state.answered)
         return answered.seen_by(sees)
+
+    async def _completed(self, command: TableCommand) -> TableCommand | Message:
+        """Return a new command with all that it needs; the message says what cannot be had."""
+        try:
+            whole = await self._link.sender.with_key_number(command, self._link.known_device)
+        except InputRefused as why:
+            return message("daemon_rotate_key_refused", detail=str(why))
+        added = tuple(name for name in whole.args if name not in command.args)
+        return await self._with_older_round(msgspec.structs.replace(whole, added=added))
+
+    async def _with_older_round(self, command: TableCommand) -> TableCommand | Message:
+        """Return a revision with the round that it names, where the table does not hold that.
+
+        Where it cannot be had the message says why.
+        """
+        named = command.args.get("round")
+        state = self._controller.state
+        if command.command != REVISE or not isinstance(named, str) or named == last_told(state):
+            return command
+        find = partial(self._find_older_round, named)
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self._executor, find)
+        except (JournalError, ValueError):
+            log.exception("%s: round not read: round=%s", self._transactions.table, named)
+            return message("refused_round_unreadable", round_id=named)
+        if isinstance(found, Message):
+            return found
+        return msgspec.structs.replace(command, older=msgspec.Raw(older_to_bytes(found)))
+
+    def _find_older_round(self, named: str) -> OlderRound | Message:
+        with self._transactions.journal.reader() as reader:
+            return find_older_round(reader, self._transactions.table, named)
 
     def _used_before(self, command: TableCommand) -> Message | None:
         """Return why this is another command than the first one with its id; None if it is not."""

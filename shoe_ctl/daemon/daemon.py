@@ -667,6 +667,7 @@ class Daemon:
             link,
             reopened=earlier is not None,
             started_n=recovered.not_compared_since,
+            executor=self._executor,
         )
         session_settings = shoe.session_settings(armed=profile.CAPABILITIES.arm)
 

@@ -6,6 +6,7 @@ inputs about these, its status. Must not know: ports, sockets, other tables.
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from typing import Any
 
 import msgspec
@@ -38,7 +39,8 @@ class TableRunner:
     """Runs one table.
 
     ``reopened``: this process served the table before an outage of the storage. ``started_n``:
-    records behind this one, of earlier starts too, may have used ids.
+    records behind this one, of earlier starts too, may have used ids. ``executor`` reads the
+    journal for a revision.
     """
 
     def __init__(
@@ -48,10 +50,11 @@ class TableRunner:
         *,
         reopened: bool = False,
         started_n: int | None = None,
+        executor: Executor | None = None,
     ) -> None:
         self.transactions = transactions
         self.link = link
-        self.answers = CommandAnswers(transactions, link)
+        self.answers = CommandAnswers(transactions, link, executor)
         self.controller = transactions.controller
         self.table = transactions.table
         self.turn = transactions.turn

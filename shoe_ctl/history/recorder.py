@@ -20,13 +20,14 @@ from firmware_proto.session import ReceivedEvent, Resume
 from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.snapshots import take_snapshot
 from shoe_ctl.journal import record_format
-from shoe_ctl.journal.batch import Batch
+from shoe_ctl.journal.batch import Batch, EventIds
 from shoe_ctl.journal.journal import Ends
 from shoe_ctl.journal.record_format import Direction
 from shoe_ctl.link.connection import Call, Connection, Ended, Reception
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect, TableEvent
-from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, to_bytes
+from shoe_ctl.table.inputs import Fault, Input, ShoeSaid, TableCommand, to_bytes
+from shoe_ctl.table.state import older_from_bytes
 
 DECODING = "decoding"
 """The ``where`` of a fault that the session raised while it decoded bytes."""
@@ -366,7 +367,7 @@ def record_input(
                 continue
             data, restricted = effect.data, effect.restricted_data
             if effect.revises or effect.revokes or effect.reopens:
-                data, restricted = _with_outcomes(effect, index)
+                data, restricted = _with_outcomes(effect, index, _older_outcome(happened))
             handle = group.append_event(
                 table,
                 effect.audience,
@@ -383,13 +384,23 @@ def record_input(
     return handles
 
 
-def _with_outcomes(event: TableEvent, index: EventIndex) -> tuple[dict[str, Any], dict[str, Any]]:
+def _older_outcome(happened: Input) -> dict[str, EventIds]:
+    """Return the ids of the outcome that came with a command, by its round; it is a single one."""
+    if not isinstance(happened, TableCommand) or isinstance(happened.older, msgspec.UnsetType):
+        return {}
+    older = older_from_bytes(happened.older)
+    return {older.settled.round.id: EventIds(*older.told)}
+
+
+def _with_outcomes(
+    event: TableEvent, index: EventIndex, older: dict[str, EventIds]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return both data of an event, with the ids of the outcomes that it names."""
     data = event.data
     restricted = data if event.restricted_data is None else event.restricted_data
     for key in ("revises", "revokes", "reopens"):
         if (round_id := getattr(event, key)) is not None:
-            ids = index.outcome(round_id)
+            ids = older.get(round_id) or index.outcome(round_id)
             restricted = {**restricted, key: ids.restricted}
             data = {**data, key: ids.public}
     return data, restricted

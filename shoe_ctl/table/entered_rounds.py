@@ -7,7 +7,7 @@ the table halted.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -26,15 +26,18 @@ from shoe_ctl.table.state import (
     INITIAL_DEAL,
     DealtCard,
     FormerOutcome,
+    OlderRound,
     Round,
     SettledRound,
     TableState,
     UnplacedCard,
+    older_from_bytes,
 )
 from shoe_ctl.table.turn import Cause, Objection, Turn
 from shoe_ctl.table.wagers.money import json_amount
 from shoe_ctl.table.wagers.payments import player_gets
 from shoe_ctl.table.wagers.settlement import SettlementLine, line_data, settle_all
+from shoe_ctl.table.wagers.types import Wagers
 from shoe_ctl.texts.message import Message, message
 
 HANDS = ("player", "banker")
@@ -334,11 +337,15 @@ def _emit_entered(turn: Turn) -> None:
     turn.emit_restricted("round.entered", {**entered, "against_reading": args.against_reading})
 
 
+REVISE = "revise_round"
+"""The command that corrects an outcome."""
+
+
 class Revision(BothHands, frozen=True, kw_only=True):
     """Arguments of *revise_round*: both hands as they really were."""
 
     round: str | None = None
-    """The id of the round; None: the last one."""
+    """The id of a round of the shoe on the table or of the one before; None: the last round."""
 
 
 # Correcting the last outcome. Conditions.
@@ -347,13 +354,44 @@ class Revision(BothHands, frozen=True, kw_only=True):
 def check_revision(turn: Turn, args: Revision | None) -> Objection | Message | None:
     """Return what stands against this revision; with None, against every revision."""
     last = _last_announced(turn)
+    if args is not None and args.round is not None and not _is_last(last, args.round):
+        older = _older_round(turn, args.round)
+        if older is None:
+            return message("refused_round_unknown", round_id=args.round)
+        if older.shoe < turn.now.shoes - 1:
+            return message("refused_round_of_older_shoe", round_id=args.round)
+        return _check_revised_hands(turn, _as_told(older), args, older.shown)
     if last is None:
         return message("refused_no_outcome_to_revise")
-    if args is None:
+    return None if args is None else _check_revised_hands(turn, last, args)
+
+
+def _is_last(last: SettledRound | None, round_id: str) -> bool:
+    return last is not None and last.round.id == round_id
+
+
+def _older_round(turn: Turn, round_id: str) -> OlderRound | None:
+    """Return the round that came with the command; None if none did, or another one."""
+    given = turn.command.older
+    if isinstance(given, msgspec.UnsetType):
         return None
-    if args.round not in (None, last.round.id):
-        return message("refused_only_last_round", round_id=last.round.id)
-    return _check_revised_hands(turn, last, args)
+    older = older_from_bytes(given)
+    return older if older.settled.round.id == round_id else None
+
+
+def _as_told(older: OlderRound) -> SettledRound:
+    """Return the round with the cards that were told last."""
+    cards = BothHands(player=older.player, banker=older.banker).cards()
+    settled = older.settled
+    played = msgspec.structs.replace(settled.round, cards=_revised_cards(settled, cards))
+    return msgspec.structs.replace(settled, round=played)
+
+
+def last_told(state: TableState) -> str | None:
+    """Return the round that the table holds to be revised; any other one comes with the command."""
+    if state.state == "resolved" and state.round is not None:
+        return state.round.id
+    return None if state.last_settled is None else state.last_settled.round.id
 
 
 def _last_announced(turn: Turn) -> SettledRound | None:
@@ -366,7 +404,13 @@ def _last_announced(turn: Turn) -> SettledRound | None:
     return now.last_settled
 
 
-def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Message | None:
+def _check_revised_hands(
+    turn: Turn, last: SettledRound, args: Revision, shown: Mapping[str, int] = {}
+) -> Message | None:
+    """Return what is wrong with these hands.
+
+    ``shown`` are the faces that the round's shoe is known to have dealt, if they came with it.
+    """
     entered = args.codes()
     before = {(d.hand, d.index): d.card.code for d in last.round.cards if d.card}
     if entered == before:
@@ -374,10 +418,12 @@ def _check_revised_hands(turn: Turn, last: SettledRound, args: Revision) -> Mess
     if (wrong := args.check_sizes()) is not None:
         return wrong
     new = list(entered.values())
-    mine = list(before.values()) if _is_same_shoe(turn, last) else []
+    same_shoe = _is_same_shoe(turn, last)
+    mine = list(before.values()) if same_shoe or shown else []
     for at, code in enumerate(new):
         besides = new[:at].count(code) - mine.count(code)
-        if (why := card_entry.check_card(turn, code, besides=besides)) is not None:
+        of_shoe = None if same_shoe or not shown else shown
+        if (why := card_entry.check_card(turn, code, besides=besides, shown=of_shoe)) is not None:
             return why
     return check_complete(entered)
 
@@ -391,10 +437,15 @@ def _is_same_shoe(turn: Turn, last: SettledRound) -> bool:
 
 
 def revise(turn: Turn) -> None:
-    """Correct the last outcome: emit it anew, with what each settled wager changes by."""
-    last = _last_announced(turn)
+    """Correct an outcome: emit it anew, with what each settled wager changes by."""
+    args = arguments.require_args(turn, Revision)
+    last, entered = _last_announced(turn), args.cards()
+    if args.round is not None and not _is_last(last, args.round):
+        older = _older_round(turn, args.round)
+        assert older is not None
+        _revise_older(turn, _as_told(older), entered)
+        return
     assert last is not None
-    entered = arguments.require_args(turn, Revision).cards()
     if _is_same_shoe(turn, last):
         cards = _match_revised(turn, last.round, entered)
     else:
@@ -416,6 +467,25 @@ def revise(turn: Turn) -> None:
         return
     _settle_again(turn, last, after)
     turn.change(last_settled=after)
+
+
+def _revise_older(turn: Turn, before: SettledRound, entered: dict[tuple[str, int], Card]) -> None:
+    """Correct the outcome of a round from before the last one: its results and its money.
+
+    Of the table nothing else changes: neither limits found, nor allowances once used, nor who holds
+    the shoe (I 5.14, N/T/F 5.16). Faces that were others are corrected in the ledger.
+    """
+    same_shoe, there = _is_same_shoe(turn, before), before.round.cards
+    for slot, wrong, right in _differing(there, entered):
+        if same_shoe:
+            dealt = next(d for d in there if (d.hand, d.index) == slot)
+            card_entry.correct_counted_card(turn, dealt, right)
+            card_ledger.show_other_card(turn, wrong, right)
+        card_entry.emit_card_corrected(turn, slot, wrong, right, of_round=before.round.id)
+    played = msgspec.structs.replace(before.round, cards=_revised_cards(before, entered))
+    after = msgspec.structs.replace(before, round=played)
+    outcome.emit_revised(turn, played, after.shoe_id, after.method)
+    _emit_changes(turn, before, after)
 
 
 def _revised_cards(
@@ -547,14 +617,19 @@ def _leave_round(turn: Turn, left: DealtCard) -> None:
 
 def _settle_again(turn: Turn, before: SettledRound, after: SettledRound) -> None:
     """Settle the wagers anew and emit for each what it changes by."""
+    once = _emit_changes(turn, before, after).settled_once
+    turn.change(wagers=msgspec.structs.replace(turn.now.wagers, settled_once=once))
+
+
+def _emit_changes(turn: Turn, before: SettledRound, after: SettledRound) -> Wagers:
+    """Emit for each wager what it changes by; return the wagers after the round."""
     rules = turn.wager_rules
     old = settle_all(before.wagers, turn.settle(before.round), rules)
     new = settle_all(after.wagers, turn.settle(after.round), rules)
     for was, now in zip(old.lines, new.lines, strict=True):
         if was != now:
             _emit_wager_revised(turn, after.round.id, was, now)
-    once = new.wagers.settled_once
-    turn.change(wagers=msgspec.structs.replace(turn.now.wagers, settled_once=once))
+    return new.wagers
 
 
 def _emit_wager_revised(

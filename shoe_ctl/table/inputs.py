@@ -76,6 +76,8 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     """Arguments that were not given and that the controller filled in."""
     second_person: SecondPerson | None = None
     """The second person as looked up; None if nobody is named or nobody looked."""
+    older: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    """The round that it revises, as ``state.OlderRound``; unset where it is the last one."""
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):

@@ -299,6 +299,26 @@ class SettledRound(msgspec.Struct, frozen=True, kw_only=True):
     """The method that it was dealt in."""
 
 
+class OlderRound(msgspec.Struct, frozen=True, kw_only=True):
+    """A settled round from before the last one, with what a revision of it needs.
+
+    The table does not keep it: it comes with the command that revises it.
+    """
+
+    settled: SettledRound
+    """The round as it was settled."""
+    shoe: int
+    """The number of the set of cards that it was dealt from."""
+    player: str
+    """The Player hand as it was told last: card codes with spaces between them."""
+    banker: str
+    """The Banker hand as it was told last."""
+    shown: dict[str, int]
+    """The number of times that each face was told in the outcomes of its set of cards."""
+    told: tuple[str | None, str]
+    """The ids of the event that told its outcome last, public and restricted."""
+
+
 # The shoe.
 
 
@@ -773,6 +793,23 @@ _decoder = msgspec.json.Decoder(TableState, dec_hook=_dec)
 def to_bytes(state: TableState) -> bytes:
     """Return the state's bytes: the same state always gives the same bytes."""
     return _encoder.encode(state)
+
+
+_older_decoder = msgspec.json.Decoder(OlderRound, dec_hook=_dec)
+
+
+def older_to_bytes(older: OlderRound) -> bytes:
+    """Return the bytes with which a round stands in the command that revises it."""
+    return _encoder.encode(older)
+
+
+def older_from_bytes(body: bytes | msgspec.Raw) -> OlderRound:
+    """Return the round that ``older_to_bytes`` encoded.
+
+    Raises:
+        ValueError: these bytes are none (msgspec's errors are ValueErrors).
+    """
+    return _older_decoder.decode(body)
 
 
 def from_bytes(body: bytes) -> TableState:

@@ -416,7 +416,12 @@ TEXTS: Mapping[str, str] = {
     "refused_no_such_card": "没有 {card} 这张牌",
     "refused_same_cards": "这正是现有结果的牌",
     "refused_no_outcome_to_revise": "没有可更正的结果",
-    "refused_only_last_round": "只能更正最近一局 {round_id}",
+    "refused_round_unknown": "本桌没有 {round_id} 局；shoectl rounds 列出各局",
+    "refused_round_unreadable": "无法读取 {round_id} 局的记录；请看运行记录",
+    "refused_round_taken_out": "{round_id} 局的记录已删除：无法更正",
+    "refused_round_not_settled": "{round_id} 局未结算：没有可更正的结果",
+    "refused_round_under_other_rules": "{round_id} 局按其他规则或其他版本进行：无法在此更正",
+    "refused_round_of_older_shoe": "{round_id} 局属于更早的牌靴：只能更正本靴和上一靴的局",
     "refused_no_cards_were_dealt": "当时没有发牌：牌桌状态为{state:state}",
     "refused_window_is_open": "撤注时段开放中：请先关闭",
     # Why a command was not taken: the shoe.

@@ -583,7 +583,18 @@ TEXTS: Mapping[str, str] = {
     "refused_no_such_card": "there is no card {card}",
     "refused_same_cards": "those are the cards of the outcome as it stands",
     "refused_no_outcome_to_revise": "there is no outcome that can be revised",
-    "refused_only_last_round": "only the last round can be revised, {round_id}",
+    "refused_round_unknown": (
+        "there is no round {round_id} at this table; shoectl rounds lists them"
+    ),
+    "refused_round_unreadable": "the records of round {round_id} cannot be read; see the log",
+    "refused_round_taken_out": "the records of round {round_id} were removed: it cannot be revised",
+    "refused_round_not_settled": "round {round_id} was not settled: there is no outcome to revise",
+    "refused_round_under_other_rules": (
+        "round {round_id} was played under other rules or another version: it cannot be revised"
+    ),
+    "refused_round_of_older_shoe": (
+        "round {round_id} is of an older shoe than the one before this: it cannot be revised"
+    ),
     "refused_no_cards_were_dealt": "no cards were being dealt: the table was {state:state}",
     "refused_window_is_open": "a withdrawal window is open: close it first",
     # Why a command was not taken: the shoe.

@@ -7,6 +7,7 @@ Must not know: which irregularity is open, what else an open step asks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -87,15 +88,19 @@ def check_against_reading(turn: Turn) -> Objection | None:
     return Objection(why, {"position": decides})
 
 
-def check_card(turn: Turn, code: str, *, besides: int = 0) -> Message | None:
+def check_card(
+    turn: Turn, code: str, *, besides: int = 0, shown: Mapping[str, int] | None = None
+) -> Message | None:
     """Return why there can be no further card with this code.
+
+    ``shown`` counts the faces of another shoe than the one on the table.
 
     Only revealed cards are counted, and ``besides`` others that the same command names: a refusal
     must not give away a card that lies face down.
     """
     if (why := check_card_of_deck(turn, code)) is not None:
         return why
-    if turn.shoe.shown.get(code, 0) + besides >= turn.shoe.decks:
+    if (turn.shoe.shown if shown is None else shown).get(code, 0) + besides >= turn.shoe.decks:
         return message("refused_all_of_card_seen", card=code)
     return None
 

@@ -30,6 +30,7 @@ from shoe_ctl.records import Audience
 from shoe_ctl.table import state
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
+from shoe_ctl.table.entered_rounds import REVISE, last_told
 from shoe_ctl.table.inputs import (
     HearingLost,
     HearingRestored,
@@ -295,6 +296,8 @@ class InProcessBench(TableAtPort):
         self._device: str | None = None
         self._answers: dict[str, dict[str, Any]] = {}
         self._outcomes: dict[str | None, tuple[str, str]] = {}
+        self._told: dict[str | None, dict[str, Any]] = {}
+        self._settled: dict[str, state.SettledRound] = {}
         self._happened(restarted(0, host_boot="boot-1"))
         self.replug()
 
@@ -432,7 +435,7 @@ class InProcessBench(TableAtPort):
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
         del plain["table"], plain["preview"]
-        effects = self._happened(TableCommand(**plain))
+        effects = self._happened(self._with_older_round(TableCommand(**plain)))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
         self._port.pump()
         said: dict[str, Any] = {"command_id": asked.command_id, "accepted": answer.accepted}
@@ -440,6 +443,29 @@ class InProcessBench(TableAtPort):
             return said | {"events": [t.id for t in self._public[told:]]}
         assert answer.error is not None
         return said | {"error": with_texts(answer.error.as_data()), "needs": answer.needs}
+
+    def _with_older_round(self, command: TableCommand) -> TableCommand:
+        """As the daemon finds it in the journal: a round that the table no longer holds."""
+        named = command.args.get("round")
+        if command.command != REVISE or named in (None, last_told(self.controller.state)):
+            return command
+        if named not in self._settled:
+            return command
+        settled, told = self._settled[named], self._told[named]
+        older = state.OlderRound(
+            settled=settled,
+            shoe=int(settled.shoe_id.rpartition("-s")[2]),
+            player=" ".join(told["player"]["cards"]),
+            banker=" ".join(told["banker"]["cards"]),
+            shown=dict(self._shown(settled.shoe_id)),
+            told=self._outcomes[named],
+        )
+        return msgspec.structs.replace(command, older=msgspec.Raw(state.older_to_bytes(older)))
+
+    def _shown(self, shoe_id: str) -> Counter[str]:
+        of_shoe = [told for told in self._told.values() if told["shoe_id"] == shoe_id]
+        hands = [told[hand]["cards"] for told in of_shoe for hand in ("player", "banker")]
+        return Counter(code for cards in hands for code in cards)
 
     def _happened(self, happened: Input) -> list[Effect]:
         self.inputs.append(happened)
@@ -488,6 +514,11 @@ class InProcessBench(TableAtPort):
         self.restricted.append(_told_event(event, secret, f"r{len(self.restricted) + 1}"))
         if event.type in ("round.outcome", "round.revised"):
             self._outcomes[event.subject] = self._public[-1].id, self.restricted[-1].id
+            self._told[event.subject] = event.data
+        elif event.type == "round.settled":
+            last = self.controller.state.last_settled
+            assert last is not None
+            self._settled[last.round.id] = last
 
 
 def _told_event(event: TableEvent, data: dict[str, Any], number: str) -> Told:

@@ -163,7 +163,7 @@ class TableHarness:
     def asks(self, command: str, *, position: str = SHIFT, **more: Any) -> EnglishEvents:
         envelope = {
             key: more.pop(key)
-            for key in ("command_id", "round_id", "reason", "consented_by")
+            for key in ("command_id", "round_id", "reason", "consented_by", "older")
             if key in more
         }
         asked = TableCommand(
