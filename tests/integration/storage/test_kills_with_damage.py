@@ -37,6 +37,7 @@ from shoe_testing.daemon import (
 )
 from shoe_testing.daemon_processes import KILLED, Starter, starter
 from shoe_testing.rounds import all_agree, of_type, once_each
+from simulators.shoe.reference import ReferenceDevice
 
 pytestmark = pytest.mark.slow
 
@@ -168,7 +169,9 @@ def anyone_knows_more(folder: Path, image: Image, shoe: ShoeAtTable) -> bool:
     with Reader.open(copy / MAIN) as reader:
         counters, devices = reader.heads()[1][TABLE].counters, reader.devices(TABLE)
     given = max((event_id(event["id"]).number for event in told(folder)), default=0)
-    acknowledged = shoe.rig.device.event_log.acknowledged
+    device = shoe.rig.device
+    assert isinstance(device, ReferenceDevice)
+    acknowledged = device.event_log.acknowledged
     return given > counters.public or acknowledged > max(devices.values(), default=0)
 
 
