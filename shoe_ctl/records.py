@@ -129,7 +129,7 @@ def utc(t_us: int) -> str:
     return f"{_second(second)}.{fraction:06d}Z"
 
 
-@lru_cache(64)
+@lru_cache(1 << 10)
 def _second(since: int) -> str:
     """Return a second as RFC 3339: many events have the same."""
     return (_EPOCH + timedelta(seconds=since)).strftime("%Y-%m-%dT%H:%M:%S")

@@ -20,7 +20,7 @@ from shoe_ctl.journal.group import (
     LETTERS,
     InvalidGroup,
     Letter,
-    has_in_parts,
+    packed_parts,
     read_header,
     unpack_group,
 )
@@ -64,9 +64,8 @@ class _RoundEvent(msgspec.Struct):
     subject: str | None = None
 
 
-_ANY_TYPE = b"|".join(re.escape(type_.encode()) for type_ in sorted(TYPES))
-_OF_ROUNDS = re.compile(b'"type":"(%b)"' % _ANY_TYPE).search
-_MAY_BE = re.compile(b'(%b)"' % _ANY_TYPE).search
+_TYPES = [b'%b"' % type_.encode() for type_ in sorted(TYPES)]
+_OF_ROUNDS = re.compile(b'"type":"(%b)' % b"|".join(map(re.escape, _TYPES))).search
 _NOT_LED_TO = "the file's index of rounds, that does not lead to it"
 _TOO_MUCH = "the file's index of rounds, that leads to what is no event of a round"
 
@@ -230,7 +229,8 @@ class IndexedRounds:
         """Return False for most groups: their records need no unpacking."""
         n, table, body, _ = row
         try:
-            return has_in_parts(body, read_header(body), _MAY_BE)
+            parts = packed_parts(body, read_header(body))
+            return any(type_ in parts for type_ in _TYPES)
         except InvalidGroup as error:
             raise InvalidRow(self._reader.path, n, table, str(error)) from None
 

@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -130,6 +130,11 @@ class Journal:
         self._cursors_moving: asyncio.Task[None] | None = None
         self.recent = RecentEvents(store.last_n)
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that it is used in. Asked once: Python asks the kernel which process this is."""
+        return asyncio.get_running_loop()
+
     def on_commit(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` on the loop after every commit that stored something."""
         self._listeners.append(listener)
@@ -163,8 +168,7 @@ class Journal:
         future = self._add(batch)
         future.add_done_callback(self._note_failure)
         if self._idle is None and self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(LATER_S, self._write_now)
+            self._timer = self._loop.call_later(LATER_S, self._write_now)
         return future
 
     async def store_waiting(self) -> None:
@@ -179,7 +183,7 @@ class Journal:
         Raises:
             JournalError: why.
         """
-        self._failed = asyncio.get_running_loop().create_future()
+        self._failed = self._loop.create_future()
         await self._failed
 
     def _note_failure(self, stored: asyncio.Future[CommitResult]) -> None:
@@ -188,7 +192,7 @@ class Journal:
             self._failed.set_exception(error)
 
     def _add(self, batch: Batch) -> asyncio.Future[CommitResult]:
-        future: asyncio.Future[CommitResult] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[CommitResult] = self._loop.create_future()
         self._waiting.append((batch, future))
         return future
 
@@ -216,9 +220,7 @@ class Journal:
         self._cursors[sink] = self._delivered[sink] = n
         self._unwritten[sink] += events
         if self._cursor_timer is None:
-            self._cursor_timer = asyncio.get_running_loop().call_later(
-                CURSOR_DELAY_S, self._move_cursors
-            )
+            self._cursor_timer = self._loop.call_later(CURSOR_DELAY_S, self._move_cursors)
 
     def check(self) -> None:
         """Refuse to go on with a store that takes nothing more.
@@ -306,7 +308,7 @@ class Journal:
             self._timer.cancel()
             self._timer = None
         if self._idle is None and self._waiting:
-            self._idle = asyncio.get_running_loop().create_future()
+            self._idle = self._loop.create_future()
             self._write()
 
     def _write(self) -> None:
@@ -367,7 +369,7 @@ class Journal:
 
         Fewer steps than a future of the loop takes: this is on the way of every card.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop
 
         def ended(future: Future[_T]) -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more

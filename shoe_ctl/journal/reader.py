@@ -7,6 +7,7 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
@@ -573,13 +574,25 @@ class Reader:
             )
             with schema.translate_errors(self.path):
                 rows, spoilt = self._parts(which, (), checked=True)
-            asked = frozenset(some)
-            yield from (record for record in self.unpacked(rows) if record.n in asked)
+            yield from self._unpacked_at(rows, some[::-1])
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
             reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
             while left and (left[-1] <= reached or not rows):
                 left.pop()
+
+    def _unpacked_at(self, rows: Iterable[Row], numbers: Sequence[int]) -> Iterator[Record]:
+        """Yield the records with these numbers, in order, from the groups that hold them."""
+        for n, table, body, digest in rows:
+            try:
+                header = read_header(body)
+                first = n - header.records + 1
+                held = numbers[bisect_left(numbers, first) : bisect_right(numbers, n)]
+                places = {number - first for number in held}
+                for place, kind, record in unpack_group(table, body, header=header, places=places):
+                    yield Record(n=first + place, table=table, kind=kind, body=record, hash=digest)
+            except InvalidGroup as error:
+                raise InvalidRow(self.path, n, table, str(error)) from None
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.

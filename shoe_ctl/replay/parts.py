@@ -41,6 +41,10 @@ LEAST_RECORDS = 200_000
 MOST_RECORDS = 2_000_000
 """Records of a part at most: so much is replayed again after a stop."""
 
+MOST_PARTS = 1_000
+"""Parts at most, as many as two billion records make: a stranger's journal may number its records
+as it likes."""
+
 _TRIES = 3
 """Snapshots behind a cut that are tried: one by another version of the software is not used."""
 
@@ -145,7 +149,8 @@ def cut(reader: Reader, jobs: int, *, least: int) -> list[Part]:
     """
     last_n, heads = reader.heads()
     first = (reader.first_n() or 1) - 1
-    size = max(least, min(MOST_RECORDS, (last_n - first) // (jobs * PARTS_A_JOB)))
+    records = last_n - first
+    size = max(least, min(MOST_RECORDS, records // (jobs * PARTS_A_JOB)), records // MOST_PARTS)
     at = list(range(first + size, last_n - size // 2, size))
     tables = sorted(heads.keys() - {JOURNAL})
     spans: list[tuple[dict[str, Span], dict[str, Span]]] = [({}, {}) for _ in range(len(at) + 1)]

@@ -60,9 +60,14 @@ class Operator:
 
     async def _rests(self) -> bool:
         """Return whether the table is at rest: every card that was drawn has reached it."""
-        before = await self._ask({"request": "status", "table": self._table})
+        before = await self._stands()
         await asyncio.sleep(REST_S)
-        return before == await self._ask({"request": "status", "table": self._table})
+        return before == await self._stands()
+
+    async def _stands(self) -> object:
+        """Return how the table stands. What else is in the status changes by itself: the disk."""
+        answer = await self._ask({"request": "status", "table": self._table})
+        return None if answer is None else answer.get("tables")
 
     async def _is_taken(self, command: str) -> bool:
         self._given += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -100,7 +101,7 @@ def test_a_report_has_promise_measured_and_spread_of_each_bench(
     found = {"promises": [HELD, {"name": "no promise", "measured": 1.0}], "left_out": ["MQTT"]}
     nothing: tuple[Any, int] = ({"stages": {}}, 0)
     assert report(tmp_path, monkeypatch, one=(found, 0), two=nothing) == 0
-    _, *lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    _, _, *lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         "one", "speed at least 4.00 5.00 4.50 to 6.00", "left out: MQTT", "two",
         "promises nothing",
@@ -130,6 +131,61 @@ def test_a_bench_that_misses_a_promise_or_measures_none_fails(  # noqa: PLR0913 
     assert report(tmp_path, monkeypatch, "--", bench=(printed, code)) == 1
     out = capsys.readouterr().out
     assert said in out and out.endswith("not held: bench\n")
+
+
+# What was reached last.
+
+TARGET = {"name": "cards", "measured": 2800.0, "least": 4000.0, "spread": [2700.0, 2900.0]}
+
+
+@pytest.mark.parametrize(
+    ("measured", "code", "said"),
+    [
+        (2800.0, 0, "last 2,800, not reached yet"),
+        (2431.0, 0, "last 2,800, not reached yet"),  # a tenth below 2,700, the worst of last time
+        (2429.0, 1, "last 2,800, FELL"),
+        (4100.0, 0, "last 2,800"),
+    ],
+)
+def test_a_target_that_is_not_reached_yet_fails_only_where_its_figure_falls(  # noqa: PLR0913
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    measured: float,
+    code: int,
+    said: str,
+) -> None:
+    assert report(tmp_path, monkeypatch, "--record", bench=({"promises": [TARGET]}, 1)) == 1
+    capsys.readouterr()
+    now = {**TARGET, "measured": measured, "spread": [measured, measured]}
+    held = measured >= 4000.0
+    assert report(tmp_path, monkeypatch, bench=({"promises": [now]}, 0 if held else 1)) == code
+    row = next(line for line in capsys.readouterr().out.splitlines() if "cards" in line)
+    assert row.endswith(said)
+
+
+def test_a_promise_that_was_held_last_time_and_is_missed_now_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    most = {"name": "wait", "measured": 9.5, "most": 10.0, "spread": [9.0, 10.0]}
+    assert report(tmp_path, monkeypatch, "--record", bench=({"promises": [most]}, 0)) == 0
+    over = {**most, "measured": 10.5}
+    assert report(tmp_path, monkeypatch, bench=({"promises": [over]}, 1)) == 1
+    assert "last 9.50, NOT HELD" in capsys.readouterr().out
+
+
+def test_figures_of_another_machine_are_not_compared_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast = {**HELD, "measured": 500.0, "spread": [450.0, 600.0]}
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(platform, "python_compiler", lambda: "another compiler")
+        assert report(tmp_path, elsewhere, "--record", bench=({"promises": [fast]}, 0)) == 0
+    capsys.readouterr()
+    assert report(tmp_path, monkeypatch, bench=({"promises": [HELD]}, 0)) == 0
+    out = capsys.readouterr().out
+    assert "not compared with what was reached last, elsewhere: " in out
+    assert "another compiler" in out and "FELL" not in out
 
 
 # What a bench must not take for success.

@@ -43,9 +43,15 @@ BIN = Path(sys.executable).parent
 COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("shoectl", "verify", "FILE"),
     "loss": ("shoectl", "loss", "FILE"),
+    "loss --recovered": ("shoectl", "loss", "FILE", "--recovered"),
+    "loss --config": ("shoectl", "loss", "FILE", "--config", "run.toml"),
     "replay": ("shoectl", "replay", "FILE"),
     "replay --last": ("shoectl", "replay", "FILE", "--last", "1"),
+    "replay --jobs": ("shoectl", "replay", "FILE", "--jobs", "2", "--state", "replay.state"),
     "rounds": ("shoectl", "rounds", "FILE"),
+    "rounds --last": ("shoectl", "rounds", "FILE", "--last", "2"),
+    "rounds --since": ("shoectl", "rounds", "FILE", "--since", "2000-01-01"),
+    "rounds --all-records": ("shoectl", "rounds", "FILE", "--all-records"),
     "export": ("shoectl", "export", "FILE", "--output", "out.gz"),
     "export --unpacked": ("shoectl", "export", "FILE", "--unpacked", "--output", "out.db"),
     "decode": ("shoectl", "decode", "FILE"),
@@ -248,6 +254,22 @@ HOSTILE: dict[str, Kind] = {
     "endless view for landmarks": Kind(
         replaced_by_view("landmark", "SELECT 't1' AS \"table\", 'meta' AS kind, n")
     ),
+    "endless view for rounds": Kind(
+        replaced_by_view(
+            "round",
+            "SELECT n, 't1' AS \"table\", 1 AS shoe, n AS number, n AS t_us, x'01' AS records",
+        )
+    ),
+    "rounds without end": Kind(
+        sql(
+            "INSERT INTO round SELECT -n, 't1', 9, n, n, x'0000000000000001'"
+            f" FROM ({up_to(200_000)})"
+        ),
+        refused=False,
+    ),
+    "a round of a million records": Kind(
+        sql("UPDATE round SET records = CAST(records || zeroblob(8000000) AS BLOB)"), refused=False
+    ),
     "landmarks without end": Kind(
         sql(f"INSERT INTO landmark SELECT 't1', 'meta', -n FROM ({up_to(200_000)})"),
         refused=False,
@@ -316,6 +338,9 @@ SAMPLE = [
     ("leaves in a circle", "rounds"),
     ("packed bomb", "verify"),
     ("two hundred thousand tables", "loss"),
+    ("endless view for rounds", "rounds --last"),
+    ("a round of a million records", "rounds --since"),
+    ("numbers at their end", "replay --jobs"),
     ("endless view for cursors", "run"),
     ("a pipe", "replay --last"),
     ("a pipe", "record"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -13,6 +15,7 @@ from shoe_ctl.errors import InputRefused
 from shoe_ctl.history import snapshots
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
+from shoe_ctl.replay import parts
 from shoe_ctl.replay.parts import Progress, cut, replay_in_parts
 from shoe_ctl.replay.replay import Part, Replay, replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
@@ -78,6 +81,19 @@ def test_each_input_of_a_table_is_in_one_part(reconnected: Path) -> None:
         snapshot_numbers = {r.n for r in reader.indexed_records("t1", Kind.SNAPSHOT, after=0)}
     assert all(sum(part.inputs["t1"].has(n) for part in made) == 1 for n in inputs)
     assert {part.inputs["t1"].after for part in made[1:]} <= snapshot_numbers
+
+
+def test_a_number_from_nowhere_makes_no_more_parts_than_a_journal_can_have(
+    connected_once: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(connected_once, tmp_path))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE record_group SET n = ? WHERE n = (SELECT max(n) FROM record_group)",
+            (2**63 - 1,),
+        )
+    with Reader.open(path) as reader:
+        assert len(cut(reader, 2, least=LEAST)) <= parts.MOST_PARTS + 1
 
 
 def test_several_processes_find_what_one_finds(reconnected: Path) -> None:
