@@ -351,9 +351,14 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
 
 
 def _may_end_by_itself(at: TableView, top: OpenIrregularity) -> bool:
-    """Return True if what the shoe says next may end the step; an aligned one has said hello."""
-    said_hello = top.key == LINK_LOST.key and at.now.link.aligned
-    return bool(stack.step_of(at, top).accepts) and not said_hello
+    """Return True if what the shoe says next may end the step.
+
+    Where the link was lost that is its hello: an aligned shoe has said it, and one that replays
+    nothing says none.
+    """
+    link = at.now.link
+    says_no_hello = top.key == LINK_LOST.key and (link.aligned or not link.replay)
+    return bool(stack.step_of(at, top).accepts) and not says_no_hello
 
 
 def named_prompt(opened: OpenIrregularity) -> Message | None:
