@@ -36,6 +36,7 @@ COMMANDS = {
     "loss": "Show what a journal lost, and who still has it.",
     "odds": "Compute exact odds and house edge per wager.",
     "publish": "Publish recorded events, to test a table system.",
+    "reconcile": "Compare a ledger of events with a journal.",
     "replay": "Replay a journal and compare, or report its rounds.",
     "rounds": "List the shoes and rounds of a journal.",
     "run": "Run the daemon: shoes, rounds, journal, outcomes.",

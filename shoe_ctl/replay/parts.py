@@ -32,7 +32,7 @@ from shoe_ctl.journal.recovery import last_start, read_snapshot
 from shoe_ctl.replay.replay import Part, Replay, Span, replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 
-PARTS_A_JOB = 4
+PARTS_A_JOB = 2
 """Parts for each process: one that is done early takes the next."""
 
 LEAST_RECORDS = 200_000

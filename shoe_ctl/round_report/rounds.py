@@ -155,8 +155,7 @@ def _line(reader: Reader, found: IndexedRound, records: Mapping[int, Record]) ->
     for n in found.records:
         record, event = records.get(n), None
         if record is not None and (record.table, record.kind) == (line.table, _RESTRICTED):
-            with suppress(ValueError):
-                event = _event.decode(record.body)
+            event = _decoded(record.body)
         opens = event is not None and event.type == OPENED
         if (
             event is None
@@ -171,6 +170,14 @@ def _line(reader: Reader, found: IndexedRound, records: Mapping[int, Record]) ->
             )
         _add_event(line, wagers, event)
     return _summed_up(line, wagers)
+
+
+def _decoded(body: bytes) -> _Event | None:
+    """Return an event; None where a line can take nothing from it."""
+    try:
+        return _event.decode(body)
+    except ValueError:
+        return None
 
 
 def _among(found: Iterator[RoundLine], query: RoundQuery) -> Iterator[RoundLine]:

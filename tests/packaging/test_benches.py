@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import _load, _report, line, load, startup, tables
+from bench import _load, _parent, _report, line, load, startup, tables
 from bench._promises import Promise, least_of, median_of, most_of, parts
 from shoe_testing.paths import ROOT
 
@@ -186,6 +186,52 @@ def test_figures_of_another_machine_are_not_compared_and_that_is_said(
     out = capsys.readouterr().out
     assert "not compared with what was reached last, elsewhere: " in out
     assert "another compiler" in out and "FELL" not in out
+
+
+# Beside the parent commit.
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+
+
+def test_without_a_parent_commit_one_line_says_that_nothing_was_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    monkeypatch.setattr(_parent, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["_parent"])
+    assert _parent.main() == 0
+    out = capsys.readouterr().out
+    assert out == "a card's cost was not compared: git has no parent of this commit here\n"
+
+
+def test_a_shallow_clone_is_deepened_to_the_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
+    whole.mkdir()
+    git(whole, "init", "-q")
+    for number in range(3):
+        git(whole, "commit", "-q", "--allow-empty", "-m", str(number))
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{whole}", str(shallow))
+    monkeypatch.setattr(_parent, "ROOT", shallow)
+    found = _parent.parent()
+    expected = subprocess.run(
+        ["git", "-C", str(whole), "rev-parse", "HEAD^1"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert found == expected.stdout.strip()
+
+
+def test_the_least_of_each_is_compared_with_the_parent() -> None:
+    found = _parent.compared("x", [(10.0, 12.0), (20.0, 11.0)])
+    assert found.measured == pytest.approx(1.1)
+    assert found.spread == (0.55, 1.2)
+    assert found.held
+    assert not _parent.compared("x", [(10.0, 11.6)]).held
 
 
 # What a bench must not take for success.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shlex
@@ -114,13 +115,16 @@ def deal(folder: Path) -> None:
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as daemon:  # fmt: skip
         assert daemon.stdout is not None
-        settled = 0
+        settled, lines = 0, []
         for line in daemon.stdout:
+            lines.append(line)
             settled += '"type":"round.settled"' in line
             if settled == ROUNDS:
                 break
         daemon.send_signal(signal.SIGTERM)
-        daemon.stdout.read()
+        lines += daemon.stdout
+    (folder / "events.jsonl").write_text("".join(lines))
+    (folder / "events.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
     assert (settled, daemon.returncode) == (ROUNDS, 0)
 
 
