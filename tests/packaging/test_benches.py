@@ -251,7 +251,7 @@ SERVED = {"connections": 1, "never_armed": False}
 AWAY = {"connections": 0, "never_armed": True}
 RUN = {
     "each": [SERVED, SERVED], "waiting": 0, "refused": 0, "measured": 9, "lost": 0, "unserved": 0,
-    "reached": 9.0, "asked": 9.0,
+    "reached": 9.0, "asked": 9.0, "alarms": 0,
 }  # fmt: skip
 
 
@@ -267,6 +267,7 @@ def test_tables_that_were_never_served_are_counted() -> None:
     [
         ({"lost": 1}, "x: cards lost or out of order"),
         ({"unserved": 1}, "x: tables not connected or never armed"),
+        ({"alarms": 1}, "x: shoes said not to hear"),
         ({"reached": 8.0}, "x: part of the cards asked for"),
     ],
 )
