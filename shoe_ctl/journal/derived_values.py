@@ -85,10 +85,7 @@ def _is_numbered(body: bytes) -> bool:
 
 
 def _has_type(parts: bytes) -> bool:
-    for type_ in _TYPES:  # a loop: this runs for each group of a journal
-        if type_ in parts:
-            return True
-    return False
+    return any(type_ in parts for type_ in _TYPES)
 
 
 class DerivedValues:
