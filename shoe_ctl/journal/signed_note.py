@@ -112,7 +112,7 @@ class Verified(msgspec.Struct, frozen=True):
 
 
 class CheckpointText(msgspec.Struct, frozen=True):
-    """What the text of a checkpoint says.
+    """The three lines of a checkpoint's text, and its extensions.
 
     ``origin`` names the journal, ``size`` counts the leaves of its tree, ``root`` is the tree's
     hash (32 bytes), ``extensions`` are further lines without their newline.
