@@ -90,6 +90,7 @@ HELP: Mapping[str, str] = {
     "Show what a journal lost, and who still has it.": "显示日志丢失了什么，何处还有。",
     "Compute exact odds and house edge per wager.": "计算每种投注的精确赔率和庄家优势。",
     "Publish recorded events, to test a table system.": "发布记录的事件，以测试牌桌系统。",
+    "Check what logins may do at a broker.": "检查各登录名在消息代理上能做什么。",
     "Compare a ledger of events with a journal.": "把事件账簿与日志比较。",
     "Replay a journal and compare, or report its rounds.": "重放日志并比较，或报告各局。",
     "List the shoes and rounds of a journal.": "列出日志中的各靴牌和各局。",
