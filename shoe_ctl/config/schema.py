@@ -146,6 +146,9 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     """Full rounds to deal after the round in which the cutting card came."""
     result_timeout_s: Positive = 5
     """Seconds to wait for the result of a shoe that judges the round too."""
+    applied_within_s: Positive | None = None
+    """Seconds within which a table system reports that it applied an outcome, a revision or a void;
+    else the pit is told. Needs a user with `applies = true`. Without it, nothing is reported."""
     method_b: MethodBConfig = MethodBConfig()
     """The section `[table.method_b]`."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
@@ -209,6 +212,7 @@ class TableConfig(Strict, frozen=True, kw_only=True):
             faces=self.method_b.faces if staffed else "face_up",
             face_up_after_ms=self.method_b.face_up_after_ms,
             result_timeout_s=self.result_timeout_s,
+            applied_within_s=UNSET if self.applied_within_s is None else self.applied_within_s,
             limits=self.limits,
             highest_position=self.highest_position,
         )

@@ -32,6 +32,8 @@ _INPUT_TEXTS = {
     "hearing_lost": "the shoe does not receive what is sent to it",
     "hearing_restored": "the shoe receives again what is sent to it",
     "disk_checked": "the disk of the journal was checked",
+    "outcome_applied": "a table system reports that it applied an outcome",
+    "shoe_stated": "a table system states the rounds and the money of a shoe",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
@@ -53,6 +55,7 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             return words.sentence(started), [said]
         case (
             "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" | "disk_checked"
+            | "outcome_applied" | "shoe_stated"
         ) as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
@@ -157,6 +160,7 @@ SETTING_TEXTS: Mapping[str, Callable[[Any, Words], str]] = {
     "faces": lambda which, words: words.sentence(_FACES.get(which, which)),
     "face_up_after_ms": _setting("a card dealt face up counts as seen after {value:,} ms"),
     "result_timeout_s": _setting("the table waits up to {value} s for the shoe's result"),
+    "applied_within_s": _setting("a table system applies outcomes within {value} s"),
     "rounds_after_cutting_card": _rounds_after,
     "limits": lambda limits, words: words.sentence(
         "limits in minor units: {value}", value=values_text(limits, words)
@@ -673,6 +677,9 @@ EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "outage.closed": _paused("the storage fault is dealt with"),
     "delivery.parked": _sentence("sink {sink} refused event {event} ({type}), which is parked"),
     "delivery.taken": _sentence("sink {sink} took the parked event {event} ({type})"),
+    "outcome.applied": _sentence("a table system applied {event}"),
+    "outcome.not_applied": _sentence("no table system applied the {type} of {told} in time"),
+    "shoe.reconciled": _reconciled,
     "disk.filling": _sentence("the disk of the journal is full soon: {full_at}"),
     "disk.relieved": _sentence("the disk of the journal is not full soon any more"),
     "frame.discarded": _sentence("frame discarded: {reason}"),
