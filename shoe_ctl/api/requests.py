@@ -1,8 +1,7 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command or a question (status, redeliver, resend, events), a report (applied,
-shoe), or a
-BadRequest that says what is wrong with it.
+In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events) or a report
+(applied, shoe); or a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
@@ -177,12 +176,7 @@ class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 Question = (
-    StatusRequest
-    | RedeliverRequest
-    | ResendRequest
-    | EventsRequest
-    | AppliedRequest
-    | ShoeRequest
+    StatusRequest | RedeliverRequest | ResendRequest | EventsRequest | AppliedRequest | ShoeRequest
 )
 
 Request = Command | Question

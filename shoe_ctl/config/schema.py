@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from shoe_ctl import toml
 from shoe_ctl.config.sinks import (

@@ -62,9 +62,9 @@ class Reconciled(EventData, frozen=True, kw_only=True):
     """False: no wager of the shoe was recorded at the table, so that money was not compared."""
     first: str | UnsetType = UNSET
     """The first round that is not the same. Only where both do not agree."""
-    what: (
-        Literal["not_stated", "not_played", "twice", "void", "not_void", "money"] | UnsetType
-    ) = UNSET
+    what: Literal["not_stated", "not_played", "twice", "void", "not_void", "money"] | UnsetType = (
+        UNSET
+    )
     """What is not the same: the statement lacks the round, or has one that was not played; has it
     twice; the round is `void` at the table alone, or at the table system alone; its money."""
 

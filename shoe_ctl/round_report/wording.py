@@ -54,8 +54,13 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             said = words.sentence("host boot: {boot}", boot=given.get("host_boot"))
             return words.sentence(started), [said]
         case (
-            "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" | "disk_checked"
-            | "outcome_applied" | "shoe_stated"
+            "tick"
+            | "commands_refused"
+            | "hearing_lost"
+            | "hearing_restored"
+            | "disk_checked"
+            | "outcome_applied"
+            | "shoe_stated"
         ) as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
@@ -606,6 +611,14 @@ def _counted(data: Data, words: Words) -> Told:
     return _sentence(text, "shoe_id")(data, words)
 
 
+def _reconciled(data: Data, words: Words) -> Told:
+    if data.pop("agrees", False):
+        text = "the table system's count of the shoe agrees: {rounds} rounds"
+    else:
+        text = "the table system's count of the shoe differs, first in {first}: {what}"
+    return _sentence(text, "shoe_id", "wagers")(data, words)
+
+
 def _paused(text: str) -> Callable[[Data, Words], Told]:
     """A sentence about a pause, with who ordered or ended it."""
 
@@ -680,6 +693,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "outcome.applied": _sentence("a table system applied {event}"),
     "outcome.not_applied": _sentence("no table system applied the {type} of {told} in time"),
     "shoe.reconciled": _reconciled,
+    "delivery.lost": _sentence("sink {sink} lost events {first} to {last}; they are sent again"),
+    "delivery.refilled": _sentence("sink {sink} has the lost events {first} to {last} again"),
     "disk.filling": _sentence("the disk of the journal is full soon: {full_at}"),
     "disk.relieved": _sentence("the disk of the journal is not full soon any more"),
     "frame.discarded": _sentence("frame discarded: {reason}"),

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from shoe_ctl.records import Audience, utc
 from shoe_ctl.table.effects import TableEvent
-from shoe_ctl.table.inputs import OutcomeApplied, ShoeStated, StatedRound, Tick
+from shoe_ctl.table.inputs import OutcomeApplied, ShoeStated, StatedRound, Tick, ToldMoney
 from shoe_ctl.table.settings import TableSettings
-from shoe_ctl.table.state import ToldMoney, ToldRound, ToldRounds, TableState
+from shoe_ctl.table.state import TableState, ToldRound, ToldRounds
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers.money import json_amount
 from shoe_ctl.texts.message import Message, message
@@ -255,10 +255,21 @@ def compare_shoe(turn: Turn) -> None:
         data |= {"first": first.pop("round_id"), "what": first.pop("what")}
         secret |= first
     turn.effects.append(
-        TableEvent(
-            "shoe.reconciled", Audience.PUBLIC, asked.shoe_id, data, {**data, **secret}
-        )
+        TableEvent("shoe.reconciled", Audience.PUBLIC, asked.shoe_id, data, {**data, **secret})
     )
+
+
+def agreed(now: TableState) -> tuple[str, ...]:
+    """Return the shoes of which a table system stated the same as the table has."""
+    return _told(now).agreed
+
+
+def first_difference(now: TableState, asked: ShoeStated) -> dict[str, Any]:
+    """Return the first round in which this statement differs, as the public is told it."""
+    rounds = _of_shoe(_told(now), asked.shoe_id)
+    has_money = any(each.wagers for each in rounds)
+    found = _first_difference(rounds, asked.rounds, has_money=has_money)
+    return {} if found is None else {"first": found["round_id"], "what": found["what"]}
 
 
 def _of_shoe(told: ToldRounds, shoe_id: str) -> list[ToldRound]:

@@ -24,7 +24,9 @@ from shoe_ctl.table.cases import find_case
 from shoe_ctl.table.effects import Answer, Effect, WakeAt
 from shoe_ctl.table.inputs import (
     CommandsRefused,
+    DeliveryLost,
     DeliveryParked,
+    DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
     Fault,
@@ -76,6 +78,8 @@ _TRIGGERS = {
     StorageRestored: "storage_restored",
     DeliveryParked: "delivery_parked",
     DeliveryTaken: "delivery_taken",
+    DeliveryLost: "delivery_lost",
+    DeliveryRefilled: "delivery_refilled",
     CommandsRefused: "commands_refused",
     DiskChecked: "disk_checked",
     OutcomeApplied: "outcome_applied",
@@ -150,8 +154,6 @@ class TableController:
                 ruling = happened.ruling
                 accepted = Answer(command_id=ruling.command_id, accepted=True)
                 answers.remember(turn, ruling, accepted)
-        if self.settings.applied_within_s is not msgspec.UNSET:
-            applied_outcomes.follow(turn)
         if turn.state != turn.now.state:
             turn.change(state=turn.state)
         self._settle(turn)
@@ -163,6 +165,8 @@ class TableController:
         Where nothing of it changed, those of the state before stand. A halt may look at more than
         the state.
         """
+        if self.settings.applied_within_s is not msgspec.UNSET:
+            applied_outcomes.follow(turn)
         if turn.has_changed or turn.now.halt is not None or self._settled is not self.state:
             _order_shoe_and_wake_up(turn)
             _assert_phase(turn.now)

@@ -130,28 +130,32 @@ def status(
     at = TableView(now, game, settings, procedures)
     choices = offers.list_choices(at)
     trouble = link.link_trouble(now, now.t_us if t_us is None else t_us)
-    return {
-        "table": settings.table,
-        "game": game.id,
-        "method": at.method,
-        "state": now.state,
-        "link": link.link_state(now),
-        "link_reason": None if trouble is None else trouble[0],
-        "told": outbox.public_commands(now),
-        "refused": arming.public_refusal(now),
-        "shoe": None
-        if now.shoe is None
-        else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
-        "round": None if now.round is None else _round(now.round),
-        "wagers": payments.describe_wagers(at, restricted=False),
-        "last_round": payments.describe_last_round(at, restricted=False),
-        "declared": retractions.describe_declarations(at),
-        "next": _beside(trouble, applied_outcomes.overdue_message(now), _next(at, choices)),
-        "takes": [offer.public() for offer in offers.list_offers(at)],
-        "halt": _halt(at, choices),
-        "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
-        "parked": undelivered.describe(now, restricted=False),
-    } | applied_outcomes.describe(now) | _in_players_hands(at)
+    return (
+        {
+            "table": settings.table,
+            "game": game.id,
+            "method": at.method,
+            "state": now.state,
+            "link": link.link_state(now),
+            "link_reason": None if trouble is None else trouble[0],
+            "told": outbox.public_commands(now),
+            "refused": arming.public_refusal(now),
+            "shoe": None
+            if now.shoe is None
+            else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
+            "round": None if now.round is None else _round(now.round),
+            "wagers": payments.describe_wagers(at, restricted=False),
+            "last_round": payments.describe_last_round(at, restricted=False),
+            "declared": retractions.describe_declarations(at),
+            "next": _beside(trouble, applied_outcomes.overdue_message(now), _next(at, choices)),
+            "takes": [offer.public() for offer in offers.list_offers(at)],
+            "halt": _halt(at, choices),
+            "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
+            "parked": undelivered.describe(now, restricted=False),
+        }
+        | applied_outcomes.describe(now)
+        | _in_players_hands(at)
+    )
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:

@@ -433,7 +433,6 @@ TEXTS: Mapping[str, str] = {
     "refused_applied_no_right": "用户 {user} 无权报告入账：请设置 applies = true",
     "refused_applied_unknown": "日志中没有编号为 {event} 的结果、更正或作废",
     "refused_applied_other_source": "事件 {event} 不属于来源 {source}：请按来源 {now} 的事件入账",
-    "refused_applied_other_table": "牌靴 {shoe_id} 不属于 {table} 号桌",
     "refused_round_not_settled": "{round_id} 局未结算：没有可更正的结果",
     "refused_round_under_other_rules": "{round_id} 局按其他规则或其他版本进行：无法在此更正",
     "refused_round_of_older_shoe": "{round_id} 局属于更早的牌靴：只能更正本靴和上一靴的局",

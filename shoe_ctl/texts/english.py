@@ -595,9 +595,7 @@ TEXTS: Mapping[str, str] = {
     "refused_applied_reopened": "round {round_id} goes on after its outcome: wait for how it ends",
     "refused_applied_void": "round {round_id} is void by now: apply that",
     "refused_applied_superseded": "round {round_id} was revised since: apply the newest revision",
-    "refused_applied_twice": (
-        "round {round_id}: user {user} applied this already, as {reference}"
-    ),
+    "refused_applied_twice": ("round {round_id}: user {user} applied this already, as {reference}"),
     "refused_shoe_kept_in_part": (
         "shoe {shoe_id} was under way when the table began to keep this: it cannot be compared"
     ),
@@ -612,7 +610,6 @@ TEXTS: Mapping[str, str] = {
     "refused_applied_other_source": (
         "event {event} is of another source than {source}: apply the one of {now}"
     ),
-    "refused_applied_other_table": "shoe {shoe_id} is not of table {table}",
     "refused_round_not_settled": "round {round_id} was not settled: there is no outcome to revise",
     "refused_round_under_other_rules": (
         "round {round_id} was played under other rules or another version: it cannot be revised"
