@@ -111,7 +111,7 @@ def doctor(
 
 
 def _daemon_status(config_file: str | None) -> dict[str, Any]:
-    """What the daemon of this configuration answers when it is asked how it is; asked once.
+    """Return the status that the daemon of this configuration answers; it is asked once.
 
     Empty where no daemon is there, or where it has no socket or does not answer.
     """
