@@ -149,7 +149,8 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     """Seconds to wait for the result of a shoe that judges the round too."""
     applied_within_s: Positive | None = None
     """Seconds within which a table system reports that it applied an outcome, a revision or a void;
-    else the pit is told. Needs a user with `applies = true`. Without it, nothing is reported."""
+    else the pit hears of it. Needs a user with `applies = true`. Without it, nothing is
+    reported."""
     method_b: MethodBConfig = MethodBConfig()
     """The section `[table.method_b]`."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
@@ -447,6 +448,24 @@ def _mistakes_between(config: Config, ids: Sequence[str]) -> Iterator[str]:
     for at, sink in enumerate(config.sink):
         if isinstance(sink, MqttConfig):
             yield from _wrong_positions(sink.sender, f"sink[{at}].sender")
+    yield from _reports_nobody_expects(config)
+
+
+def _reports_nobody_expects(config: Config) -> Iterator[str]:
+    """Yield tables whose reports nobody may give, or a user whose reports no table takes."""
+    users = [
+        *(() if config.socket is None else config.socket.user),
+        *(s for sink in config.sink if isinstance(sink, MqttConfig) for s in sink.sender),
+    ]
+    has_reporter = any(user.applies for user in users)
+    tables = [at for at, table in enumerate(config.table) if table.applied_within_s is not None]
+    if tables and not has_reporter:
+        yield (
+            f"table[{tables[0]}].applied_within_s: nobody may report what was applied: give a user "
+            "applies = true"
+        )
+    if has_reporter and not tables:
+        yield "applies: no table takes such reports: give one applied_within_s"
 
 
 def _wrong_positions(users: Sequence[UserConfig], where: str) -> Iterator[str]:

@@ -49,8 +49,9 @@ class FoundEnd(NamedTuple):
     """An outcome, a revision or a void, as the journal has it."""
 
     event: _Envelope
-    ids: tuple[str | None, str]
-    """Its ids on the public and on the restricted stream."""
+    """The event on the restricted stream."""
+    public_id: str | None
+    """Its id on the public stream."""
 
 
 def find_end(reader: Reader, wanted: EventId) -> FoundEnd | None:
@@ -70,7 +71,7 @@ def find_end(reader: Reader, wanted: EventId) -> FoundEnd | None:
     public, restricted = copies.get(Kind.PUBLIC.value), copies.get(Kind.RESTRICTED.value)
     if restricted is None or restricted.type not in applied_outcomes.ENDS:
         return None
-    return FoundEnd(restricted, (None if public is None else public.id, restricted.id))
+    return FoundEnd(restricted, None if public is None else public.id)
 
 
 class AppliedReports:
@@ -100,7 +101,8 @@ class AppliedReports:
             round_id=event.subject,
             type=event.type,
             told_us=since_1970_us(event.time),
-            ids=found.ids,
+            public_id=found.public_id,
+            restricted_id=event.id,
         )
         said = {"event": asked.event, "round_id": event.subject, "reference": asked.reference}
         async with self._transactions.turn:

@@ -21,7 +21,7 @@ class Applied(OfRound, frozen=True, kw_only=True):
 
 
 class AppliedDetails(Data, frozen=True, kw_only=True):
-    """Who applied it."""
+    """The report, and who gave it."""
 
     user: str
     """The user who reported it."""
@@ -30,12 +30,12 @@ class AppliedDetails(Data, frozen=True, kw_only=True):
 
 
 class NotApplied(OfRound, frozen=True, kw_only=True):
-    """No table system reported within `applied_within_s` that it applied this. The pit is told."""
+    """No table system reported in time that it applied this. The pit hears of it."""
 
     type: Literal["round.outcome", "round.revised", "round.void"]
-    """What is to be applied."""
+    """The type of the event that is to be applied."""
     told: Time
-    """When it was told."""
+    """The time of that event."""
 
 
 class Money(Data, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Money(Data, frozen=True, kw_only=True):
     staked: Count
     """The chips that lay there."""
     paid_out: Amount
-    """What the Players got, stakes that went back included."""
+    """The amount that the Players got, stakes that went back included."""
 
 
 class Reconciled(EventData, frozen=True, kw_only=True):
@@ -65,12 +65,12 @@ class Reconciled(EventData, frozen=True, kw_only=True):
     what: Literal["not_stated", "not_played", "twice", "void", "not_void", "money"] | UnsetType = (
         UNSET
     )
-    """What is not the same: the statement lacks the round, or has one that was not played; has it
+    """The difference: the statement lacks the round, or has one that was not played; has it
     twice; the round is `void` at the table alone, or at the table system alone; its money."""
 
 
 class ReconciledDetails(Data, frozen=True, kw_only=True):
-    """Who stated it, and the money."""
+    """The user who stated it, and the money."""
 
     user: str
     """The user who stated it."""

@@ -206,9 +206,8 @@ def note_applied(turn: Turn) -> None:
     told = _find(turn.now, asked.round_id)
     assert told is not None
     _replace(turn, replace(told, reference=asked.reference, user=asked.user))
-    public, restricted = asked.ids
-    secret = {"event": restricted, "reference": asked.reference, "user": asked.user}
-    data = {"event": public} if public is not None else {}
+    secret = {"event": asked.restricted_id, "reference": asked.reference, "user": asked.user}
+    data = {} if asked.public_id is None else {"event": asked.public_id}
     turn.emit("outcome.applied", data, restricted=secret, of_round=asked.round_id)
 
 
@@ -359,4 +358,4 @@ def overdue_message(now: TableState) -> Message | None:
     late = [each for each in now.told.rounds if each.overdue and _is_waiting(each)]
     if not late:
         return None
-    return message("trouble_not_applied", round_id=late[0].round_id, count=len(late))
+    return message("next_not_applied", round_id=late[0].round_id, count=len(late))

@@ -314,8 +314,10 @@ class OutcomeApplied(Happened, frozen=True, kw_only=True, tag="outcome_applied")
     """The type of that event."""
     told_us: int
     """When the event was told, in µs since 1970 UTC."""
-    ids: tuple[str | None, str]
-    """The event's ids on the public and on the restricted stream."""
+    public_id: str | None
+    """The event's id on the public stream."""
+    restricted_id: str
+    """Its id on the restricted stream."""
 
 
 class ToldMoney(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -327,8 +329,8 @@ class ToldMoney(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Annotated[int, msgspec.Meta(ge=0, le=2**53)]
         | Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,18}/[1-9][0-9]{0,17}\Z")]
     ) = 0
-    """What the Players got, stakes that went back included: a whole amount, or an exact fraction
-    such as ``"19/2"``."""
+    """The amount that the Players got, stakes that went back included: a whole number, or an exact
+    fraction such as ``"19/2"``."""
 
 
 class StatedRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

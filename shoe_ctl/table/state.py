@@ -653,7 +653,7 @@ class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToldRound(msgspec.Struct, frozen=True, kw_only=True):
-    """How a round ended, as it was told last, and whether a table system applied that."""
+    """The end of a round, as it was told last, and whether a table system applied that."""
 
     round_id: str
     """The round."""

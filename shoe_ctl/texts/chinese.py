@@ -215,6 +215,7 @@ TEXTS: Mapping[str, str] = {
     "next_wait_for_hello": "等待牌靴报出身份；若没有，运行 shoectl doctor 查原因",
     "next_wait_for_link": "请等待；{next}",
     "next_with_card_waiting": "{next}；已抽出的牌保持牌面朝下，牌桌继续时归位",
+    "next_not_applied": "请通知区域主管：账务系统有 {count} 局未入账，最早为 {round_id}",
     "next_with_trouble": "{next}；{trouble}",
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
@@ -429,7 +430,6 @@ TEXTS: Mapping[str, str] = {
     "refused_shoe_not_kept": "没有保留牌靴 {shoe_id} 的局：只保留最近两靴",
     "refused_shoe_round_open": "{round_id} 局仍在进行：结束后再申报该靴",
     "refused_shoe_agreed": "牌靴 {shoe_id} 已核对，一致",
-    "trouble_not_applied": "请通知区域主管：账务系统有 {count} 局未入账，最早为 {round_id}",
     "refused_applied_no_right": "用户 {user} 无权报告入账：请设置 applies = true",
     "refused_applied_unknown": "日志中没有编号为 {event} 的结果、更正或作废",
     "refused_applied_other_source": "事件 {event} 不属于来源 {source}：请按来源 {now} 的事件入账",

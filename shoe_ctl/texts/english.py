@@ -346,6 +346,9 @@ TEXTS: Mapping[str, str] = {
         "{next}; the card that was drawn waits face down, and takes its place when the table "
         "goes on"
     ),
+    "next_not_applied": (
+        "tell the pit: {count:count round rounds} not applied by the table system, first {round_id}"
+    ),
     "next_with_trouble": "{next}; {trouble}",
     # What is wrong with the shoe or its line.
     "shoe_not_told": "the command was not sent to the shoe: {detail}",
@@ -602,9 +605,6 @@ TEXTS: Mapping[str, str] = {
     "refused_shoe_not_kept": "no rounds of shoe {shoe_id} are kept: only the last two shoes' are",
     "refused_shoe_round_open": "round {round_id} is open: state the shoe once it is over",
     "refused_shoe_agreed": "shoe {shoe_id} was compared already, and agreed",
-    "trouble_not_applied": (
-        "tell the pit: {count:count round rounds} not applied by the table system, first {round_id}"
-    ),
     "refused_applied_no_right": "user {user} may not report what was applied: set applies = true",
     "refused_applied_unknown": "no outcome, revision or void has the id {event} in the journal",
     "refused_applied_other_source": (

@@ -336,7 +336,7 @@ def reports(t_us: int) -> Iterator[Input]:
     """What a table system reports: of a round that may be there, and of its shoe."""
     yield OutcomeApplied(
         t_us=t_us, user="ledger", reference="b-1", round_id="bac-07-s1-r1", type="round.outcome",
-        told_us=t_us, ids=("bac-07/p1", "bac-07/r1"),
+        told_us=t_us, public_id="bac-07/p1", restricted_id="bac-07/r1",
     )  # fmt: skip
     yield ShoeStated(t_us=t_us, user="ledger", shoe_id="bac-07-s1", rounds=())
 

@@ -594,7 +594,7 @@ def _outcome_applied() -> Play:
     return Play(table, happens(
         lambda t_us: OutcomeApplied(
             t_us=t_us, user="ledger", reference="b-1", round_id=told.round_id, type=told.type,
-            told_us=told.told_us, ids=("bac-07/p1", "bac-07/r1"),
+            told_us=told.told_us, public_id="bac-07/p1", restricted_id="bac-07/r1",
         )
     ))  # fmt: skip
 

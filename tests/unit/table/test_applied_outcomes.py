@@ -37,8 +37,8 @@ def report(table: TableHarness, reference: str = "booked-1", **other: Any) -> Ou
     """A report that the newest end of a round was applied."""
     end = next(e for e in reversed(table.public) if e.type in ENDS)
     place = {"round_id": end.subject, "type": end.type, "told_us": told_at(table, end)}
-    ids = ("bac-07/p1", "bac-07/r1")
-    fields = {"user": "ledger", "reference": reference, "ids": ids, **place, **other}
+    ids = {"public_id": "bac-07/p1", "restricted_id": "bac-07/r1"}
+    fields = {"user": "ledger", "reference": reference, **ids, **place, **other}
     return OutcomeApplied(t_us=table.t_us, **fields)
 
 
@@ -164,7 +164,7 @@ def test_an_outcome_that_nobody_applied_in_time_is_told_to_the_pit_once() -> Non
     assert table.now.wake_us is None
     shown = status(table.now, table.game, table.settings)
     assert shown["unapplied"] == [{**waits, "overdue": True}]
-    assert shown["next"]["message"]["args"]["trouble"]["code"] == "trouble_not_applied"
+    assert shown["next"]["message"]["args"]["trouble"]["code"] == "next_not_applied"
     assert told.round_id in text(shown["next"]["message"])
     table.feed(report(table))
     shown = status(table.now, table.game, table.settings)
@@ -178,7 +178,7 @@ def test_a_table_without_the_setting_keeps_nothing_and_refuses_reports() -> None
     assert "unapplied" not in status(table.now, table.game, table.settings)
     asked = OutcomeApplied(
         t_us=table.t_us, user="ledger", reference="x", round_id="bac-07-s1-r1",
-        type="round.outcome", told_us=1, ids=("bac-07/p1", "bac-07/r1"),
+        type="round.outcome", told_us=1, public_id="bac-07/p1", restricted_id="bac-07/r1",
     )  # fmt: skip
     assert refusal(table, asked) == "refused_applied_not_kept"
 

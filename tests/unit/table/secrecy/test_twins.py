@@ -92,8 +92,8 @@ class Bench:
 
     def step(self) -> None:
         steps = (*[self.next] * 6, self.early, self.reports, self.decides,
-                 self.decides, self.declares, self.wagers, self.happens, self.together, self.corrects,
-                 self.retracts, self.previews, self.previews)  # fmt: skip
+                 self.decides, self.declares, self.wagers, self.happens, self.together,
+                 self.corrects, self.retracts, self.previews, self.previews)  # fmt: skip
         self.data.draw(st.sampled_from(steps))()
 
     def next(self) -> None:
@@ -216,7 +216,8 @@ def applies_newest(table: TableHarness) -> None:
     table.feed(
         OutcomeApplied(
             t_us=table.t_us, user="ledger", reference="b-1", round_id=ended.round_id,
-            type=ended.type, told_us=ended.told_us, ids=("bac-07/p1", "bac-07/r1"),
+            type=ended.type, told_us=ended.told_us,
+            public_id="bac-07/p1", restricted_id="bac-07/r1",
         )
     )  # fmt: skip
 
