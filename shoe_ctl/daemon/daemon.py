@@ -49,6 +49,7 @@ from shoe_ctl.daemon.outage import (
     loss_ruled,
     marker_for,
 )
+from shoe_ctl.daemon.refill import refill
 from shoe_ctl.daemon.requests import (
     People,
     RequestHandler,
@@ -447,6 +448,7 @@ class Daemon:
                     group.create_task(checkpointer.run(), name="checkpoints")
                     group.create_task(disk.run(), name="disk")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
+                    group.create_task(refill(deliveries.sinks, self.runners), name="refill")
                     group.create_task(self._report_held(tell), name="released")
                     for runner, supervisor in at_work:
                         if runner.table in gate.waiting:

@@ -18,10 +18,10 @@ from shoe_ctl.journal.group import (
     FAULT_INPUT,
     HELLO,
     LETTERS,
+    Header,
     InvalidGroup,
     Letter,
     packed_parts,
-    read_header,
     unpack_group,
 )
 from shoe_ctl.journal.reader import Reader
@@ -34,7 +34,7 @@ from shoe_ctl.journal.round_index import (
     RoundQuery,
     round_of,
 )
-from shoe_ctl.records import Record, utc
+from shoe_ctl.records import utc
 
 _SHOE = b'{"input":"shoe"'
 _NO_NUMBER = b'"seq":null'
@@ -66,6 +66,7 @@ class _RoundEvent(msgspec.Struct):
 
 _TYPES = [b'%b"' % type_.encode() for type_ in sorted(TYPES)]
 _OF_ROUNDS = re.compile(b'"type":"(%b)' % b"|".join(map(re.escape, _TYPES))).search
+_RESTRICTED = LETTERS[Kind.RESTRICTED]
 _NOT_LED_TO = "the file's index of rounds, that does not lead to it"
 _TOO_MUCH = "the file's index of rounds, that leads to what is no event of a round"
 
@@ -81,6 +82,10 @@ _round_event = msgspec.json.Decoder(_RoundEvent)
 def _is_numbered(body: bytes) -> bool:
     """Return True if an input is a shoe's event with a number."""
     return body.startswith(_SHOE) and _NO_NUMBER not in body
+
+
+def _has_type(parts: bytes) -> bool:
+    return any(type_ in parts for type_ in _TYPES)
 
 
 class TableValues(msgspec.Struct):
@@ -268,10 +273,10 @@ class IndexedRounds:
     def __init__(self, reader: Reader, after: int | None) -> None:
         self._reader = reader
         self._counted_upto = after
-        self._waiting: list[Row] = []
-        self.see_group: Callable[[Row], None] = self._waiting.append
-        """The journal's next group that has events. They are looked at together, with ``take``, now
-        and then."""
+        self._waiting: list[tuple[Row, Header]] = []
+        self.see_group: Callable[[tuple[Row, Header]], None] = self._waiting.append
+        """The journal's next group that has events, and its header. They are looked at together,
+        with ``take``, now and then."""
         self.counts = RoundCounts()
         self._wrong: BadRecord | None = None
 
@@ -282,27 +287,26 @@ class IndexedRounds:
             InvalidRow: one cannot be unpacked.
         """
         known: dict[RoundId, IndexedRound | None] = {}
-        groups = (row for row in self._waiting if self._may_be_of_a_round(row))
-        for record in self._reader.unpacked(groups, (Kind.RESTRICTED,)):
-            if _OF_ROUNDS(record.body) is not None:
-                self._look_up(record, known)
+        for (n, table, body, _), header in self._waiting:
+            try:
+                if not _has_type(packed_parts(body, header)):  # most need no more unpacking
+                    continue
+                first = n - header.records + 1
+                for place, _, event in unpack_group(table, body, _RESTRICTED, header=header):
+                    if _OF_ROUNDS(event) is not None:
+                        self._look_up(first + place, table, event, known)
+            except InvalidGroup as error:
+                raise InvalidRow(self._reader.path, n, table, str(error)) from None
         self._waiting.clear()
 
-    def _may_be_of_a_round(self, row: Row) -> bool:
-        """Return False for most groups: their records need no unpacking."""
-        n, table, body, _ = row
+    def _look_up(
+        self, n: int, table: str, body: bytes, known: dict[RoundId, IndexedRound | None]
+    ) -> None:
         try:
-            parts = packed_parts(body, read_header(body))
-            return any(type_ in parts for type_ in _TYPES)
-        except InvalidGroup as error:
-            raise InvalidRow(self._reader.path, n, table, str(error)) from None
-
-    def _look_up(self, record: Record, known: dict[RoundId, IndexedRound | None]) -> None:
-        try:
-            event = _round_event.decode(record.body)
+            event = _round_event.decode(body)
         except ValueError:  # it is none of ours
             return
-        of = round_of(record.table, event.type, event.subject)
+        of = round_of(table, event.type, event.subject)
         if of is None or self._wrong is not None:
             return
         if of not in known:
@@ -311,13 +315,13 @@ class IndexedRounds:
         opens = event.type == OPENED
         if found is None and not opens:
             return  # the round was opened in records that were taken out
-        if found is None or record.n not in found.records:
-            self._wrong = BadRecord(record.table, record.n, Fault.ALTERED, _NOT_LED_TO)
-        elif record.n == found.records[0] and not (opens and event.time == utc(found.t_us)):
-            self._wrong = BadRecord(record.table, record.n, Fault.ALTERED, _TOO_MUCH)
+        if found is None or n not in found.records:
+            self._wrong = BadRecord(table, n, Fault.ALTERED, _NOT_LED_TO)
+        elif n == found.records[0] and not (opens and event.time == utc(found.t_us)):
+            self._wrong = BadRecord(table, n, Fault.ALTERED, _TOO_MUCH)
         else:
             self.counts.events += 1
-            self.counts.rounds += record.n == found.records[0]
+            self.counts.rounds += n == found.records[0]
 
     def count_index(self, upto: int, last_n: int) -> bool:
         """Count what the index has of further rounds, opened up to a record; False if it is wrong.

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult, Head, StoredEvent
@@ -509,6 +511,30 @@ class EventRange(NamedTuple):
     events: int
 
 
+class HeldEvent(NamedTuple):
+    """An event that a sink holds, or held: of a table, by its source and number."""
+
+    table: str
+    source: str
+    number: int
+
+
+class LostRange(NamedTuple):
+    """Events that a sink lost: behind record ``after`` up to ``upto``, and by their numbers."""
+
+    after: int
+    upto: int
+    first: int
+    last: int
+
+
+class _Source(msgspec.Struct):
+    source: str
+
+
+_source = msgspec.json.Decoder(_Source)
+
+
 class UnknownEvent(InputRefused):
     """No event has this id, or the journal does not have it any more.
 
@@ -738,6 +764,59 @@ class SinkFeed(EventFeed):
         given = self._reader.event_numbers(after.table, self._audience, upto=upto)
         last_given = 0 if given is None else given[1]
         return EventRange(n or 0, upto, max(0, last_given - after.number))
+
+    async def find_lost(
+        self, had: HeldEvent, ends: HeldEvent | None, parked: Collection[int]
+    ) -> LostRange | None:
+        """Return the events that the journal has of those a sink lost; None where it lost none.
+
+        It had ``had`` and all of its table before it, and now ``ends`` with that, if with any.
+        What was never given to the sink is not lost: what lies before its beginning, what is never
+        published, and the records that it ``parked``.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        found = await self._read(partial(self._find_lost, had, ends))
+        if found is None:
+            return None
+        given = await self.earlier(
+            had.table, after=found.after, upto=found.upto, limit=len(parked) + 1
+        )
+        return found if {n for n, _ in given}.difference(parked) else None
+
+    def _find_lost(self, had: HeldEvent, ends: HeldEvent | None) -> LostRange | None:
+        table = had.table
+        kept = self._reader.event_numbers(table, self._audience)
+        if kept is None:
+            return None
+        last = min(had.number, kept[1])
+        beginning = self._reader.beginning(self._sink)
+        before = self._reader.event_numbers(table, self._audience, upto=beginning)
+        has = max(kept[0] - 1, 0 if before is None else before[1], self._still_there(had, ends))
+        if has >= last:
+            return None
+        ids = (EventId(table, self._audience, number) for number in (has + 1, last))
+        first_n, last_n = (self._reader.find_event(each) for each in ids)
+        if first_n is None or last_n is None:
+            return None
+        return LostRange(first_n - 1, last_n, has + 1, last)
+
+    def _still_there(self, had: HeldEvent, ends: HeldEvent | None) -> int:
+        """Return the number of the last event of this journal that the sink still has."""
+        if ends is None:
+            return 0
+        if ends.source in (had.source, self._source_of(ends)):
+            return ends.number
+        # It ends with what this journal lost, or with another journal. The first event under the
+        # new source follows on that.
+        return had.number if self._source_of(had) != had.source else 0
+
+    def _source_of(self, event: HeldEvent) -> str | None:
+        """Return the source of this journal's event with the same number."""
+        n = self._reader.find_event(EventId(event.table, self._audience, event.number))
+        body = None if n is None else self._event(n)
+        return None if body is None else _source.decode(body).source
 
     async def earlier(
         self, table: str, *, after: int, upto: int, limit: int

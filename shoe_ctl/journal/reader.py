@@ -57,6 +57,10 @@ _HEAD_TYPES = (str, int, bytes, int, int, int, int)
 _STREAM = {Audience.PUBLIC: Kind.PUBLIC, Audience.RESTRICTED: Kind.RESTRICTED}
 
 
+BEGINNING = "<beginning>"
+"""Stands for a table, of which none is called so, at the place where a sink began."""
+
+
 class Moment(msgspec.Struct, frozen=True):
     """A journal's last record, and what stands beside its records; ``devices`` by table."""
 
@@ -599,6 +603,14 @@ class Reader:
         query = 'SELECT 1 FROM cursor WHERE sink = ? AND "table" = ?'
         with schema.translate_errors(self.path):
             return bool(self._fetch(query, (sink, table or "")))
+
+    def beginning(self, sink: str) -> int:
+        """Return the record behind which this sink began; 0 where that was the journal's first.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        return self.cursor(sink, BEGINNING)
 
     def count_events(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
         """Return how many events, public and restricted, each table has between two records.

@@ -582,7 +582,7 @@ class _Walk:
         elif shape.has_inputs:
             chain.notes.see_inputs(body)
         if shape.restricted and self._rounds is not None:
-            self._rounds.see_group(row)
+            self._rounds.see_group((row, header))
         return self._is_wrong(row, header, records) if shape.has_form else None
 
     def _check(self, row: Row) -> None:

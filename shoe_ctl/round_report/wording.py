@@ -673,6 +673,8 @@ EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "outage.closed": _paused("the storage fault is dealt with"),
     "delivery.parked": _sentence("sink {sink} refused event {event} ({type}), which is parked"),
     "delivery.taken": _sentence("sink {sink} took the parked event {event} ({type})"),
+    "delivery.lost": _sentence("sink {sink} lost events {first} to {last}; they are sent again"),
+    "delivery.refilled": _sentence("sink {sink} has the lost events {first} to {last} again"),
     "disk.filling": _sentence("the disk of the journal is full soon: {full_at}"),
     "disk.relieved": _sentence("the disk of the journal is not full soon any more"),
     "frame.discarded": _sentence("frame discarded: {reason}"),

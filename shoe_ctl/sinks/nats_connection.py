@@ -74,11 +74,16 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+NEWEST = "Shoe-Newest"
+"""The header of an event that is offered again: source and number of the newest one before it."""
+
+
 class StoredMessage(NamedTuple):
-    """A message of the stream."""
+    """A message of the stream. ``newest`` is its header of that name."""
 
     seq: int
     body: bytes
+    newest: str = ""
 
 
 class AckError(msgspec.Struct):
@@ -345,6 +350,20 @@ class NatsConnection:
         )
         return info
 
+    async def drops_messages(self) -> bool:
+        """Return True if the stream has removed its oldest messages, by limits of its own.
+
+        Raises:
+            OSError: the stream does not answer.
+        """
+        try:
+            info = await self._ask(self._jetstream.stream_info(self._target.stream))
+        except js_errors.APIError as error:
+            raise self._explained(error) from None
+        config = info.config
+        most = (config.max_msgs, config.max_bytes, config.max_msgs_per_subject, config.max_age)
+        return info.state.first_seq > 1 and any(limit is not None and limit > 0 for limit in most)
+
     async def last(self, subject: str) -> StoredMessage | None:
         """Return a subject's last message, as the stream's leader has it; None without any.
 
@@ -377,7 +396,9 @@ class NatsConnection:
             if error.err_code == NO_MESSAGE:
                 return None
             raise self._explained(error) from None
-        return StoredMessage(found.seq or 0, found.data or b"")
+        return StoredMessage(
+            found.seq or 0, found.data or b"", (found.headers or {}).get(NEWEST, "")
+        )
 
     async def follow(
         self, subject: str, *, after: int | None = None, since: datetime | None = None

@@ -24,7 +24,9 @@ from shoe_ctl.table.cases import find_case
 from shoe_ctl.table.effects import Answer, Effect, WakeAt
 from shoe_ctl.table.inputs import (
     CommandsRefused,
+    DeliveryLost,
     DeliveryParked,
+    DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
     Fault,
@@ -74,6 +76,8 @@ _TRIGGERS = {
     StorageRestored: "storage_restored",
     DeliveryParked: "delivery_parked",
     DeliveryTaken: "delivery_taken",
+    DeliveryLost: "delivery_lost",
+    DeliveryRefilled: "delivery_refilled",
     CommandsRefused: "commands_refused",
     DiskChecked: "disk_checked",
 }

@@ -206,6 +206,8 @@ _FAULT_PLACES = {
     "storage_restored": "StorageRestored",
     "delivery_parked": "DeliveryParked",
     "delivery_taken": "DeliveryTaken",
+    "delivery_lost": "DeliveryLost",
+    "delivery_refilled": "DeliveryRefilled",
     "commands_refused": "CommandsRefused",
     "disk_checked": "DiskChecked",
 }
@@ -264,6 +266,28 @@ class DeliveryTaken(Happened, frozen=True, kw_only=True, tag="delivery_taken"):
     """The event's record in the journal."""
 
 
+class DeliveryLost(Happened, frozen=True, kw_only=True, tag="delivery_lost"):
+    """A sink lost events of this table that it had acknowledged. They are offered to it again."""
+
+    sink: str
+    """The sink."""
+    public: bool
+    """True if the sink gets the public stream."""
+    first: int
+    """The number of the first event that it lost."""
+    last: int
+    """The number of the last one."""
+
+
+class DeliveryRefilled(Happened, frozen=True, kw_only=True, tag="delivery_refilled"):
+    """A sink was offered again all events that it had lost."""
+
+    sink: str
+    """The sink."""
+    refused: int
+    """The number of these that it refused."""
+
+
 class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused"):
     """Commands of a user were refused without being recorded, because they were too many."""
 
@@ -297,6 +321,8 @@ _OtherInput = (
     | StorageRestored
     | DeliveryParked
     | DeliveryTaken
+    | DeliveryLost
+    | DeliveryRefilled
     | CommandsRefused
     | DiskChecked
 )

@@ -633,7 +633,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """Events of this table that one sink refused."""
+    """Events of this table that one sink refused or lost."""
 
     sink: str
     """The sink."""
@@ -647,6 +647,8 @@ class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
     """The type of the last one."""
     waiting: tuple[int, ...] = ()
     """The journal's records of those that it has not taken since, in order."""
+    lost: tuple[int, int] | None = None
+    """The numbers of the first and last event that it took and lost, until it has them again."""
 
 
 class FirstAnswer(Answer, frozen=True, kw_only=True):

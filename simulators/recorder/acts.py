@@ -48,6 +48,8 @@ NOT_DONE: Mapping[str, str] = {
     "storage_restored": "a storage fault",
     "delivery_parked": "an event that a sink rejected",
     "delivery_taken": "an event that a sink took later",
+    "delivery_lost": "events that a sink lost",
+    "delivery_refilled": "events that a sink has again",
     "commands_refused": "commands of a user that were too many to be recorded",
     "disk_checked": "a disk that was nearly full",
     "challenged": "a shoe that proves itself with a key",

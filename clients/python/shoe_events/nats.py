@@ -41,6 +41,9 @@ FORGOTTEN_S = 5.0
 LOOK_FORGOTTEN_S = 0.1
 """So long it remembers one that has read the one message that it was made for."""
 
+OFFERED_AGAIN = "Shoe-Newest"
+"""The header of an event that the daemon offers again: it does not stand in the order."""
+
 MOST_WAITING = 1000
 """Events that were read and not applied yet."""
 
@@ -166,7 +169,7 @@ class _Stream:
         begin = 1 if found is None else found.metadata.sequence.stream
         while found is not None and begin > 1:
             sequence = found.metadata.sequence.stream
-            if _is_at_or_before(found.data, number, asked.source):
+            if _is_at_or_before(found, number, asked.source):
                 return sequence
             # The table's first message from there on may be this one again: other tables' lie
             # between, or the stream has none before it.
@@ -239,9 +242,12 @@ class _Stream:
         self._heard_at.setdefault(table, loop.time())
 
 
-def _is_at_or_before(body: bytes, number: int, source: str | None) -> bool:
+def _is_at_or_before(message: Msg, number: int, source: str | None) -> bool:
+    """Return True if what follows on this event stands behind it in the stream."""
+    if message.headers is not None and OFFERED_AGAIN in message.headers:
+        return False
     try:
-        event = read_event(body)
+        event = read_event(message.data)
     except InvalidEvent:
         return False
     return event.number <= number and source in (None, event.source)

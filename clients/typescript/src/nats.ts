@@ -25,6 +25,8 @@ import { Queue } from "./queue.js";
 
 const STREAMS = { public: "SHOE", restricted: "SHOE_RESTRICTED" } as const;
 const ANSWERED_WITHIN_MS = 5_000;
+/** The header of an event that the daemon offers again: it does not stand in the order. */
+const OFFERED_AGAIN = "Shoe-Newest";
 
 /** The server is asked for a sign of life so often; a link without two of them is dead. */
 const PING_MS = 10_000;
@@ -104,7 +106,7 @@ class Stream implements Connection {
     let found = await this.#look(asked.table, null);
     let begin = found?.seq ?? 1;
     for (let step = 1; found !== null && begin > 1; step *= 2) {
-      if (isAtOrBefore(found.data, number, asked.source)) return found.seq;
+      if (isAtOrBefore(found, number, asked.source)) return found.seq;
       // The table's first message from there on may be this one again: other tables' lie between,
       // or the stream has none before it.
       begin = Math.max(1, found.seq - step);
@@ -170,9 +172,11 @@ class Stream implements Connection {
   }
 }
 
-function isAtOrBefore(body: Uint8Array, number: number, source: string | null): boolean {
+/** Return whether what follows on this event stands behind it in the stream. */
+function isAtOrBefore(message: JsMsg, number: number, source: string | null): boolean {
+  if (message.headers?.has(OFFERED_AGAIN)) return false;
   try {
-    const event = readEvent(body);
+    const event = readEvent(message.data);
     return event.number <= number && (source === null || source === event.source);
   } catch (error) {
     if (error instanceof InvalidEvent) return false;

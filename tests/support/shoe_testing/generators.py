@@ -61,7 +61,9 @@ from shoe_ctl.table.arguments import NoArgs
 from shoe_ctl.table.entered_rounds import HANDS, ORDER
 from shoe_ctl.table.inputs import (
     CommandsRefused,
+    DeliveryLost,
     DeliveryParked,
+    DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
     Fault,
@@ -215,13 +217,15 @@ FACTS = (
     "storage_restored",
     "delivery_parked",
     "delivery_taken",
+    "delivery_lost",
+    "delivery_refilled",
     "commands_refused",
     "disk_checked",
 )
 KINDS = (
     LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
     NotTold, Fault, StorageRestored,
-    DeliveryParked, DeliveryTaken, CommandsRefused, DiskChecked,
+    DeliveryParked, DeliveryTaken, DeliveryLost, DeliveryRefilled, CommandsRefused, DiskChecked,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -311,6 +315,8 @@ def facts(t_us: int) -> Iterator[Input]:
     yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", record=7, why=why, **parked)
     taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
     yield DeliveryTaken(t_us=t_us, record=7, **taken)
+    yield DeliveryLost(t_us=t_us, sink="nats:floor", public=True, first=1, last=7)
+    yield DeliveryRefilled(t_us=t_us, sink="nats:floor", refused=0)
     yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
     yield DiskChecked(t_us=t_us, full_us=t_us + 3_600_000_000)
     yield StorageRestored(

@@ -54,7 +54,9 @@ from firmware_proto.events import (
 )
 from shoe_ctl.table.inputs import (
     CommandsRefused,
+    DeliveryLost,
     DeliveryParked,
+    DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
     HearingLost,
@@ -571,6 +573,12 @@ def _delivery_taken(state: str = "revealing") -> Play:
     return Play(table, happens(lambda t_us: DeliveryTaken(t_us=t_us, **PARKED)))
 
 
+def _delivery_refilled() -> Play:
+    table = standing("revealing")
+    table.feed(DeliveryLost(t_us=table.t_us, sink="floor", public=True, first=3, last=9))
+    return Play(table, happens(lambda t_us: DeliveryRefilled(t_us=t_us, sink="floor", refused=0)))
+
+
 def _link_is_back() -> Play:
     table = round_at("2D 3C")
     table.disconnect()
@@ -982,6 +990,10 @@ ALONE: Mapping[str, Callable[[], Play]] = {
         lambda t_us: DeliveryParked(t_us=t_us, public=True, why=FULL, **PARKED)
     )),
     "delivery_taken": _delivery_taken,
+    "delivery_lost": _at("revealing", happens(
+        lambda t_us: DeliveryLost(t_us=t_us, sink="floor", public=True, first=3, last=9)
+    )),
+    "delivery_refilled": _delivery_refilled,
     "commands_refused": _at("revealing", happens(
         lambda t_us: CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
     )),

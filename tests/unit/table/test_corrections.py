@@ -346,10 +346,11 @@ def test_no_card_more_often_than_the_decks_less_the_revealed_cards_hold() -> Non
     assert answer.accepted
 
 
-def test_a_settled_round_is_revised_and_not_corrected() -> None:
+@pytest.mark.parametrize("position", [SHIFT, "dealer"])
+def test_a_settled_round_is_revised_and_not_corrected(position: str) -> None:
     table = announced()
     table.does("settle")
-    refused = corrects(table, "banker", 1, "2H")
+    refused = corrects(table, "banker", 1, "2H", position=position)
     assert refused.error == ("round bac-07-s1-r1 is settled: revise_round corrects its outcome")
 
 
