@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple, Protocol
 
 from shoe_events.consumer import Consumer, Due, Resend
-from shoe_events.event import InvalidEvent, read_event
+from shoe_events.event import InvalidEvent, number_of, read_event
 
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 3.0
@@ -220,16 +221,22 @@ class _Reading:
             await asyncio.get_running_loop().create_future()  # reading goes on
 
     async def _ask_on(self) -> None:
-        resume = self._consumer.resume()
+        unanswered = {_table(asked) for asked in self._consumer.resume()}
         while True:
-            resume = [asked for asked in resume if not await self._resend(asked)]
+            resumed: dict[tuple[str, str], int] = {}
+            for asked in self._consumer.resume():  # from where it is now
+                if _table(asked) in unanswered and await self._resend(asked):
+                    unanswered.discard(_table(asked))
+                    resumed[_table(asked)] = number_of(asked.after)
             for asked in self._due_again(self._consumer.wanted()):
+                if number_of(asked.after) >= resumed.get(_table(asked), math.inf):
+                    continue  # it is on its way
                 log.warning(
                     "events are missing: after=%s upto=%s. Asking for them.",
                     asked.after, asked.upto,
                 )  # fmt: skip
                 await self._resend(asked)
-            is_done = not (resume or self._consumer.is_waiting)
+            is_done = not (unanswered or self._consumer.is_waiting)
             with suppress(TimeoutError):
                 async with asyncio.timeout(None if is_done else self._ask_again_s):
                     await self._waits.wait()
@@ -284,6 +291,10 @@ async def _end(tasks: Collection[asyncio.Task[None]]) -> list[BaseException]:
         raise asyncio.CancelledError
     ended = (task.exception() for task in tasks if not task.cancelled())
     return [failure for failure in ended if failure is not None]
+
+
+def _table(asked: Resend) -> tuple[str, str]:
+    return asked.table, asked.audience
 
 
 def _key(asked: Resend) -> tuple[str, str]:
