@@ -28,6 +28,9 @@ REFUSED_RETRY_S = 30.0
 
 ASK_AGAIN_S = 5.0
 
+COMES_WITHIN_S = 0.1
+"""Where events come unasked, the first of them show within about this time what is missing."""
+
 CANCELLED_AGAIN_S = 3.0
 """After so long a task that goes on is cancelled once more: longer than any cleaning up takes."""
 
@@ -75,7 +78,10 @@ class Shown(NamedTuple):
 
 
 class Connection(Protocol):
-    """A transport that is connected."""
+    """A transport that is connected.
+
+    One whose events come before they are asked for has a true ``comes_unasked``.
+    """
 
     def events(self) -> AsyncIterator[Received | Shown]:
         """Return what comes, also what is sent again.
@@ -165,7 +171,7 @@ class _Reading:
         """An event came, and was applied: the transport works."""
         self._waits = asyncio.Event()
         self._applying = asyncio.Lock()
-        self._asked: dict[tuple[str, str], str] = {}
+        self._asked: dict[tuple[str, str], tuple[str, float]] = {}
 
     async def run(self, connect: Connect) -> None:
         """Connect and read.
@@ -221,6 +227,8 @@ class _Reading:
             await asyncio.get_running_loop().create_future()  # reading goes on
 
     async def _ask_on(self) -> None:
+        if getattr(self._connection, "comes_unasked", False):
+            await asyncio.sleep(COMES_WITHIN_S)
         unanswered = {_table(asked) for asked in self._consumer.resume()}
         while True:
             resumed: dict[tuple[str, str], int] = {}
@@ -243,9 +251,16 @@ class _Reading:
             self._waits.clear()
 
     def _due_again(self, wanted: Sequence[Resend]) -> list[Resend]:
-        """Return what was not asked for yet, and that of which nothing came since."""
-        due = [each for each in wanted if self._asked.get(_key(each), each.after) == each.after]
-        self._asked = {_key(each): each.after for each in wanted}
+        """Return what was not asked for yet, and that of which nothing came for so long."""
+        now = asyncio.get_running_loop().time()
+        before, self._asked, due = self._asked, {}, []
+        for each in wanted:
+            asked = before.get(_key(each), (each.after, -math.inf))
+            is_due = asked[0] == each.after and now >= asked[1] + self._ask_again_s
+            due += [each] * is_due
+            self._asked[_key(each)] = (
+                (each.after, now) if is_due or asked[0] != each.after else asked
+            )
         return due
 
     async def _resend(self, asked: Resend) -> bool:

@@ -183,6 +183,8 @@ class Client(aiomqtt.Client):
 class _Broker:
     """A connection to the broker. ``answers`` ends the topics of answers to us."""
 
+    comes_unasked = True
+
     def __init__(
         self,
         client: Client,

@@ -14,6 +14,8 @@ import { InvalidEvent, numberOf, readEvent, readId } from "./event.js";
 const FIRST_RETRY_MS = 500;
 /** An outage of the broker costs so much at most once it is back. A hall has few readers. */
 const LONGEST_RETRY_MS = 3_000;
+/** Where events come unasked, the first of them show within about this time what is missing. */
+const COMES_WITHIN_MS = 100;
 /** A right that is missing is given by a person, not by a restart. */
 const REFUSED_RETRY_MS = 30_000;
 
@@ -61,6 +63,8 @@ export interface Connection {
   events(): AsyncIterable<Received>;
   /** Ask for events; they come as others do. It throws an error of this module. */
   resend(asked: Resend): Promise<void>;
+  /** Whether events come before they are asked for. */
+  readonly comesUnasked?: boolean;
   close(): Promise<void> | void;
 }
 
@@ -114,7 +118,7 @@ async function serve(
 ): Promise<void> {
   const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
   let timer: NodeJS.Timeout | undefined;
-  let asking: Promise<void> = Promise.resolve();
+  let asking: Promise<void> = connection.comesUnasked ? sleep(COMES_WITHIN_MS) : Promise.resolve();
   let failure: unknown = null;
   const ended = new AbortController();
   const stop = () => void connection.close();
@@ -159,6 +163,7 @@ async function serve(
   const unanswered = new Set(consumer.resume().map(tableOf));
   let askedBefore = new Map<string, string>();
   const ask = async () => {
+    if (ended.signal.aborted) return;
     const resumed = new Map<string, number>();
     for (const asked of consumer.resume()) {
       // from where it is now

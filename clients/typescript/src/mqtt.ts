@@ -92,6 +92,7 @@ export function mqtt(address: string, given: MqttOptions): Connect {
 }
 
 class Broker implements Connection {
+  readonly comesUnasked = true;
   readonly #queue = new Queue();
   readonly #asked = new Map<string, (answer: Answer) => void>();
 
