@@ -100,6 +100,7 @@ SUBJECTS = (
 LEFT_OUT = (
     "shoectl odds GAME counts every order of a shoe's cards: `odds` is the bench of that",
     "shoectl demo starts a daemon and a simulated shoe: each is measured by itself",
+    "shoectl broker waits for what a broker does not answer",
     "shoectl floor needs a stream, and nats-py, whose import takes as long as the baseline",
     "shoectl doctor --config listens at each port for seconds",
 )

@@ -66,7 +66,7 @@ class Login(NamedTuple):
 
     @property
     def is_trusted(self) -> bool:
-        """Return True for whoever may know every card."""
+        """Return True for a login that may know every card."""
         return self.reads in (None, "restricted")
 
 

@@ -5,7 +5,7 @@ Must not know: configuration, how findings are shown.
 
 What is published is no event: ``PROBE``, of type ``application/json``, for a table that nobody
 serves, and it is gone after seconds. A broker may accept a subscription and then send nothing, so
-that only a message shows who gets it: whoever may read the events of all tables gets one then.
+that only a message shows who gets it: readers of the events of all tables get one then.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def check(ctx: click.Context, config: str, logins: str | None, as_json: bool) ->
     stream.
 
     It can run in a live hall. It makes only what it removes again, for a table with a random name
-    that nobody serves. Over MQTT whoever reads the events of all tables may get a message that says
+    that nobody serves. Over MQTT a reader of the events of all tables may get a message that says
     that it is no event. Nothing is kept of it.
 
     Run it as the daemon's user, who can read the daemon's password. The file of logins looks so:
