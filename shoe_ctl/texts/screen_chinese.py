@@ -185,6 +185,8 @@ SENTENCES: Mapping[str, str] = {
     "the storage fault is dealt with": "存储故障已处理",
     "sink {sink} refused event {event} ({type}), which is parked": "接收端 {sink} 拒绝事件 {event}（{type}），已积压",
     "sink {sink} took the parked event {event} ({type})": "接收端 {sink} 已接收积压的事件 {event}（{type}）",
+    "sink {sink} lost events {first} to {last}; they are sent again": "接收端 {sink} 丢失事件 {first} 至 {last}；将重新发送",
+    "sink {sink} has the lost events {first} to {last} again": "接收端 {sink} 已重新取得丢失的事件 {first} 至 {last}",
     "frame discarded: {reason}": "丢弃一帧：{reason}",
     "the connected shoe is refused: {reason}": "拒绝所接的牌靴：{reason}",
     "the shoe is lost: {reason}": "牌靴连接中断：{reason}",
