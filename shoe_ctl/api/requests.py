@@ -7,8 +7,8 @@ Must not know: tables, sockets, which commands there are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 
@@ -55,10 +55,26 @@ Grouped = None | bool | Whole | str | list[Plain] | dict[str, Plain]
 Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
 
 
+class Reply(Protocol):
+    """The place where one caller, and nobody else, gets the events that it asked for."""
+
+    @property
+    def address(self) -> str:
+        """Its name, which no other caller's has."""
+
+    async def send(self, events: Sequence[bytes]) -> None:
+        """Send these there, in order.
+
+        Raises:
+            OSError: they cannot be sent now.
+        """
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """The user at the other end, with the highest position it may act in and what it may see.
 
     ``also`` are further positions that it may act in. ``names`` are all the names it goes by.
+    ``reply`` is where it gets events that it asks for alone; without it, its sink gets them.
     """
 
     user: str
@@ -66,6 +82,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     sees: Audience
     also: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    reply: Reply | None = None
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,11 +119,15 @@ class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Offer a sink again what it had of a table behind the event with the id ``after``."""
+    """Offer again what a sink had of a table behind the event with the id ``after``.
+
+    ``upto`` is the id of the last one that is wanted; without it, all that the sink had.
+    """
 
     request: str
     sink: Text
     after: Id
+    upto: Id | None = None
 
 
 class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

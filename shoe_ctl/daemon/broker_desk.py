@@ -29,7 +29,7 @@ from shoe_ctl.api.requests import (
 from shoe_ctl.api.unix_socket import MOST_BYTES, Handler
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience, event_id
-from shoe_ctl.sinks.mqtt import Asked
+from shoe_ctl.sinks.brokers import Asked
 from shoe_ctl.texts.message import Message, message
 
 NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
@@ -109,6 +109,7 @@ class BrokerDesk:
         command_id = request.command_id if isinstance(request, Command) else None
         if (why := _why_refused(request, asked)) is not None:
             return refusal(why, command_id)
+        caller = msgspec.structs.replace(caller, reply=asked.reply)
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came
