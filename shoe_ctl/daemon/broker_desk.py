@@ -17,12 +17,14 @@ import msgspec
 
 from shoe_ctl.api.answers import failure, refusal
 from shoe_ctl.api.requests import (
+    AppliedRequest,
     BadRequest,
     Caller,
     Command,
     RedeliverRequest,
     Request,
     ResendRequest,
+    ShoeRequest,
     StatusRequest,
     read_request,
 )
@@ -148,12 +150,13 @@ def _why_refused(request: Request, asked: Asked) -> Message | None:
 def _other_table(request: Request, table: str) -> str | None:
     """Return the table that a request is for, if it is another than the topic's."""
     named: str | None = None
-    if isinstance(request, ResendRequest):
+    if isinstance(request, ResendRequest | AppliedRequest):
+        event = request.after if isinstance(request, ResendRequest) else request.event
         try:
-            named = event_id(request.after).table
+            named = event_id(event).table
         except ValueError:
             return None  # refused by whoever reads it
-    elif isinstance(request, Command | StatusRequest | RedeliverRequest):
+    elif isinstance(request, Command | StatusRequest | RedeliverRequest | ShoeRequest):
         named = request.table
     return None if named in (None, table) else named
 

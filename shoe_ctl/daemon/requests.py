@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import (
+    AppliedRequest,
     Caller,
     Command,
     EventsRequest,
@@ -22,6 +23,7 @@ from shoe_ctl.api.requests import (
     Reply,
     Request,
     ResendRequest,
+    ShoeRequest,
     StatusRequest,
 )
 from shoe_ctl.api.unix_socket import EventBatches, EventSource
@@ -181,6 +183,8 @@ class RequestHandler:
                 return await self._resend(caller, asked)
             if isinstance(asked, EventsRequest):
                 raise RequestRefused(message("events_at_the_socket"))
+            if isinstance(asked, AppliedRequest | ShoeRequest):
+                return await self._report(caller, asked)
             return await self._command(caller, asked)
 
     async def events(self, caller: Caller, asked: EventsRequest) -> EventBatches:
@@ -340,6 +344,14 @@ class RequestHandler:
             )
             went[sink][how] += 1
         return {"redelivered": [{"sink": sink, **counted} for sink, counted in went.items()]}
+
+    async def _report(self, caller: Caller, asked: AppliedRequest | ShoeRequest) -> dict[str, Any]:
+        """Hand a report of a table system to its table."""
+        if isinstance(asked, ShoeRequest):
+            (runner,) = _runners_named(self._tables, asked.table)
+            return await runner.reports.shoe(caller, asked)
+        (runner,) = _runners_named(self._tables, asked.event.rpartition("/")[0])
+        return await runner.reports.applied(caller, asked)
 
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
         if asked.table not in self._tables:

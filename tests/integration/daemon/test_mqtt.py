@@ -325,6 +325,35 @@ async def at_work(
         yield User.of(subscriber, user), caller, told
 
 
+async def test_a_user_of_the_broker_reports_what_its_table_system_applied(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told = ToldEvents()
+    reporting = sinks(tmp_path, at.address, sender=[{**SENDER, "applies": True}])
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, *reporting, applied_within_s=3600)
+        topics = (f"shoe/v1/+/answers/{SENDER['user']}/#", PUBLIC)
+        async with (
+            as_user(at, SENDER["user"], *topics) as subscriber,
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            user = User.of(subscriber, SENDER["user"])
+            (outcome,) = [event for event in told.events if event["type"] == "round.outcome"]
+            asked = {"request": "applied", "event": outcome["id"], "reference": "b-1"}
+            assert not (await user.asks(**asked))["applied"]["repeated"]
+            assert (await user.asks(**asked))["applied"]["repeated"]
+            await subscriber.until(lambda: events(subscriber)[-1]["type"] == "outcome.applied")
+            elsewhere = {**asked, "event": "bac-08/p1"}
+            assert (await user.asks(**elsewhere))["error"]["code"] == "daemon_no_such_table"
+            shoe = {"shoe_id": outcome["data"]["shoe_id"], "table": TABLE}
+            stated = await user.asks(
+                request="shoe", **shoe, rounds=[{"round_id": outcome["subject"]}]
+            )
+            assert stated["shoe"]["agrees"]
+
+
 def sent_to(user: User) -> list[dict[str, Any]]:
     """The events that came among the answers to this user."""
     return [
