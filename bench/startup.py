@@ -77,6 +77,7 @@ SUBJECTS = (
     Subject("shoectl table status", (SHOECTL, "table", "status", "--config", CONFIG), limit=MOST),
     Subject("shoectl demo --help", (SHOECTL, "demo", "--help"), limit=MOST),
     Subject("shoectl run --help", (SHOECTL, "run", "--help"), limit=MOST),
+    Subject("shoectl broker check --help", (SHOECTL, "broker", "check", "--help"), limit=MOST),
     Subject("shoectl floor --help", (SHOECTL, "floor", "--help"), limit=MOST),
     Subject(
         "shoectl publish",
