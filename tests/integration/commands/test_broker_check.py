@@ -173,7 +173,7 @@ def test_nothing_stays_at_the_broker_and_no_served_table_is_touched(mosquitto: A
     checked, port = mosquitto(f"{ACCESS}\nuser watcher\ntopic readwrite #\n" + ACCESS)
 
     async def watched() -> list[str]:
-        who = {"user": "table-system", "password": "b"}
+        who: dict[str, Any] = {"user": "table-system", "password": "b"}
         async with subscribed(port, "shoe/v1/+/public", "shoe/v1/+/restricted", **who) as reader:
             await asyncio.to_thread(checked.check)
             seen = {got.topic for got in reader.got}
