@@ -1,4 +1,4 @@
-"""What came of trying a login's rights at a broker.
+"""Findings about a login's rights at a broker.
 
 In: what was tried. Out: findings, in the order in which they were made.
 Must not know: a protocol.
@@ -12,14 +12,14 @@ import msgspec
 
 
 class Result(Enum):
-    """What came of it."""
+    """The end of a try."""
 
     HOLDS = "holds"
-    """What must work works; what must not work does not."""
+    """It works and must, or does not and must not."""
     FAILS = "fails"
-    """What must work does not."""
+    """It must work, and does not."""
     LEAKS = "leaks"
-    """What must not work does."""
+    """It must not work, and does."""
     NOT_SEEN = "not seen"
     """A client cannot see it; the finding says who can."""
 
@@ -30,14 +30,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     sink: str
     """The sink whose broker it is, by its name."""
     user: str | None
-    """Who logged in."""
+    """The user of the login; None without one."""
     what: str
-    """What was tried, such as *read restricted events*."""
+    """The thing that was tried, such as *read restricted events*."""
     must_work: bool
-    """Whether it must work, or must not."""
+    """False: it must not work."""
     result: Result
     detail: str = ""
-    """What came of it, and what to do."""
+    """The reason of the result, and what to do."""
 
     @property
     def is_wrong(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who logs in to the brokers of a configuration, and what for: the daemon, and all others.
+"""The logins at the brokers of a configuration, each with its purpose: the daemon's, and others.
 
 In: the daemon's configuration, a file of logins. Out: one form for each login, or one line that
 says which key is wrong. Must not know: a protocol, what is tried.
@@ -51,7 +51,7 @@ class _File(Strict, frozen=True, kw_only=True):
 
 
 class Login(NamedTuple):
-    """Who logs in, and what for. ``reads`` is None for the daemon itself."""
+    """A login and its purpose. ``reads`` is None for the daemon itself."""
 
     user: str | None
     password_file: Path | None

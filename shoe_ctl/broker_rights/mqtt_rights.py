@@ -1,4 +1,4 @@
-"""What the logins of an MQTT broker may do: each is tried, and undone.
+"""The rights of the logins of an MQTT broker: each is tried, and undone.
 
 In: the broker, who logs in and what for. Out: findings.
 Must not know: configuration, how findings are shown.

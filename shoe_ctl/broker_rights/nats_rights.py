@@ -1,4 +1,4 @@
-"""What the logins of NATS JetStream may do: each is tried, and undone.
+"""The rights of the logins of NATS JetStream: each is tried, and undone.
 
 In: the servers, the streams, who logs in and what for. Out: findings.
 Must not know: configuration, how findings are shown.
@@ -51,7 +51,7 @@ _HARMFUL = ("STREAM.DELETE", "STREAM.PURGE", "STREAM.UPDATE", "STREAM.MSG.DELETE
 
 
 class Reply(NamedTuple):
-    """What a request was answered: nothing where it was not let through, or nobody is there."""
+    """The answer to a request: nothing where it was not let through, or nobody is there."""
 
     body: Mapping[str, Any] | None = None
 

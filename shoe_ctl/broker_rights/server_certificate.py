@@ -1,4 +1,4 @@
-"""How long a broker's certificate is good for.
+"""The end of a broker's certificate.
 
 In: the end of a certificate. Out: a finding. Must not know: a protocol.
 """
