@@ -493,6 +493,7 @@ TEXTS: Mapping[str, str] = {
     "refused_name_two_cards": "请指明两张不同的牌",
     "refused_no_two_cards": "没有两张已知而未露出牌面的牌",
     "refused_no_card_there": "该处没有牌：{place:place}",
+    "refused_early_card_stays": "此牌靴提前抽出的牌原处不动：由翻开的牌决定",
     "refused_card_stays": "全场已看到{place:place}：原处不动",
     "refused_exchanged_before": (
         "{one:place}与{other:place}已经互换过：若要再次互换，加上 again=true"

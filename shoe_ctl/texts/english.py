@@ -688,6 +688,7 @@ TEXTS: Mapping[str, str] = {
     "refused_name_two_cards": "name two different cards",
     "refused_no_two_cards": "no two cards that are known lie there unseen",
     "refused_no_card_there": "no card lies there: {place:place}",
+    "refused_early_card_stays": "this shoe's early card stays where it is: the open cards decide",
     "refused_card_stays": "everyone has seen {place:place}: it stays where it is",
     "refused_exchanged_before": (
         "{one:place} and {other:place} were exchanged already: to exchange them again, say "

@@ -102,7 +102,8 @@ class Bench:
 
     def early(self) -> None:
         if self.twins.one.now.shoe is not None:
-            self.twins.draws(self.card(), armed=False)
+            told = self.data.draw(st.booleans(), label="reported")
+            self.twins.draws_early(self.card(), reported=told)
 
     def together(self) -> None:
         known = self.data.draw(st.booleans(), label="order known")
@@ -283,6 +284,31 @@ def test_no_correction_or_its_preview_says_what_lies_face_down(shoe: str) -> Non
         twins.both(lambda t, a=args, s=said: t.asks("correct_card", **s, **a))  # type: ignore[misc]
     assert not twins.parted
     assert twins.compared == before + 32
+
+
+@pytest.mark.parametrize("reported", [True, False])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way["faces"])
+def test_no_exchange_says_whether_a_shoe_that_judges_objects_to_an_early_card(
+    way: dict[str, Any], reported: bool
+) -> None:
+    """Player has 9 at one table, and no card is due; at the other Player has 2, and draws."""
+    twins = Twins(**kind_of("angel_eye"), **way)
+    twins.both(TableHarness.open_round)
+    for unlike in (("9C", "2C"), ("TS", "TH"), ("KD", "KC"), ("7D", "3D")):
+        twins.draws(unlike)
+    twins.draws_early(("4S", "4S"), reported=reported)
+    assert [t.now.early[0].named_slot for t in (twins.one, twins.other)] == [
+        ("set_aside", None),
+        ("player", 3),
+    ]
+    said = {"reason": "camera 4", "consented_by": "lee"}
+    twins.both(lambda t: t.does("declare", key="wrong_order", reason="mixed up"))
+    for places in itertools.permutations(("drawn early", "player 1", "banker 2"), 2):
+        args = {"choice": "exchange", **dict(zip(("one", "other"), places, strict=True))}
+        twins.previews("decide", args)
+        twins.both(lambda t, a=args: t.asks("decide", **said, **a))  # type: ignore[misc]
+    twins.both(lambda t: t.does("decide", choice="reconstruct", reason="in order"))
+    assert not twins.parted
 
 
 @examples(120)
