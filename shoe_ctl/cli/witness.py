@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 @click.option(
     "--state",
     type=click.Path(path_type=Path),
-    required=True,
     metavar="FILE",
-    help="What was cosigned last: a line for each journal.",
+    help="What was cosigned last: a line for each journal.  [the key's name and -state]",
 )
 @click.option(
     "--journal",
@@ -59,7 +58,7 @@ def witness(  # noqa: PLR0913 - one for each option
     sources: tuple[str, ...],
     key_file: Path,
     name: str,
-    state: Path,
+    state: Path | None,
     journals: tuple[str, ...],
     show_key: bool,
     show_list: bool,
@@ -77,26 +76,26 @@ def witness(  # noqa: PLR0913 - one for each option
 
     \b
     Examples:
-      shoectl witness --key w1.key --name gaming.example/w1 --state w1.state --show-key
-      tail -Fn+1 events.jsonl | shoectl witness --key w1.key --name gaming.example/w1 \\
-          --state w1.state --journal casino.keys - >> cosigned.jsonl
+      shoectl witness --key w1.key --name gaming.example/w1 --show-key
+      shoectl witness --key w1.key --name gaming.example/w1 --list
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.audit.witness import Witness, hold_state
     from shoe_ctl.journal.signing import open_key
 
     if [bool(sources), show_key, show_list, clear is not None].count(True) != 1:
         raise UsageError("give one of SOURCE, --show-key, --list and --clear JOURNAL")
-    signer = open_key(key_file, create=not state.exists())
+    kept = state or key_file.with_name(f"{key_file.name}-state")
+    signer = open_key(key_file, create=not kept.exists())
 
     def begin() -> Witness:
-        return Witness(name, signer, _journal_keys(journals), state, lambda: int(time.time()))
+        return Witness(name, signer, _journal_keys(journals), kept, lambda: int(time.time()))
 
     if show_key:
         click.echo(str(begin().key))
     elif show_list:
         ctx.exit(_show(begin()))
     else:
-        with hold_state(state):
+        with hold_state(kept):
             if clear is not None:
                 alarm = begin().clear(clear)
                 click.echo(f"{alarm.what}\n\n{alarm.note}", nl=False)
