@@ -95,7 +95,7 @@ class Alarm(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What the witness keeps of a journal: a line of the state file."""
+    """A line of the state file: the last note of a journal that was cosigned, and its alarm."""
 
     origin: str
     note: str
