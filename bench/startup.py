@@ -112,6 +112,8 @@ JOURNAL = "shoe.journal"
 """Stands for a journal of some rounds in a command line."""
 OUTPUT = "shoe.journal.gz"
 """Stands for a file beside it that is not there yet."""
+WITNESS_KEY = "witness.key"
+"""Stands for a file beside it that a witness makes."""
 LEDGER = "events.jsonl"
 """Stands for a file with the public events of that journal."""
 OF_A_JOURNAL = (
@@ -119,6 +121,11 @@ OF_A_JOURNAL = (
     Subject("shoectl loss", (SHOECTL, "loss", JOURNAL), limit=MOST),
     Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=MOST),
     Subject("shoectl reconcile", (SHOECTL, "reconcile", JOURNAL, LEDGER), limit=MOST),
+    Subject(
+        "shoectl witness",
+        (SHOECTL, "witness", "--key", WITNESS_KEY, "--name", "w1", LEDGER),
+        limit=MOST,
+    ),
     Subject("shoectl replay", (SHOECTL, "replay", JOURNAL, "--last", "1"), limit=MOST),
     Subject("shoectl export", (SHOECTL, "export", JOURNAL, "--output", OUTPUT), limit=MOST),
     Subject("shoectl capture --journal", (SHOECTL, "capture", "--journal", JOURNAL), limit=MOST),
@@ -409,6 +416,7 @@ def with_paths(subject: Subject, journal: Path, config: Path, port: str) -> Subj
         JOURNAL: str(journal),
         OUTPUT: str(journal.with_name(OUTPUT)),
         LEDGER: str(journal.with_name(LEDGER)),
+        WITNESS_KEY: str(journal.with_name(WITNESS_KEY)),
         CONFIG: str(config),
         PORT: port,
     }

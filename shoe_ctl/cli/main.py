@@ -45,6 +45,7 @@ COMMANDS = {
     "settle": "Settle rounds: what each wager pays.",
     "table": "Send commands to a running daemon's tables.",
     "verify": "Check a journal's hash chain and signatures.",
+    "witness": "Cosign the checkpoints of journals kept by others.",
 }
 """Every command with its line in ``--help``; the module of the same name holds it."""
 

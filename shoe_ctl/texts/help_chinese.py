@@ -92,6 +92,7 @@ HELP: Mapping[str, str] = {
     "Publish recorded events, to test a table system.": "发布记录的事件，以测试牌桌系统。",
     "Check what logins may do at a broker.": "检查各登录名在消息代理上能做什么。",
     "Compare a ledger of events with a journal.": "把事件账簿与日志比较。",
+    "Cosign the checkpoints of journals kept by others.": "为他人保管的日志的检查点联署签名。",
     "Replay a journal and compare, or report its rounds.": "重放日志并比较，或报告各局。",
     "List the shoes and rounds of a journal.": "列出日志中的各靴牌和各局。",
     "Run the daemon: shoes, rounds, journal, outcomes.": "运行守护进程：牌靴、牌局、日志、结果。",
