@@ -245,6 +245,7 @@ def ways(at: OfferingTable, command: str) -> Iterator[Args]:
         yield hands
     if command == "revise_round":
         yield from itertools.islice(complete_hands(at), 12)
+        yield from ({**hands, "against_table": True} for hands in hands_to_rule_on(at))
     if command == "declare":
         yield from of_an_earlier_round(at)
     offered = {
@@ -276,6 +277,15 @@ def complete_hands(at: OfferingTable) -> Iterator[Args]:
             continue
         if due is None:
             yield {"player": " ".join(codes[:2]), "banker": " ".join(codes[2:])}
+
+
+def hands_to_rule_on(at: OfferingTable) -> Iterator[Args]:
+    """Hands that the Table of Play does not give: all cards differ in points."""
+    left = {card(code).points: code for code in spares(at)}
+    if {0, 2, 3, 7} <= left.keys():
+        first, second = f"{left[2]} {left[0]}", f"{left[7]} {left[3]}"
+        yield {"player": first, "banker": second}
+        yield {"player": second, "banker": first}
 
 
 def shown(place: Place) -> dict[str, Any]:
