@@ -29,6 +29,7 @@ from shoe_testing.generators import (
     corrections,
     decisions,
     declarations,
+    hands_to_rule_on,
     put_right,
     retractions,
     spares,
@@ -277,15 +278,6 @@ def complete_hands(at: OfferingTable) -> Iterator[Args]:
             continue
         if due is None:
             yield {"player": " ".join(codes[:2]), "banker": " ".join(codes[2:])}
-
-
-def hands_to_rule_on(at: OfferingTable) -> Iterator[Args]:
-    """Hands that the Table of Play does not give: all cards differ in points."""
-    left = {card(code).points: code for code in spares(at)}
-    if {0, 2, 3, 7} <= left.keys():
-        first, second = f"{left[2]} {left[0]}", f"{left[7]} {left[3]}"
-        yield {"player": first, "banker": second}
-        yield {"player": second, "banker": first}
 
 
 def shown(place: Place) -> dict[str, Any]:
