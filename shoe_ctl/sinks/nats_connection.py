@@ -606,8 +606,9 @@ class NatsConnection:
         if found is None:
             return None
         if found[1] == "subscription":
-            inbox = self._target.inbox
-            return f"not allowed to subscribe to {inbox}.>: give the user this permission"
+            inbox = f"{self._target.inbox}."
+            subject = f"{inbox}>" if found[2].startswith(inbox.lower()) else found[2]
+            return f"not allowed to subscribe to {subject}: give the user this permission"
         stream = self._target.stream
         asked = (f"$JS.API.{what}.{stream}" for what in API_NEEDED)
         known = {each.lower(): each for each in (*asked, *self._subjects)}
