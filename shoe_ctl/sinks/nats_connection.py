@@ -110,13 +110,14 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     Addresses that begin with ``tls://`` must be encrypted; ``certificates`` are for them. The files
     are read for each connection, so that they can be renewed. ``replicas``: how many servers must
-    keep the stream.
+    keep the stream. ``only_last``: where it is created, it keeps the last message of each subject.
     """
 
     addresses: Sequence[str]
     stream: str
     audience: Audience
     replicas: int | None = None
+    only_last: bool = False
     user: str | None = None
     password_file: Path | None = None
     certificates: Certificates | None = None
@@ -352,6 +353,7 @@ class NatsConnection:
                     subjects=[self._target.subjects],
                     storage=StorageType.FILE,
                     num_replicas=self._target.replicas or 1,
+                    max_msgs_per_subject=1 if self._target.only_last else -1,
                 )
             )
         except js_errors.APIError as error:
