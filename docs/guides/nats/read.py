@@ -1,4 +1,4 @@
-"""Print the public events of all tables as they come, and go on after whatever happens to the server.
+"""Print the public events of all tables as they come, whatever happens to the server.
 
 Run it with ``python read.py tls://hall-1:4222 ca.crt``. The environment holds the password of
 table-system, TABLE_SYSTEM_PASSWORD.
