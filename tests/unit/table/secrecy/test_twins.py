@@ -16,11 +16,19 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
+from msgspec import UnsetType
 
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
-from shoe_ctl.table.inputs import StorageRestored, TableCommand
+from shoe_ctl.table.inputs import (
+    OutcomeApplied,
+    ShoeStated,
+    StatedRound,
+    StorageRestored,
+    TableCommand,
+)
+from shoe_ctl.table.state import ToldRound
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.message import message
 from shoe_testing.examples import examples
@@ -72,6 +80,10 @@ class Bench:
         self.data = data
         self.given = dict(data.draw(st.sampled_from(SETTINGS), label="set"))
         shoe = data.draw(st.sampled_from([shoe for shoe, _ in KINDS]), label="shoe")
+        # A judging shoe reports at one of the twins alone: their clocks, and what follows from
+        # the time, are not the same.
+        if shoe != "angel_eye" and data.draw(st.booleans(), label="table system"):
+            self.given["applied_within_s"] = 1
         self.twins = Twins(**kind_of(shoe), **self.given)
         self.faces = faces(self.given["name"])
 
@@ -79,9 +91,9 @@ class Bench:
         return self.data.draw(self.faces, label="card")
 
     def step(self) -> None:
-        steps = (*[self.next] * 6, self.early, self.decides, self.decides, self.declares,
-                 self.wagers, self.happens, self.together, self.corrects,
-                 self.retracts, self.previews, self.previews)  # fmt: skip
+        steps = (*[self.next] * 6, self.early, self.reports, self.decides,
+                 self.decides, self.declares, self.wagers, self.happens, self.together,
+                 self.corrects, self.retracts, self.previews, self.previews)  # fmt: skip
         self.data.draw(st.sampled_from(steps))()
 
     def next(self) -> None:
@@ -104,6 +116,17 @@ class Bench:
         if self.twins.one.now.shoe is not None:
             told = self.data.draw(st.booleans(), label="reported")
             self.twins.draws_early(self.card(), reported=told)
+
+    def reports(self) -> None:
+        """A table system reports a round as applied, or states what it has of the shoe."""
+        shoe = self.twins.one.now.shoe
+        if "applied_within_s" not in self.given or shoe is None:
+            return
+        if self.data.draw(st.booleans(), label="states"):
+            at_most = self.data.draw(st.integers(0, 3), label="rounds stated")
+            self.twins.both(lambda table: states(table, shoe.id, at_most))
+        else:
+            self.twins.both(applies_newest)
 
     def together(self) -> None:
         known = self.data.draw(st.booleans(), label="order known")
@@ -185,6 +208,25 @@ def loses_records(table: TableHarness) -> None:
         consented_by="kim",
     )
     table.feed(StorageRestored(t_us=table.t_us, since_us=table.t_us, what=lost, ruling=ruling))
+
+
+def applies_newest(table: TableHarness) -> None:
+    """A table system reports the newest round that it was told, or one that it was not."""
+    told = [] if isinstance(table.now.told, UnsetType) else table.now.told.rounds
+    ended = told[-1] if told else ToldRound(round_id="bac-07-s1-r1", shoe_id="bac-07-s1")
+    table.feed(
+        OutcomeApplied(
+            t_us=table.t_us, user="ledger", reference="b-1", round_id=ended.round_id,
+            type=ended.type, told_us=ended.told_us,
+            public_id="bac-07/p1", restricted_id="bac-07/r1",
+        )
+    )  # fmt: skip
+
+
+def states(table: TableHarness, shoe_id: str, at_most: int) -> None:
+    """A table system states the first rounds of a shoe, each without money."""
+    rounds = tuple(StatedRound(round_id=f"{shoe_id}-r{n}") for n in range(1, at_most + 1))
+    table.feed(ShoeStated(t_us=table.t_us, user="ledger", shoe_id=shoe_id, rounds=rounds))
 
 
 HAPPENS = (
