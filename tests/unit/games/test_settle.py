@@ -173,10 +173,12 @@ def test_hands_against_the_table_of_play_settle_by_their_totals_where_people_rul
 ) -> None:
     game = GAMES[name]
     suit = game.deck.cards[0].code[1]
-    hands = tuple(tuple(card(c[0] + suit) for c in codes.split()) for codes in (player, banker))
+    players, bankers = (
+        tuple(card(code[0] + suit) for code in codes.split()) for codes in (player, banker)
+    )
     with pytest.raises(InputRefused):
-        game.settle_hands(*hands)
-    done = game.settle_hands(*hands, ruled=True)
+        game.settle_hands(players, bankers)
+    done = game.settle_hands(players, bankers, ruled=True)
     assert (done.winner, done.player.total, done.banker.total) == (winner, *totals)
     assert {one: done.wagers[one].result for one in ("player", "banker", "tie")} == {
         one: "push" if winner == "tie" != one else "win" if one == winner else "lose"
