@@ -34,7 +34,7 @@ from nats.js.api import (
 
 from shoe_ctl.records import Audience
 from shoe_ctl.secret_file import read_password
-from shoe_ctl.sinks.brokers import Certificates, tls_context
+from shoe_ctl.sinks.brokers import Certificates, certificate_ends, tls_context
 from shoe_ctl.sinks.pump import EventRefused
 
 CONNECTED_WITHIN_S = 3.0
@@ -185,6 +185,12 @@ class _Client(Client):
             if writer is not None:
                 writer.transport.abort()
 
+    @property
+    def certificate_ends(self) -> datetime | None:
+        """When the server's certificate ends, in UTC; None without TLS."""
+        writer = getattr(self._transport, "_io_writer", None)
+        return certificate_ends(writer and writer.get_extra_info("ssl_object"))
+
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Return what it has at work."""
         own = (self._reading_task, self._ping_interval_task, self._flusher_task)
@@ -233,6 +239,11 @@ class NatsConnection:
         """The client, where more is to be asked than events need."""
         assert self._client is not None
         return self._client
+
+    @property
+    def certificate_ends(self) -> datetime | None:
+        """When the server's certificate ends, in UTC; None without TLS."""
+        return None if self._client is None else self._client.certificate_ends
 
     @property
     def subjects(self) -> str:
@@ -593,8 +604,9 @@ class NatsConnection:
         if found is None:
             return None
         if found[1] == "subscription":
-            inbox = self._target.inbox
-            return f"not allowed to subscribe to {inbox}.>: give the user this permission"
+            inbox = f"{self._target.inbox}."
+            subject = f"{inbox}>" if found[2].startswith(inbox.lower()) else found[2]
+            return f"not allowed to subscribe to {subject}: give the user this permission"
         stream = self._target.stream
         asked = (f"$JS.API.{what}.{stream}" for what in API_NEEDED)
         known = {each.lower(): each for each in (*asked, *self._subjects)}

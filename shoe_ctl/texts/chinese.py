@@ -21,6 +21,7 @@ TEXTS: Mapping[str, str] = {
         "两张牌同时抽出：原样放置，不得看牌；由监场经理决定上面或下面的一张在先"
     ),
     "prompt_card_taken_replace": "从一副完整的牌中取相同的牌，补回原位",
+    "prompt_card_taken_not_due": ("被带走的牌不应发给任何一方：视为放在一旁；玩家若已回来则继续"),
     "prompt_card_taken_sort": "把牌靴中的余牌和弃牌按副分拣，摊开给所有人和监控查看",
     "prompt_card_taken_value": "向监控查询看到了什么；再说明是否知道是什么牌，依据是牌靴还是监控",
     "prompt_cutting_card_allow": "把切牌卡放在一旁；荷官可允许玩家撤注",

@@ -30,6 +30,10 @@ TEXTS: Mapping[str, str] = {
     "prompt_card_taken_replace": (
         "take cards of the same face from a complete deck and lay them in their place"
     ),
+    "prompt_card_taken_not_due": (
+        "no hand is due the card that is gone: count it as set aside, or play on if the "
+        "Player is back"
+    ),
     "prompt_card_taken_sort": (
         "sort the cards left in the shoe and the discards into decks, and show them to "
         "everyone and to surveillance"

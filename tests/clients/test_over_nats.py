@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -10,11 +11,17 @@ import pytest
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.nats import nats_stream
 from shoe_testing.cli import run_shoectl_async
+from shoe_testing.config import TABLE, make_config, table_section, this_user
+from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.guide_programs import LANGUAGES, SHOWN, are_as_shown, guide_program, lines_of
-from shoe_testing.nats_server import PASSWORDS, nats_server, with_users
-from shoe_testing.table_system import TableSystem
+from shoe_testing.nats_server import PASSWORDS, nats_client, nats_server, with_users
+from shoe_testing.socket_client import calling
+from shoe_testing.table_system import PATIENCE_S, TableSystem
+from shoe_testing.typescript import built_package, program
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
+
+USER = "table-system"
 
 LINES = (SHIPPED / "irregular_shoe.jsonl").read_bytes().splitlines()
 PUBLIC = [event for event in map(json.loads, LINES) if "/p" in event["id"]]
@@ -96,3 +103,59 @@ def daemons_login(folder: Path) -> list[str]:
     secret.touch(0o600)
     secret.write_text(PASSWORDS["SHOE_MAIN_PASSWORD"])
     return ["--user", "shoe-main", "--password-file", str(secret)]
+
+
+IN_TYPESCRIPT = """
+import { Consumer, follow } from "%(package)s/src/index.js";
+import { natsStream } from "%(package)s/src/nats.js";
+const consumer = new Consumer([], { begin: "first" });
+const options = { servers: "%(address)s", user: "table-system", pass: "x" };
+const connect = natsStream(options, consumer, ["%(table)s"], { fromFirst: true, sink: "hall" });
+await follow(connect, consumer, (due) => console.log(due.event.id));
+"""
+
+
+async def ids_in_python(address: str, count: int) -> list[str]:
+    system = TableSystem(
+        lambda consumer: nats_stream(
+            address, consumer, [TABLE], from_first=True, sink="hall", user=USER, password="x"
+        ),
+        begin="first",
+    )
+    async with system.running():
+        await system.until(count)
+    return [event_id for _, event_id in system.applied]
+
+
+async def ids_in_typescript(address: str, folder: Path, count: int) -> list[str]:
+    known = {"package": built_package(), "address": address, "table": TABLE}
+    path = folder / "follow.mjs"
+    path.write_text(IN_TYPESCRIPT % known)
+    return await lines_of([program("node"), str(path)], folder, count)
+
+
+async def test_what_was_deleted_from_a_stream_is_asked_for_from_the_daemon(tmp_path: Path) -> None:
+    told = ToldEvents()
+    sender = {"user": USER, "position": "surveillance"}
+    with nats_server(tmp_path) as server, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        sink = {"kind": "nats", "address": server.address, "name": "hall", "sender": [sender]}
+        section = table_section(port=str(tmp_path / "shoe"), announcements="explicit")
+        user = this_user("gaming_shift_manager")
+        config = tmp_path / "table.toml"
+        config.write_text(make_config(section, sink=[sink], socket={"user": [user]}))
+        async with (
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+            nats_client(server.address) as (_, js),
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            count = len(told.events)
+            async with asyncio.timeout(PATIENCE_S):
+                while (await js.stream_info("SHOE")).state.last_seq < count:
+                    pass
+            for seq in (1, 2, 5, 6, 7, count - 1):
+                assert await js.delete_msg("SHOE", seq)
+            in_python = await ids_in_python(server.address, count)
+            in_typescript = await ids_in_typescript(server.address, tmp_path, count)
+            assert (await js.stream_info("SHOE")).state.messages == count - 6
+    assert in_python == in_typescript == [event["id"] for event in told.events]
