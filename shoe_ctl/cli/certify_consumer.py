@@ -58,7 +58,7 @@ def certify_consumer(  # noqa: PLR0913 - one for each option
     shows_json: bool,
     junit: str | None,
 ) -> None:
-    """Try a receiver of events with all that can happen to them, and report what it holds.
+    """Try a receiver of events with all that can happen to them; report what it holds.
 
     RECEIVER is its command line. {host}, {port}, {url}, {user}, {sink} and {answer} in it are
     filled in. It subscribes to shoe/v1/+/public over MQTT 5 as the user {user}, asks for missing
@@ -69,7 +69,7 @@ def certify_consumer(  # noqa: PLR0913 - one for each option
 
     \b
     Example:
-      shoectl certify-consumer -- python certified.py {host} {port} {user} {sink} {answer}
+      shoectl certify-consumer -- ./receiver {url} {user} {sink} {answer}
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.certification import report
     from shoe_ctl.certification.cases import cases
