@@ -99,7 +99,7 @@ class Case:
 
 
 class Holdings(NamedTuple):
-    """The holdings of a receiver: applied events by source, and the result of each round by source."""
+    """The holdings of a receiver: applied events by source, results by source and round."""
 
     events: dict[str, int]
     rounds: dict[str, dict[str, str]]
