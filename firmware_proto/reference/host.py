@@ -342,15 +342,18 @@ class ReferenceHost:
         self.unheeded = 0
 
     def _handle_status(self, status: Status, seq: int, hello: Hello) -> None:
-        was_sent = self._desired_state.was_sent
-        self._desired_state.status(status)
+        desired = self._desired_state
+        was_sent = desired.was_sent
+        desired.status(status)
         self._look_behind(seq)
         before, acknowledged = self.acknowledged, seq - 1 - status.unacknowledged
-        self.acknowledged = Resume(hello.device_id, acknowledged)
-        is_armed = was_sent and self._desired_state.is_armed_as_desired(status)
+        device_id = hello.device_id
+        if before is None or before.seq != acknowledged or before.device_id != device_id:
+            self.acknowledged = Resume(device_id, acknowledged)
+        is_armed = was_sent and desired.is_armed_as_desired(status)
         if is_armed or (before is not None and before.seq < acknowledged <= self._told):
             self._note_heeded()
-        if acknowledged < self._told or (was_sent and self._desired_state.is_pending):
+        if acknowledged < self._told or (was_sent and desired.is_pending):
             self.unheeded += 1
         else:
             self.unheeded = 0
