@@ -23,6 +23,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """Errors of a standard output that cannot be written: a full disk, no terminal, none at all."""
 
 COMMANDS = {
+    "broker": "Check what logins may do at a broker.",
     "capture": "Record raw bytes from a shoe to a capture file.",
     "config": "Check a configuration file without starting anything.",
     "decided": "List the wagers that are already won or lost.",
@@ -44,6 +45,7 @@ COMMANDS = {
     "settle": "Settle rounds: what each wager pays.",
     "table": "Send commands to a running daemon's tables.",
     "verify": "Check a journal's hash chain and signatures.",
+    "witness": "Cosign the checkpoints of journals kept by others.",
 }
 """Every command with its line in ``--help``; the module of the same name holds it."""
 
