@@ -123,7 +123,7 @@ OF_A_JOURNAL = (
     Subject("shoectl reconcile", (SHOECTL, "reconcile", JOURNAL, LEDGER), limit=MOST),
     Subject(
         "shoectl witness",
-        (SHOECTL, "witness", "--key", WITNESS_KEY, "--name", "w1", LEDGER),
+        (SHOECTL, "witness", "--signing-key", WITNESS_KEY, "--name", "w1", LEDGER),
         limit=MOST,
     ),
     Subject("shoectl replay", (SHOECTL, "replay", JOURNAL, "--last", "1"), limit=MOST),

@@ -1,7 +1,7 @@
 """Checkpoints as they come to a witness: events of a file or standard input, or one request.
 
-In: names of files. Out: submissions with the place where each stood, or why there is none. Must not
-know: what a witness checks.
+In: names of files, a witness. Out: submissions with the place where each stood, or why there is
+none; what the witness hands out for each. Must not know: what a witness checks.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from shoe_ctl.audit.witness import (
     LONGEST_LINE,
     Refusal,
     Submission,
+    Witness,
     read_event,
     read_request,
 )
+from shoe_ctl.journal.cosignatures import encode_cosigned, encode_refused
 
 
 class Arrival(NamedTuple):
@@ -26,6 +28,39 @@ class Arrival(NamedTuple):
     where: str
     given: Submission | Refusal
     in_event: bool
+
+
+class Answer(NamedTuple):
+    """The bytes that a witness hands out for a checkpoint of ``origin``, or why it refused.
+
+    An alarm that came in an event has both.
+    """
+
+    given_out: bytes = b""
+    origin: str = ""
+    refusal: Refusal | None = None
+
+
+def answer(own: Witness, arrival: Arrival) -> Answer:
+    """Let a witness cosign what arrived, and put it in the form in which that came.
+
+    Raises:
+        EnvironmentFault: the witness's state cannot be stored.
+    """
+    if isinstance(arrival.given, Refusal):
+        return Answer(refusal=arrival.given)
+    try:
+        found = own.cosign(arrival.given)
+    except Refusal as error:
+        alarm = b""
+        if error.is_alarm and arrival.in_event:
+            note, now_s = arrival.given.note, own.now_s()
+            alarm = encode_refused(own.key.name, error.why, str(error), note, now_s)
+        return Answer(alarm, error.origin, error)
+    if arrival.in_event:
+        event = encode_cosigned(own.key.name, found.said, found.note, found.t_s)
+        return Answer(event, found.said.origin)
+    return Answer(found.note.to_bytes(), found.said.origin)
 
 
 def read_source(name: str) -> Iterator[Arrival]:
@@ -44,13 +79,14 @@ def read_source(name: str) -> Iterator[Arrival]:
             if number == 1 and line and not line.startswith(b"{"):
                 yield _whole(name, chain([line], lines))
                 return
-            if line and (found := _of_line(f"{name} line {number}", line)) is not None:
+            if line and (found := read_arrival(f"{name} line {number}", line)) is not None:
                 yield found
     except DamagedLines as error:
         yield Arrival(f"{name} line {number + 1}", Refusal("unreadable", str(error)), True)
 
 
-def _of_line(where: str, line: bytes) -> Arrival | None:
+def read_arrival(where: str, line: bytes) -> Arrival | None:
+    """Return the checkpoint in an event; None if it is of another type."""
     try:
         given = read_event(line)
     except Refusal as error:

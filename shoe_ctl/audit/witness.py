@@ -61,13 +61,14 @@ Why = Literal[
 class Refusal(InputRefused):
     """A checkpoint was not cosigned. ``why`` is for programs, the text for people.
 
-    ``is_alarm``: the journal has two histories, and nothing of it is cosigned until a person clears
-    the alarm.
+    ``is_alarm``: the journal ``origin`` has two histories, and nothing of it is cosigned until a
+    person clears the alarm.
     """
 
-    def __init__(self, why: Why, line: str) -> None:
+    def __init__(self, why: Why, line: str, origin: str = "") -> None:
         super().__init__(line)
         self.why = why
+        self.origin = origin
 
     @property
     def is_alarm(self) -> bool:
@@ -198,7 +199,7 @@ class Witness:
     ) -> None:
         self.key = verifier_key(name, signer.public_key, COSIGNATURE)
         self._signer = signer
-        self._now_s = now_s
+        self.now_s = now_s
         self._path = state
         self._journals: dict[str, list[VerifierKey]] = {}
         for key in journals:
@@ -219,7 +220,7 @@ class Witness:
             EnvironmentFault: the state cannot be stored; nothing is cosigned then.
         """
         note, said = self._read(given.note)
-        t_s = self._now_s()
+        t_s = self.now_s()
         if (seen := self._seen.get(said.origin)) is not None:
             last = self.cosigned(seen)
             self._check(seen, last.said, Cosigned(note, said, t_s), given)
@@ -285,7 +286,7 @@ class Witness:
         what = f"{said.origin}: size {said.size}"
         if seen.alarm is not None:
             line = f"ALARM of {utc(seen.alarm.t_s * 1_000_000)} stands: {seen.alarm.what}"
-            raise Refusal("alarm", line)
+            raise Refusal("alarm", line, said.origin)
         if said.size < before.size:
             raise Refusal("behind", f"{what} is behind {before.size}, the last one cosigned")
         if said.size == before.size:
@@ -305,7 +306,8 @@ class Witness:
     def _raise_alarm(self, seen: Seen, found: Cosigned, what: str) -> None:
         alarm = Alarm(found.t_s, what, found.note.to_bytes().decode())
         self._store(Seen(seen.origin, seen.note, alarm))
-        raise Refusal("fork", f"ALARM: {what}; nothing more of it is cosigned until --clear")
+        line = f"ALARM: {what}; nothing more of it is cosigned until --clear"
+        raise Refusal("fork", line, seen.origin)
 
     def _store(self, seen: Seen) -> None:
         """Put it on the disk, and only then count on it."""

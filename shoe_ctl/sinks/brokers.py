@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -56,6 +56,17 @@ def certificate_ends(connection: object) -> datetime | None:
     if not said:
         return None
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(said["notAfter"]), timezone.utc)
+
+
+RENEWED_BEFORE = timedelta(days=14)
+"""A certificate that ends within this time is to be renewed."""
+
+
+def ends_soon(ends: datetime | None) -> str | None:
+    """Return that the other end's certificate ends soon, and what to do; None where it lasts."""
+    if ends is None or ends - datetime.now(timezone.utc) >= RENEWED_BEFORE:
+        return None
+    return f"the certificate ends at {ends:%Y-%m-%d %H:%M} UTC: renew it there"
 
 
 def error_words(error: BaseException) -> str:

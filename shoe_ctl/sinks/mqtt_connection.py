@@ -403,6 +403,11 @@ class _Connection:
                     f"the broker's certificate is for another name ({found}): correct address, or "
                     "give the broker a certificate with this name"
                 )
+            if "expired" in found:
+                return (
+                    f"the broker's certificate is not accepted ({found}): renew it there, or set "
+                    "this host's clock"
+                )
             return (
                 f"the broker's certificate is not accepted ({found}): set tls.ca to the file of "
                 "those that it comes from"
@@ -418,6 +423,11 @@ class _Connection:
     def _closed_early(self, said: str) -> str:
         heard = self._errors.text.partition("socket: ")[2]
         heard = heard.partition("] ")[2].rpartition(" (_ssl.c")[0] or heard
+        if "expired" in heard:
+            return (
+                f"the broker does not accept the daemon's certificate ({heard}): renew the one in "
+                "tls.cert, or set the broker's clock"
+            )
         if "certificate" in heard or "alert" in heard:
             return (
                 f"the broker does not accept the daemon's certificate ({heard}): set tls.cert and "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -367,7 +368,7 @@ def test_a_configuration_without_a_broker_has_nothing_to_check(tmp_path: Path) -
 
 def test_a_certificate_that_ends_soon_is_named(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
-    cert, key = authority.issue("server", host=HOST)  # it ends tomorrow
+    cert, key = authority.issue("server", host=HOST, ends=timedelta(days=1))
     folder = tmp_path / "broker"
     folder.mkdir()
     secret(folder, "access", ACCESS)

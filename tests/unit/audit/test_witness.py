@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import click.testing
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from shoe_ctl.audit import witness as under_test
 from shoe_ctl.audit.witness import (
@@ -28,8 +23,6 @@ from shoe_ctl.audit.witness import (
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import EnvironmentFault, UsageError
 from shoe_ctl.journal.signed_note import (
-    CheckpointText,
-    Note,
     Verified,
     cosign,
     read_note,
@@ -39,83 +32,22 @@ from shoe_ctl.journal.signed_note import (
     verify_note,
 )
 from shoe_ctl.journal.signing import Signer, open_key
+from shoe_testing.checkpoints import (
+    JOURNAL,
+    NAME,
+    NOW_S,
+    ORIGIN,
+    OWN,
+    STRANGER,
+    after,
+    checkpoint,
+    event_of,
+    leaves,
+    request_of,
+)
 from shoe_testing.cli import invoke
 
-ORIGIN = "casino.example/floor-2"
-NAME = "gaming.example/w1"
-NOW_S = 1_790_000_000
 SHOECTL = str(Path(sys.executable).with_name("shoectl"))
-
-
-def key_of(number: int) -> Signer:
-    return Signer(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32))
-
-
-JOURNAL, OWN, STRANGER = key_of(1), key_of(2), key_of(3)
-
-
-# A tree by the definitions of RFC 6962, section 2.1, as slow as they are.
-
-
-def root(leaves: Sequence[bytes]) -> bytes:
-    if not leaves:
-        return sha256(b"").digest()
-    if len(leaves) == 1:
-        return sha256(b"\0" + leaves[0]).digest()
-    half = largest_power_below(len(leaves))
-    return sha256(b"\1" + root(leaves[:half]) + root(leaves[half:])).digest()
-
-
-def proof(old: int, leaves: Sequence[bytes], *, is_whole: bool = True) -> list[bytes]:
-    if old == len(leaves):
-        return [] if is_whole else [root(leaves)]
-    half = largest_power_below(len(leaves))
-    if old <= half:
-        return [*proof(old, leaves[:half], is_whole=is_whole), root(leaves[half:])]
-    return [*proof(old - half, leaves[half:], is_whole=False), root(leaves[:half])]
-
-
-def largest_power_below(size: int) -> int:
-    power = 1
-    while 2 * power < size:
-        power *= 2
-    return power
-
-
-def leaves(size: int, *, other_from: int | None = None) -> list[bytes]:
-    """A history; another one from the leaf ``other_from`` on."""
-    changed = size if other_from is None else other_from
-    return [b"%d" % n if n < changed else b"other %d" % n for n in range(size)]
-
-
-def checkpoint(history: Sequence[bytes], *, origin: str = ORIGIN, by: Signer = JOURNAL) -> bytes:
-    text = CheckpointText(origin, len(history), root(history)).to_text()
-    return Note(text, (sign(text, origin, by),)).to_bytes()
-
-
-def after(old: int, history: Sequence[bytes], **more: Any) -> Submission:
-    hashes = proof(old, history) if old else []
-    return Submission(checkpoint(history, **more), old, tuple(hashes))
-
-
-def event_of(given: Submission) -> dict[str, Any]:
-    return {
-        "id": "t1/p9",
-        "source": "/journal/0a0b0c0d/table/t1",
-        "type": "checkpoint.signed",
-        "time": "2026-11-24T00:00:00.000000Z",
-        "data": {
-            "note": given.note.decode(),
-            "old_size": given.old_size,
-            "proof": [base64.b64encode(each).decode() for each in given.proof],
-        },
-        "specversion": "1.0",
-    }
-
-
-def request_of(given: Submission) -> bytes:
-    hashes = "".join(f"{base64.b64encode(each).decode()}\n" for each in given.proof)
-    return f"old {given.old_size}\n{hashes}\n".encode() + given.note
 
 
 @pytest.fixture
@@ -365,7 +297,7 @@ def command(tmp_path: Path, state: Path) -> Path:
 def run(state: Path, *words: object, stdin: bytes = b"") -> click.testing.Result:
     key, keys = state.with_name("w1.key"), state.with_name("journals.keys")
     more = ("--journal", keys) if keys.exists() else ()
-    options = ("--key", key, "--name", NAME, "--state", state, *more)
+    options = ("--signing-key", key, "--name", NAME, "--state", state, *more)
     return invoke(shoectl, "witness", *options, *words, stdin=stdin)
 
 
@@ -461,6 +393,24 @@ def test_one_thing_at_a_time_is_asked_of_the_witness(state: Path, words: tuple[s
     assert str(found.exception) == "give one of SOURCE, --show-key, --list and --clear JOURNAL"
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("nats://127.0.0.1", "-"), "a server is the only SOURCE: run a witness for each"),
+        (("-", "--user", "w"), "--user needs a server: give nats://HOST:PORT"),
+        (("-", "--password-file", "p"), "--password-file needs a server: give nats://HOST:PORT"),
+        (("nats://a:b:c",), "SOURCE: expected nats://HOST:PORT or tls://HOST:PORT"),
+    ],
+)
+def test_options_that_do_not_fit_the_source_are_refused(
+    state: Path, words: tuple[str, ...], line: str
+) -> None:
+    found = run(state, *words)
+
+    assert isinstance(found.exception, UsageError)
+    assert str(found.exception).startswith(line)
+
+
 def test_a_wrong_verifier_key_is_named_with_its_line(command: Path, state: Path) -> None:
     keys = command / "journals.keys"
     keys.write_text(keys.read_text() + "a+b+c\n")
@@ -492,7 +442,16 @@ def test_a_thousand_journals_fit_into_40_mb(command: Path, state: Path) -> None:
             note = read_note(checkpoint(leaves(5), origin=each))
             cosigned = note.add(cosign(note.text, NAME, own, NOW_S)).to_bytes().decode()
             file.write(json.dumps({"origin": each, "note": cosigned}).encode() + b"\n")
-    options = ("--key", command / "w1.key", "--name", NAME, "--state", state, "--journal", keys)
+    options = (
+        "--signing-key",
+        command / "w1.key",
+        "--name",
+        NAME,
+        "--state",
+        state,
+        "--journal",
+        keys,
+    )
 
     with subprocess.Popen(
         [str(each) for each in (SHOECTL, "witness", *options, "-")],
