@@ -115,17 +115,12 @@ class Ledger:
             yield LedgerLine(*at, found.source, name, number, line)
 
     def _read(self, name: str) -> Iterator[bytes]:
-        """Yield the file's lines; one that is too long is no event, and is not kept whole."""
         number = 0
         try:
-            with _one_line(name), _opened(name) as file:
-                while line := file.readline(LONGEST_LINE):
-                    number += 1
-                    end = line
-                    while not end.endswith(b"\n") and (end := file.readline(LONGEST_LINE)):
-                        line = TOO_LONG
-                    yield line.rstrip(b"\r\n")
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+            for line in read_lines(name):
+                number += 1
+                yield line
+        except DamagedLines:
             self.troubles.append(Trouble(file=name, line=number + 1, what=DAMAGED))
 
     def set_torn(self, line: LedgerLine) -> None:
@@ -148,6 +143,30 @@ class Ledger:
             return
         found = self._by_source[key] = Trouble(file=line.file, line=line.line, what=what)
         self.troubles.append(found)
+
+
+class DamagedLines(InputRefused):
+    """A file's compressed data is cut off or damaged."""
+
+
+def read_lines(name: str) -> Iterator[bytes]:
+    """Yield the lines of a file, plain or compressed with gzip; ``-`` is standard input.
+
+    A line that is too long is not kept whole: ``TOO_LONG`` stands for it.
+
+    Raises:
+        EnvironmentFault: it is not there or cannot be read.
+        DamagedLines: what follows the lines so far cannot be unpacked.
+    """
+    try:
+        with _one_line(name), _opened(name) as file:
+            while line := file.readline(LONGEST_LINE):
+                end = line
+                while not end.endswith(b"\n") and (end := file.readline(LONGEST_LINE)):
+                    line = TOO_LONG
+                yield line.rstrip(b"\r\n")
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DamagedLines(f"{name}: {DAMAGED}") from None
 
 
 def is_json(body: bytes) -> bool:
@@ -174,7 +193,9 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         file: BufferedReader
         if name == "-":
-            file = BufferedReader(cast("RawIOBase", sys.stdin.buffer))
+            # what is buffered already would wait for more than the line that came
+            own = sys.stdin.buffer
+            file = BufferedReader(cast("RawIOBase", getattr(own, "raw", own)))
             stack.callback(file.detach)  # it stays open: it is not ours
         else:
             file = stack.enter_context(Path(name).open("rb"))
