@@ -136,7 +136,7 @@ async def test_shells_complete_a_choice_with_the_choices_that_are_open(
                 COMP_WORDS=" ".join([*words, typed]),
                 COMP_CWORD=typed * bool(prefix) if shell == "fish" else str(last),
             )
-            offered = re.findall(r"^(?:plain,)?([a-z=_]+)$", ran.out, re.M)
+            offered = re.findall(r"^(?:plain,)?([a-z=_]+)$", ran.out, re.MULTILINE)
             expected = [f"{prefix}{choice['choice']}" for choice in choices]
             assert [one for one in offered if one not in ("plain", "_")] == expected, ran
             assert 0 < len(expected) < 6
