@@ -431,6 +431,15 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
         assert answer["resent"]["events"] == 2
         await user.until(lambda: len(sent_to(user)) == len(behind) + 2)
         assert sent_to(user)[len(behind) :] == behind[:2]
+        got = len(sent_to(user))
+        answer = await user.asks(request="events", after="beginning", audience="public")
+        assert answer == {"events": {"table": TABLE, "audience": "public", "after": "beginning"}}
+        await user.until(lambda: len(sent_to(user)) == got + len(told.events))
+        assert sent_to(user)[got:] == told.events
+        wrong = await user.asks(request="events", after=f"{TABLE}/p999", audience="public")
+        assert wrong["error"]["code"] == "events_unknown"
+        wrong = await user.asks(request="events", after="beginning", table="bac-08")
+        assert wrong["error"]["code"] == "daemon_no_such_table"
         assert events(user) == told.events  # on their own topic they came once
         other = await user.asks(request="resend", sink="floor", after="bac-08/p1")
         assert other["error"]["code"] == "daemon_no_such_table"
