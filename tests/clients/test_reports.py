@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -23,6 +24,7 @@ from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.nats_server import nats_server
 from shoe_testing.ports import HOST
 from shoe_testing.socket_client import calling
+from shoe_testing.typescript import built_package, program
 
 pytestmark = pytest.mark.slow
 
@@ -120,6 +122,85 @@ async def test_each_outcome_is_reported_once_and_the_shoe_agrees(
                 assert (await reports.shoe(TABLE, shoe, rounds))["agrees"]
                 with pytest.raises(Refused, match="agreed"):
                     await reports.shoe(TABLE, shoe, rounds)
+
+
+TYPESCRIPT = """
+import {{ createInterface }} from "node:readline";
+import {{ Consumer, follow, Reports }} from "{dist}/src/index.js";
+import {{ mqtt }} from "{dist}/src/mqtt.js";
+import {{ natsStream }} from "{dist}/src/nats.js";
+import {{ socket }} from "{dist}/src/unix_socket.js";
+
+const [way, address, table] = process.argv.slice(2);
+const consumer = new Consumer([], {{ begin: "first" }});
+const options = {{ fromFirst: true, sink: "{sink}" }};
+const connect = {{
+  socket: () => socket(address, consumer, [table], options),
+  mqtt: () => mqtt(address, {{ clientId: "{user}", username: "{user}", sink: "{sink}" }}),
+  nats: () => natsStream({{ servers: address, user: "{user}" }}, consumer, [table], options),
+}}[way]();
+const reports = new Reports((due) => `b-${{due.event.data.round_id}}`);
+createInterface({{ input: process.stdin }}).on("line", async (line) => {{
+  const {{ shoe, rounds }} = JSON.parse(line);
+  const said = await reports.shoe(table, shoe, rounds).catch((error) => ({{ code: error.code }}));
+  console.log(JSON.stringify(said));
+}});
+await follow(connect, consumer, () => undefined, {{ reports }});
+"""
+
+
+class Program:
+    """The same table system in TypeScript, as a program of its own."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def shoe(self, shoe: str, rounds: list[dict[str, Any]]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"shoe": shoe, "rounds": rounds}).encode() + b"\n")
+        async with asyncio.timeout(PATIENCE_S):
+            said: dict[str, Any] = json.loads(await self._process.stdout.readline())
+        return said
+
+
+@asynccontextmanager
+async def program_of(folder: Path, way: str, address: str) -> AsyncIterator[Program]:
+    script = folder / "reports.mjs"
+    script.write_text(TYPESCRIPT.format(dist=built_package(), sink=SINK, user=USER))
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        program("node"), script, way, address, TABLE, stdin=pipe, stdout=pipe
+    )
+    try:
+        yield Program(process)
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@pytest.mark.parametrize("way", [over_socket, over_mqtt, over_nats])
+async def test_the_kit_in_typescript_reports_the_same(
+    way: Callable[[Path, ExitStack], Way], tmp_path: Path
+) -> None:
+    told, path = ToldEvents(), str(tmp_path / "shoectl.sock")
+    with ExitStack() as stack, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        sinks, _ = way(tmp_path, stack)
+        kind, address = (sinks[0]["kind"], sinks[0]["address"]) if sinks else ("socket", path)
+        async with (
+            serving(configuration(tmp_path, sinks), told) as daemon,
+            calling(Path(path)) as caller,
+            program_of(tmp_path, kind, address) as system,
+        ):
+            table = SocketTable(daemon, rig, told, caller)
+            await table.rounds(2)
+            await told.until(lambda: len(of_type(told, "outcome.applied")) == 2)
+            assert (await table.status())["unapplied"] == []
+            rounds = [{"round_id": event["subject"]} for event in of_type(told, "round.outcome")]
+            shoe = of_type(told, "round.outcome")[0]["data"]["shoe_id"]
+            assert (await system.shoe(shoe, rounds[:1]))["first"] == rounds[1]["round_id"]
+            assert (await system.shoe(shoe, rounds))["agrees"]
+            assert await system.shoe(shoe, rounds) == {"code": "refused_shoe_agreed"}
 
 
 def of_type(told: ToldEvents, kind: str) -> list[dict[str, Any]]:
