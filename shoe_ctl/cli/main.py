@@ -25,6 +25,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 COMMANDS = {
     "broker": "Check what logins may do at a broker.",
     "capture": "Record raw bytes from a shoe to a capture file.",
+    "certify-consumer": "Try a table system's receiver of events.",
     "config": "Check a configuration file without starting anything.",
     "decided": "List the wagers that are already won or lost.",
     "decode": "Decode a shoe's bytes to events, one per line.",
@@ -77,10 +78,11 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"shoe_ctl.cli.{cmd_name}")
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"shoe_ctl.cli.{name}")
         if isinstance(ctx.obj, _Start):
             ctx.obj.imported()
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(

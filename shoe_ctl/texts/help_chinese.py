@@ -91,6 +91,7 @@ HELP: Mapping[str, str] = {
     "Compute exact odds and house edge per wager.": "计算每种投注的精确赔率和庄家优势。",
     "Publish recorded events, to test a table system.": "发布记录的事件，以测试牌桌系统。",
     "Check what logins may do at a broker.": "检查各登录名在消息代理上能做什么。",
+    "Try a table system's receiver of events.": "测试账务系统的事件接收程序。",
     "Compare a ledger of events with a journal.": "把事件账簿与日志比较。",
     "Cosign the checkpoints of journals kept by others.": "为他人保管的日志的检查点联署签名。",
     "Replay a journal and compare, or report its rounds.": "重放日志并比较，或报告各局。",
