@@ -253,6 +253,7 @@ SENTENCES: Mapping[str, str] = {
     "draw {number}: ": "第 {number} 次抽牌：",
     ", not placed": "，尚无位置",
     " (entered by hand)": "（人工录入）",
+    " (by a ruling, against the Table of Play)": "（经裁决，与补牌规则不符）",
     "replaces event {event}": "取代事件 {event}",
     "won: {wagers}": "赢：{wagers}",
     "event {event} does not stand": "事件 {event} 不再有效",
