@@ -12,13 +12,13 @@ import inspect
 import logging
 import math
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from shoe_events.consumer import Consumer, Due, Resend
 from shoe_events.event import InvalidEvent, number_of, read_event
-from shoe_events.reports import Reports
+from shoe_events.reports import Asker, Reports
 
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 3.0
@@ -102,15 +102,6 @@ class Connection(Protocol):
             NotAnswered: nobody answered in time.
         """
 
-    async def request(self, table: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send the daemon a request for a table; return its answer, also a refusal.
-
-        Raises:
-            ConnectionLost: the transport is away.
-            NotAllowed: this user may not ask.
-            NotAnswered: nobody answered in time.
-        """
-
 
 Connect = Callable[[], AbstractAsyncContextManager[Connection]]
 
@@ -134,7 +125,7 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
     """Apply all that comes, without end.
 
     ``may_give_up`` is called for what is not kept any more; True goes on without it. ``reports``
-    tells the daemon what was applied.
+    tells the daemon what was applied, over a connection that takes requests.
     """
     retry_s = first_retry_s
     while True:
@@ -248,6 +239,8 @@ class _Reading:
         """Tell the daemon what was applied; where it does not answer, again after a while."""
         while True:
             try:
+                if not isinstance(self._connection, Asker):
+                    raise NotAllowed("this transport takes no requests")
                 await reports.send(self._connection, self._ask_again_s)
             except NotAnswered:
                 await asyncio.sleep(self._ask_again_s)

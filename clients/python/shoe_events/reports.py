@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from shoe_events.consumer import Due
 from shoe_events.rounds import RULINGS
@@ -31,11 +31,16 @@ class Refused(Exception):
         self.code = code
 
 
+@runtime_checkable
 class Asker(Protocol):
-    """A connection that takes requests; see ``follow.Connection``."""
+    """A connection of ``follow`` that also takes requests."""
 
     async def request(self, table: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send a request for a table; return the answer."""
+        """Send the daemon a request for a table; return its answer, also a refusal.
+
+        Raises:
+            ConnectionLost, NotAllowed, NotAnswered: as ``follow.Connection.resend``.
+        """
 
 
 _Waiting = tuple[str, dict[str, Any], "asyncio.Future[Mapping[str, Any]] | None"]

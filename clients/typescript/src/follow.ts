@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./answers.js";
 import type { Consumer, Due, Resend } from "./consumer.js";
 import { InvalidEvent, numberOf, readEvent, readId } from "./event.js";
-import type { Reports } from "./reports.js";
+import type { Asker, Reports } from "./reports.js";
 
 const FIRST_RETRY_MS = 500;
 /** An outage of the broker costs so much at most once it is back. A hall has few readers. */
@@ -66,7 +66,7 @@ export interface Connection {
   /** Ask for events; they come as others do. It throws an error of this module. */
   resend(asked: Resend): Promise<void>;
   /** Send the daemon a request for a table; return its answer, also a refusal. It throws as above. */
-  request(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer>;
+  request?(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer>;
   /** Whether events come before they are asked for. */
   readonly comesUnasked?: boolean;
   close(): Promise<void> | void;
@@ -114,6 +114,10 @@ export async function follow(
     await sleep(pauseMs * jitter, undefined, { signal }).catch(() => undefined);
     retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
   }
+}
+
+function takesRequests(connection: Connection): connection is Connection & Asker {
+  return connection.request !== undefined;
 }
 
 async function serve(
@@ -213,6 +217,7 @@ async function serve(
   const report = async (): Promise<void> => {
     while (!ended.signal.aborted && reports !== undefined) {
       try {
+        if (!takesRequests(connection)) throw new NotAllowed("this transport takes no requests");
         await reports.send(connection, askAgainMs, ended.signal, warn);
       } catch (error) {
         if (error instanceof NotAllowed) {
