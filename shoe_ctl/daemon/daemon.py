@@ -435,9 +435,7 @@ class Daemon:
             disk = DiskUse(
                 self._clock, lambda: store.stored, self._free_bytes, self._report_disk_use
             )
-            requests = RequestHandler(
-                self.runners, deliveries.sinks, self._people, streams.open, disk
-            )
+            requests = RequestHandler(self.runners, deliveries.sinks, self._people, streams, disk)
             stack.push_async_callback(requests.close)
             await self._clear_outage()
             await stack.enter_async_context(self._accept_requests(requests.answer, requests.events))

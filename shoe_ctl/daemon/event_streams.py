@@ -1,7 +1,7 @@
-"""Events for who asks at the socket: what was committed behind an event, then what comes.
+"""Events for who asks: what was committed behind an event, and at the socket then what comes.
 
-In: requests of known callers. Out: envelopes, some at a time, without end; refusals that say what
-the journal has. Must not know: the socket, what an event means.
+In: requests of known callers. Out: envelopes, some at a time, at the socket without end; refusals
+that say what the journal has. Must not know: the socket, brokers, what an event means.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, EventsRequest
 from shoe_ctl.api.unix_socket import EventBatches
 from shoe_ctl.daemon.environment import Environment
+from shoe_ctl.daemon.resends import Range, Read
 from shoe_ctl.journal.journal import (
     DeliveryGate,
     EventsRemoved,
@@ -95,9 +96,7 @@ class EventStreams:
             RequestRefused: the caller may not see them, or ``after`` is nothing to begin at.
             JournalError: the journal cannot be read.
         """
-        audience = caller.sees if asked.wanted is None else asked.wanted
-        if audience is Audience.RESTRICTED and caller.sees is not Audience.RESTRICTED:
-            raise RequestRefused(message("events_not_for_this_user", user=caller.user))
+        audience = _audience(caller, asked)
         began = self._now()  # what comes while the journal is opened is sent, too
         reader = await self._read(self._open_reader)
         if asked.after is not None:
@@ -118,6 +117,34 @@ class EventStreams:
             after=began,
         )
         return self._batches(caller, feed)
+
+    async def past(self, caller: Caller, asked: EventsRequest) -> tuple[Range, Read]:
+        """Return the records of what was published behind an event, and what reads its events.
+
+        Raises:
+            RequestRefused, JournalError: as ``open``.
+        """
+        audience, upto = _audience(caller, asked), self._now()
+        reader = await self._read(self._open_reader)
+        after = await self._read(functools.partial(_position, reader, asked, audience))
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            feed = LiveFeed(
+                self._journal,
+                reader,
+                self._readers,
+                audience=audience,
+                table=asked.table,
+                gate=self._gate,
+                after=records[0],
+            )
+            try:
+                found = await feed.upcoming(limit)
+            except EventsRemoved:
+                raise RequestRefused(message("events_removed")) from None
+            return [event for event in found if event[0] <= records[1]]
+
+        return (after, upto), read
 
     async def _batches(self, caller: Caller, feed: LiveFeed) -> EventBatches:
         news = asyncio.Event()
@@ -146,6 +173,14 @@ class EventStreams:
 
     async def _read(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)
+
+
+def _audience(caller: Caller, asked: EventsRequest) -> Audience:
+    """Return the stream that is asked for, if the caller may see it."""
+    audience = caller.sees if asked.wanted is None else asked.wanted
+    if audience is Audience.RESTRICTED and caller.sees is not Audience.RESTRICTED:
+        raise RequestRefused(message("events_not_for_this_user", user=caller.user))
+    return audience
 
 
 def _position(reader: Reader, asked: EventsRequest, audience: Audience) -> int:

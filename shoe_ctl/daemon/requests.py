@@ -26,8 +26,9 @@ from shoe_ctl.api.requests import (
     ShoeRequest,
     StatusRequest,
 )
-from shoe_ctl.api.unix_socket import EventBatches, EventSource
+from shoe_ctl.api.unix_socket import EventBatches
 from shoe_ctl.daemon.disk_use import DiskUse
+from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.resends import Range, Resends
 from shoe_ctl.daemon.table_runner import TableRunner
@@ -135,7 +136,7 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``. ``streams`` opens a stream of events, ``disk`` knows what is stored a day.
+    ``people``. ``streams`` has the events of the journal, ``disk`` knows what is stored a day.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class RequestHandler:
         tables: Mapping[str, TableRunner],
         sinks: Mapping[str, SinkOffers],
         people: People,
-        streams: EventSource | None = None,
+        streams: EventStreams | None = None,
         disk: DiskUse | None = None,
     ) -> None:
         self._disk = disk
@@ -171,7 +172,7 @@ class RequestHandler:
 
         Raises:
             RequestRefused: a table or a sink that is not served here, an event that the journal
-                does not have; it asks for events, which come by ``events`` alone.
+                does not have; it asks for what comes, which ``events`` alone sends.
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
         with self._noting_failure():
@@ -182,7 +183,7 @@ class RequestHandler:
             if isinstance(asked, ResendRequest):
                 return await self._resend(caller, asked)
             if isinstance(asked, EventsRequest):
-                raise RequestRefused(message("events_at_the_socket"))
+                return await self._events_to_caller(caller, asked)
             if isinstance(asked, AppliedRequest | ShoeRequest):
                 return await self._report(caller, asked)
             return await self._command(caller, asked)
@@ -198,7 +199,30 @@ class RequestHandler:
         if asked.table is not None and asked.table not in self._tables:
             raise RequestRefused(_unknown(asked.table, self._tables))
         with self._noting_failure():
-            return self._sent(await self._streams(caller, asked))
+            return self._sent(await self._streams.open(caller, asked))
+
+    async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
+        """Let a user of a broker have what was published of a table behind an event."""
+        if caller.reply is None or asked.after is None or asked.table is None:
+            raise RequestRefused(message("events_at_the_socket"))
+        if asked.table not in self._tables:
+            raise RequestRefused(_unknown(asked.table, self._tables))
+        assert self._streams is not None
+        records, read_past = await self._streams.past(caller, asked)
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            with self._noting_failure():
+                return await read_past(records, limit)
+
+        audience = caller.sees if asked.wanted is None else asked.wanted
+        stream = audience.name.lower()
+        source = (f"{stream} events", asked.table)
+        self._resends.add(caller.user, caller.reply, source=source, records=records, read=read)
+        log.info(
+            "events to one user: table=%s audience=%s after=%s user=%s",
+            asked.table, stream, asked.after, caller.user,
+        )  # fmt: skip
+        return {"events": {"table": asked.table, "audience": stream, "after": asked.after}}
 
     async def _sent(self, batches: EventBatches) -> EventBatches:
         with self._noting_failure():

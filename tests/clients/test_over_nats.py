@@ -209,7 +209,7 @@ async def test_what_was_deleted_from_a_stream_is_asked_for_from_the_daemon(tmp_p
         config.write_text(make_config(section, sink=[sink], socket={"user": [user]}))
         async with (
             serving(config, told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
             nats_client(server.address) as (_, js),
         ):
             await SocketTable(daemon, rig, told, caller).rounds(1)

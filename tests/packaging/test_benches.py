@@ -49,6 +49,7 @@ CANNOT_DIFFER = {
     "disk": "a journal that is made in bulk has the same bytes each time",
     "killed_brokers": "events are counted, over all kills",
     "load": "cards are counted, over all rounds",
+    "refill": "events are counted, over the whole stream",
 }
 """Benches with a promise whose figure has no spread, and why."""
 

@@ -33,7 +33,7 @@ async def at_table(folder: Path, told: ToldEvents, **user: Any) -> AsyncIterator
     with shoe_on_a_pty(folder, seed=7) as rig:
         async with (
             serving(write(folder, **user), told) as daemon,
-            calling(folder / "shoectl.sock") as caller,
+            calling(folder / "shoectl.sock", held=True) as caller,
         ):
             yield SocketTable(daemon, rig, told, caller)
 
@@ -50,7 +50,7 @@ async def test_what_was_applied_is_stored_and_told_once_also_after_a_restart(
         config = write(tmp_path)
         async with (
             serving(config, told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             table = SocketTable(daemon, rig, told, caller)
             await table.rounds(2)
@@ -71,7 +71,7 @@ async def test_what_was_applied_is_stored_and_told_once_also_after_a_restart(
             waiting = (await table.status())["unapplied"]
             assert [each["round_id"] for each in waiting] == [second["subject"]]
         before = len(told.events)
-        async with serving(config, told), calling(tmp_path / "shoectl.sock") as caller:
+        async with serving(config, told), calling(tmp_path / "shoectl.sock", held=True) as caller:
             assert (await caller.asks(**asked))["applied"] == {**said, "repeated": True}
             other = await caller.asks(**{**asked, "reference": "b-2"})
             assert other["error"]["code"] == "refused_applied_twice"
