@@ -191,7 +191,7 @@ def _one_line(name: str) -> Iterator[None]:
 
 
 def _open(name: str) -> BufferedReader:
-    """Open a file: a device may have no end, and a pipe is read once, and perhaps waits for ever."""
+    """Open a file. A device may have no end; a pipe is read once, and may wait for ever."""
     path = Path(name)
     if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
         raise InputRefused(f"{name}: it is not a file; - reads standard input")

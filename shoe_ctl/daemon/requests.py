@@ -222,7 +222,7 @@ class RequestHandler:
             "events to one user: table=%s audience=%s after=%s user=%s",
             asked.table, stream, asked.after, caller.user,
         )  # fmt: skip
-        return {"events": {"table": asked.table, "audience": stream, "after": asked.after}}
+        return {"sent": {"table": asked.table, "audience": stream, "after": asked.after}}
 
     async def _sent(self, batches: EventBatches) -> EventBatches:
         with self._noting_failure():
