@@ -1,7 +1,7 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command or a question (status, redeliver, resend, events), or a
-BadRequest that says what is wrong with it.
+In: one line of JSON. Out: a Command or a question (status, redeliver, resend, events, states), or
+a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
@@ -53,6 +53,9 @@ Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 Plain = None | bool | Whole | str
 Grouped = None | bool | Whole | str | list[Plain] | dict[str, Plain]
 Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
+
+
+AudienceName = Literal["public", "restricted"]
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,15 +123,24 @@ class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     after: Id | None = None
     source: Id | None = None
     table: Id | None = None
-    audience: Literal["public", "restricted"] | None = None
-
-    @property
-    def wanted(self) -> Audience | None:
-        """The stream that is asked for; None for the caller's own."""
-        return None if self.audience is None else Audience[self.audience.upper()]
+    audience: AudienceName | None = None
 
 
-Question = StatusRequest | RedeliverRequest | ResendRequest | EventsRequest
+class StatesRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ask for the status of a table, or of all: each as it is, then whenever it changes.
+
+    Without an ``audience`` the caller gets its own.
+    """
+
+    request: str
+    table: Id | None = None
+    audience: AudienceName | None = None
+
+
+StreamRequest = EventsRequest | StatesRequest
+"""What is answered with lines without end."""
+
+Question = StatusRequest | RedeliverRequest | ResendRequest | StreamRequest
 
 Request = Command | Question
 """Anything that can be requested."""
@@ -152,13 +164,17 @@ class BadRequest(InputRefused):
 _peek = msgspec.json.Decoder(_Peek)
 _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
     form: msgspec.json.Decoder(form)
-    for form in (Command, StatusRequest, RedeliverRequest, ResendRequest, EventsRequest)
+    for form in (
+        *(Command, StatusRequest, RedeliverRequest),
+        *(ResendRequest, EventsRequest, StatesRequest),
+    )
 }
 _questions: Mapping[str, type[Question]] = {
     "status": StatusRequest,
     "redeliver": RedeliverRequest,
     "resend": ResendRequest,
     "events": EventsRequest,
+    "states": StatesRequest,
 }
 
 

@@ -32,9 +32,9 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.mqtt import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
-"""Keys of the public status that are not the table's own state: the sinks, and evidence of a
-loss."""
+NOT_IN_THE_STATE = ("parked", "doubt", "acts_as", "source", "last_event")
+"""Keys of the public status that are not the table's own state: the sinks, evidence of a loss, and
+the last event stored. A broker's readers need the last one published there, which its sink adds."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),

@@ -16,9 +16,9 @@ from typing import TypeVar
 
 import msgspec
 
-from shoe_ctl.api.answers import RequestRefused
+from shoe_ctl.api.answers import RequestRefused, audience_of
 from shoe_ctl.api.requests import Caller, EventsRequest
-from shoe_ctl.api.unix_socket import EventBatches
+from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.daemon.environment import Environment
 from shoe_ctl.journal.journal import (
     DeliveryGate,
@@ -88,16 +88,14 @@ class EventStreams:
         self._readers = readers
         self._gate = gate
 
-    async def open(self, caller: Caller, asked: EventsRequest) -> EventBatches:
+    async def open(self, caller: Caller, asked: EventsRequest) -> Lines:
         """Return the events that were asked for.
 
         Raises:
             RequestRefused: the caller may not see them, or ``after`` is nothing to begin at.
             JournalError: the journal cannot be read.
         """
-        audience = caller.sees if asked.wanted is None else asked.wanted
-        if audience is Audience.RESTRICTED and caller.sees is not Audience.RESTRICTED:
-            raise RequestRefused(message("events_not_for_this_user", user=caller.user))
+        audience = audience_of(caller, asked.audience)
         began = self._now()  # what comes while the journal is opened is sent, too
         reader = await self._read(self._open_reader)
         if asked.after is not None:
@@ -119,7 +117,7 @@ class EventStreams:
         )
         return self._batches(caller, feed)
 
-    async def _batches(self, caller: Caller, feed: LiveFeed) -> EventBatches:
+    async def _batches(self, caller: Caller, feed: LiveFeed) -> Lines:
         news = asyncio.Event()
         self._journal.on_commit(news.set)
         self._gate.on_open(news.set)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import (
@@ -21,19 +21,21 @@ from shoe_ctl.api.requests import (
     RedeliverRequest,
     Request,
     ResendRequest,
+    StatesRequest,
     StatusRequest,
+    StreamRequest,
 )
-from shoe_ctl.api.unix_socket import EventBatches, EventSource
-from shoe_ctl.daemon.disk_use import DiskUse
+from shoe_ctl.api.unix_socket import Lines
+from shoe_ctl.daemon.disk_use import DiskUse, with_warning
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
-from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import POSITIONS, is_sufficient
-from shoe_ctl.table.status import in_storage_fault, with_trouble
+from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
@@ -102,6 +104,13 @@ class People:
         )
 
 
+class Streams(NamedTuple):
+    """What opens the streams that can be asked for."""
+
+    events: Callable[[Caller, EventsRequest], Awaitable[Lines]]
+    states: Callable[[Caller, StatesRequest], Awaitable[Lines]]
+
+
 class SinkOffers(Protocol):
     """The part of a sink at work that a request needs."""
 
@@ -124,7 +133,7 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``. ``streams`` opens a stream of events, ``disk`` knows what is stored a day.
+    ``people``. ``streams`` can be asked for, ``disk`` knows what is stored a day.
     """
 
     def __init__(
@@ -132,7 +141,7 @@ class RequestHandler:
         tables: Mapping[str, TableRunner],
         sinks: Mapping[str, SinkOffers],
         people: People,
-        streams: EventSource | None = None,
+        streams: Streams | None = None,
         disk: DiskUse | None = None,
     ) -> None:
         self._disk = disk
@@ -155,7 +164,7 @@ class RequestHandler:
 
         Raises:
             RequestRefused: a table or a sink that is not served here, an event that the journal
-                does not have; it asks for events, which come by ``events`` alone.
+                does not have; it asks for a stream, which comes by ``stream`` alone.
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
         with self._noting_failure():
@@ -165,24 +174,27 @@ class RequestHandler:
                 return await self._redeliver(caller, asked)
             if isinstance(asked, ResendRequest):
                 return await self._resend(caller, asked)
-            if isinstance(asked, EventsRequest):
+            if isinstance(asked, StreamRequest):
                 raise RequestRefused(message("events_at_the_socket"))
             return await self._command(caller, asked)
 
-    async def events(self, caller: Caller, asked: EventsRequest) -> EventBatches:
-        """Return the events that were asked for.
+    async def stream(self, caller: Caller, asked: StreamRequest) -> Lines:
+        """Return the stream that was asked for.
 
         Raises:
-            RequestRefused: a table that is not served here, or as ``EventStreams.open``.
+            RequestRefused: a table that is not served here, or as ``EventStreams.open`` and
+                ``StateStreams.open``.
             EnvironmentFault: the journal cannot be read.
         """
         assert self._streams is not None
         if asked.table is not None and asked.table not in self._tables:
             raise RequestRefused(_unknown(asked.table, self._tables))
         with self._noting_failure():
-            return self._sent(await self._streams(caller, asked))
+            if isinstance(asked, EventsRequest):
+                return self._sent(await self._streams.events(caller, asked))
+            return self._sent(await self._streams.states(caller, asked))
 
-    async def _sent(self, batches: EventBatches) -> EventBatches:
+    async def _sent(self, batches: Lines) -> Lines:
         with self._noting_failure():
             async with aclosing(batches):
                 async for batch in batches:
@@ -206,9 +218,9 @@ class RequestHandler:
             await runner.status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
             for runner in runners
         ]
-        told = [self._warn_of_disk(one) for one in told]
-        failures = (runner.failure for runner in self._tables.values())
-        failure = next((why for why in failures if why is not None), None)
+        if self._disk is not None:
+            told = [with_warning(one, self._disk.trouble) for one in told]
+        failure = first_failure(self._tables.values())
         if failure is not None:  # the daemon is about to say so to everybody
             told = [in_storage_fault(one, fault_of(failure), None) for one in told]
         disk = (
@@ -218,11 +230,6 @@ class RequestHandler:
         )
         sinks = with_texts(self._sink_states(caller))
         return _status_answer(caller, told) | {"sinks": sinks} | disk
-
-    def _warn_of_disk(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Return a table's status with a warning beside what it waits for, if the disk fills."""
-        trouble = None if self._disk is None else self._disk.trouble
-        return told if trouble is None else told | {"next": with_trouble(told["next"], trouble)}
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""

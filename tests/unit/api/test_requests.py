@@ -65,7 +65,6 @@ def test_events_are_asked_for_from_an_id_on_of_a_table_and_an_audience_or_of_all
     whole = {"after": "a/p31", "source": "/journal/1/table/a", "table": "a", "audience": "public"}
     asked = read_request(json.dumps({"request": "events"} | whole).encode())
     assert asked == EventsRequest(request="events", **whole)  # type: ignore[arg-type]
-    assert asked.wanted is Audience.PUBLIC
 
 
 @pytest.mark.parametrize("key", ["command_id", "table", "command", "person", "position"])
@@ -84,7 +83,10 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"\xff\xfe", "not JSON"),
         (b"[]", "expected an object, found a list"),
         (b"null", "expected an object, found null"),
-        (b'{"request": "more"}', "expected status, redeliver, resend or events, not 'more'"),
+        (
+            b'{"request": "more"}',
+            "expected status, redeliver, resend, events or states, not 'more'",
+        ),
         (b'{"request": "events", "audience": "all"}', "audience: not a known value: 'all'"),
         (b'{"request": "events", "after": 31}', "after: expected a text, found 31"),
         (b'{"request": "events", "since": "a/p1"}', "unknown key `since`"),
