@@ -19,7 +19,7 @@ SOAK_S ?= 600
 # Bytecode is kept: hundreds of tests start a program, and each would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# A worker more than cores, as some tests wait. Each begins with a stretch of its own, so that what a file or a run makes once is
+# Two workers more than cores, as some tests wait. Each begins with a stretch of its own, so that what a file or a run makes once is
 # made about once, and who is done takes half of what another has left. One that dies ends the run:
 # pytest names the test that it was at.
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --max-worker-restart 0
@@ -89,7 +89,7 @@ layouts: $(OURS) $(RUN)  ## derive code and tables from layouts.py; ARGS=--check
 soak: $(OURS) $(TEST)  ## test with fresh seeds for SOAK_S=600 seconds
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
 
-compare: $(OURS) $(TEST)  ## compare a card's cost with the parent commit; ARGS="--commit X"
+compare: $(OURS) $(TEST)  ## compare a card with the parent commit
 	@$(BIN)/python -m bench._parent $(ARGS)
 
 bench: $(OURS) $(BENCH)  ## measure all promises; ARGS="line tables" for some

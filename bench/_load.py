@@ -76,7 +76,7 @@ def loaded(  # noqa: PLR0913 - one argument for each choice
     card to the last, in which ``cards`` were dealt; ``settled_s`` of processor time and the
     ``switches`` of its threads after ``warm_s``, when ``measured`` cards came; its ``peak_mb``;
     how many cards it ``lost``: not acknowledged in the end, or not in the journal at their place;
-    how many tables were ``unserved``.
+    how many tables were ``unserved``; ``alarms``: how often a shoe was said not to hear.
 
     ``run`` is the program. ``can_read`` is false where its journal is of another form: then only
     acknowledgements are counted. ``counts_calls`` adds the system calls of that time as ``calls``.
@@ -124,6 +124,7 @@ def loaded(  # noqa: PLR0913 - one argument for each choice
             stored |= stored_cards(journal)
         found["lost"] = found["waiting"] or (lost(found, stored) if can_read else 0)
         found["unserved"] = unserved(found)
+        found["alarms"] = log.read_bytes().count(b": shoe does not hear: ")
         return found
 
 
@@ -164,7 +165,7 @@ def dealt(found: dict[str, Any], table: dict[str, Any]) -> list[str]:
 
 
 def served(name: str, runs: Sequence[dict[str, Any]], *, in_time: bool) -> list[Promise]:
-    """What is promised of every load: no card lost, and no table left out.
+    """What is promised of every load: no card lost, no table left out, no shoe called deaf.
 
     ``in_time``: and the pace is held. Nothing is promised of refusals: a shoe refuses to be armed
     for a card that it has just drawn, when both cross on their way.
@@ -173,6 +174,7 @@ def served(name: str, runs: Sequence[dict[str, Any]], *, in_time: bool) -> list[
     found = [
         most_of(f"{name}: cards lost or out of order", lost, most=0),
         most_of(f"{name}: tables not connected or never armed", left_out, most=0),
+        most_of(f"{name}: shoes said not to hear", [run["alarms"] for run in runs], most=0),
         median_of(f"{name}: messages that a shoe refused", [run["refused"] for run in runs]),
     ]
     if in_time:

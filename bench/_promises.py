@@ -92,13 +92,14 @@ NAME_COLUMNS = 54
 HEADER = f"{'':{NAME_COLUMNS}}{'promised':>16}{'measured':>12}{'spread':>22}"
 
 
-def row(one: Promise) -> str:
-    """A line of the table; two where the name is long."""
+def row(one: Promise, note: str | None = None) -> str:
+    """A line of the table; two where the name is long. ``note`` replaces *NOT HELD*."""
     promised = "" if one.most is None else f"at most {number(one.most)}"
     promised = promised if one.least is None else f"at least {number(one.least)}"
     spread = "" if one.spread is None else " to ".join(map(number, one.spread))
     name = f"{one.name}, {one.unit}" if one.unit else one.name
     missed = "" if one.held else "  NOT HELD"
+    missed = missed if note is None else f"  {note}"
     if len(name) >= NAME_COLUMNS:
         name += f"\n{'':{NAME_COLUMNS}}"
     return f"{name:{NAME_COLUMNS}}{promised:>16}{number(one.measured):>12}{spread:>22}{missed}"

@@ -22,12 +22,15 @@ from textwrap import indent
 from typing import Any
 
 from bench._promises import HEADER, Promise, read, row
+from bench._reached import Measured, Reached, place, verdict
 
 FOLDER = Path(__file__).parent
+REACHED = "reached.json"
 LOOK_EVERY_S = 0.2
 LAST_LINES = 5
-BY_NAME = ("rounds",)
-"""Benches that run only where they are named: some 4 GB, and most of an hour."""
+BY_NAME = ("rounds", "killed_brokers", "refill")
+"""Benches that run only where they are named: some 4 GB and most of an hour; many minutes, and
+several processes beside one another."""
 
 
 def run(bench: str, number: int, of: int) -> tuple[int, Any, str]:
@@ -79,11 +82,22 @@ def failure(code: int, printed: Any, found: Sequence[Promise]) -> str | None:
     return None
 
 
+def show_figures(found: Sequence[Promise], last: Mapping[str, Measured]) -> bool:
+    """Print a row for each figure; return whether all are good enough, beside last time's."""
+    good = True
+    for one in found:
+        is_good, note = verdict(one, last.get(one.name))
+        print(indent(row(one, note), "  "))
+        good = good and is_good
+    return good
+
+
 def main() -> int:
-    """Exits 1 where a promise is missed, or a bench fails."""
+    """Exits 1 where a figure fell, a promise is missed that was held, or a bench fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="BENCH", help="only this; again")
     parser.add_argument("--folder", type=Path, help="make temporary files here, on another disk")
+    parser.add_argument("--record", action="store_true", help="keep the figures as reached last")
     options = parser.parse_args()
     if options.folder is not None:
         tempfile.tempdir = os.environ["TMPDIR"] = str(options.folder)
@@ -91,23 +105,29 @@ def main() -> int:
         path.stem for path in FOLDER.glob("[!_]*.py") if path.stem not in BY_NAME
     )
     failed = []
+    reached = Reached.read(FOLDER / REACHED)
+    print(place())
+    if reached.figures and reached.place != place():
+        print(f"not compared with what was reached last, elsewhere: {reached.place}")
     print(HEADER, flush=True)
     for number, name in enumerate(names, 1):
         code, printed, errors = run(name, number, len(names))
         found = promises(printed)
-        print(name)
-        for one in found:
-            print(indent(row(one), "  "))
         why = failure(code, printed, found)
+        print(name)
+        good = show_figures(found, reached.of(name))
         if why is not None:
             print(f"  {why}")
             print(indent(errors, "  "), end="\n" if errors else "")
         elif not found:
             print("  promises nothing")
+        elif options.record:
+            reached.put(name, found)
+            reached.write(FOLDER / REACHED)
         for what in () if printed is None else printed.get("left_out", ()):
             print(f"  left out: {what}")
         sys.stdout.flush()
-        if code or why is not None:
+        if why is not None or not good:
             failed.append(name)
     if failed:
         print(f"not held: {', '.join(failed)}")

@@ -39,9 +39,9 @@ from shoe_ctl.records import Audience
 from shoe_testing import bulk_journal
 
 SHORT_ROUNDS = 10_000
-VERIFIED_A_S = 300_000
-VERIFIED_A_CPU_S = 400_000
-RESTART_MS = 300
+VERIFIED_A_S = 450_000
+VERIFIED_A_CPU_S = 450_000
+RESTART_MS = 60
 TO_A_SYNC = 2.2
 TO_A_SHORT_ONE = 1.1
 ADDED_MB = 1.0

@@ -35,6 +35,8 @@ from bench._daemon import child, peak_mb, processor_s, wait_until_ready
 from bench._promises import Promise, median_of, report
 from bench._shoe import NEVER_MS, simulated_shoe
 from shoe_ctl.cli.main import COMMANDS
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_testing import brokers
 
 BIN = Path(sys.executable).parent
@@ -75,6 +77,7 @@ SUBJECTS = (
     Subject("shoectl table status", (SHOECTL, "table", "status", "--config", CONFIG), limit=MOST),
     Subject("shoectl demo --help", (SHOECTL, "demo", "--help"), limit=MOST),
     Subject("shoectl run --help", (SHOECTL, "run", "--help"), limit=MOST),
+    Subject("shoectl broker check --help", (SHOECTL, "broker", "check", "--help"), limit=MOST),
     Subject("shoectl floor --help", (SHOECTL, "floor", "--help"), limit=MOST),
     Subject(
         "shoectl publish",
@@ -98,6 +101,7 @@ SUBJECTS = (
 LEFT_OUT = (
     "shoectl odds GAME counts every order of a shoe's cards: `odds` is the bench of that",
     "shoectl demo starts a daemon and a simulated shoe: each is measured by itself",
+    "shoectl broker waits for what a broker does not answer",
     "shoectl floor needs a stream, and nats-py, whose import takes as long as the baseline",
     "shoectl doctor --config listens at each port for seconds",
 )
@@ -108,10 +112,20 @@ JOURNAL = "shoe.journal"
 """Stands for a journal of some rounds in a command line."""
 OUTPUT = "shoe.journal.gz"
 """Stands for a file beside it that is not there yet."""
+WITNESS_KEY = "witness.key"
+"""Stands for a file beside it that a witness makes."""
+LEDGER = "events.jsonl"
+"""Stands for a file with the public events of that journal."""
 OF_A_JOURNAL = (
     Subject("shoectl verify", (SHOECTL, "verify", JOURNAL), limit=MOST),
     Subject("shoectl loss", (SHOECTL, "loss", JOURNAL), limit=MOST),
     Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=MOST),
+    Subject("shoectl reconcile", (SHOECTL, "reconcile", JOURNAL, LEDGER), limit=MOST),
+    Subject(
+        "shoectl witness",
+        (SHOECTL, "witness", "--signing-key", WITNESS_KEY, "--name", "w1", LEDGER),
+        limit=MOST,
+    ),
     Subject("shoectl replay", (SHOECTL, "replay", JOURNAL, "--last", "1"), limit=MOST),
     Subject("shoectl export", (SHOECTL, "export", JOURNAL, "--output", OUTPUT), limit=MOST),
     Subject("shoectl capture --journal", (SHOECTL, "capture", "--journal", JOURNAL), limit=MOST),
@@ -401,10 +415,19 @@ def with_paths(subject: Subject, journal: Path, config: Path, port: str) -> Subj
     paths = {
         JOURNAL: str(journal),
         OUTPUT: str(journal.with_name(OUTPUT)),
+        LEDGER: str(journal.with_name(LEDGER)),
+        WITNESS_KEY: str(journal.with_name(WITNESS_KEY)),
         CONFIG: str(config),
         PORT: port,
     }
     return replace(subject, argv=tuple(paths.get(word, word) for word in subject.argv))
+
+
+def write_ledger(journal: Path) -> None:
+    """Write the journal's public events to a file beside it."""
+    with Reader.open(journal) as reader:
+        events = [record.body for record in reader.records(kinds=(Kind.PUBLIC,))]
+    journal.with_name(LEDGER).write_bytes(b"\n".join(events))
 
 
 def check_all_measured(commands: Iterable[Subject]) -> None:
@@ -427,6 +450,7 @@ def measure(rounds: int, daemons: Sequence[Daemon]) -> dict[str, list[Run]]:
     with ExitStack() as stack:
         port = stack.enter_context(simulated_shoe(PROFILE, NEVER_MS))
         journal = stack.enter_context(journal_of_rounds())
+        write_ledger(journal)
         config, free = stack.enter_context(served_table())
         subjects = [with_paths(subject, journal, config, free) for subject in commands]
         for number in range(rounds + 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Protocol
 
 
@@ -54,10 +55,15 @@ class SystemClock:
         self._at_us, self._at = 0, 0.0
         self._loop_time: Callable[[], float] | None = None
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The running loop. Asked once: Python asks the kernel which process this is."""
+        return asyncio.get_running_loop()
+
     def monotonic(self) -> float:
         """The loop's own time in seconds."""
-        if self._loop_time is None:  # asked once: Python asks the kernel which process this is
-            loop = asyncio.get_running_loop()
+        if self._loop_time is None:
+            loop = self._loop
             own = type(loop).time is not asyncio.BaseEventLoop.time
             self._loop_time = loop.time if own else time.monotonic
         return self._loop_time()
@@ -80,7 +86,7 @@ class SystemClock:
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """A timer of the running loop."""
-        return asyncio.get_running_loop().call_later(delay_s, callback)
+        return self._loop.call_later(delay_s, callback)
 
     def call_when(self, wall_us: int, callback: Callable[[], None]) -> Timer:
         """A timer; where the wall clock is set back meanwhile, it is early."""

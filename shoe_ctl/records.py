@@ -129,7 +129,17 @@ def utc(t_us: int) -> str:
     return f"{_second(second)}.{fraction:06d}Z"
 
 
+def since_1970_us(time: str) -> int:
+    """Return the microseconds since 1970 UTC of a time that ``utc`` wrote.
+
+    Raises:
+        ValueError: it is no such time.
+    """
+    since = datetime.fromisoformat(time) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
 @lru_cache(1 << 10)
 def _second(since: int) -> str:
     """Return a second as RFC 3339: many events have the same."""
-    return (_EPOCH + timedelta(seconds=since)).strftime("%Y-%m-%dT%H:%M:%S")
+    return (_EPOCH + timedelta(seconds=since)).isoformat()[:19]  # a third of strftime's time

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -92,10 +92,9 @@ def doctor(
         examine(targets, seconds, system, libusb), notes=[*_contested(system), *_notes(config_file)]
     )
     report = replace(report, tried=[_asked(one, config_file, system.proc) for one in report.tried])
+    status = _daemon_status(config_file)
     report = replace(
-        report,
-        daemon=_daemon_trouble(config_file),
-        notes=[*report.notes, *_of_the_disk(config_file)],
+        report, daemon=_daemon_trouble(status), notes=[*report.notes, *_of_the_disk(status)]
     )
     if is_terminal() and not as_json:
         doctor_view.show_on_terminal(report)
@@ -111,48 +110,46 @@ def doctor(
     return 0
 
 
-def _daemon_trouble(config_file: str | None) -> list[str]:
-    """Why the daemon serves no table, or not all: a storage fault, a journal in doubt.
+def _daemon_status(config_file: str | None) -> dict[str, Any]:
+    """Return the status that the daemon of this configuration answers; it is asked once.
 
-    Nothing where no daemon is there, or where it does not answer this user.
+    Empty where no daemon is there, or where it has no socket or does not answer.
     """
     if config_file is None:
-        return []
+        return {}
     from shoe_ctl.cli.table import Wire
     from shoe_ctl.config.schema import load
-    from shoe_ctl.journal.evidence import WHAT_TO_DO
 
     path = load(config_file).socket_path
     if path is None:
-        return []
+        return {}
     try:
         with Wire(path) as wire:
-            answer = wire.ask({"request": "status"})
+            return wire.ask({"request": "status"})
     except EnvironmentFault:
+        return {}
+
+
+def _daemon_trouble(status: Mapping[str, Any]) -> list[str]:
+    """Why the daemon serves no table, or not all: a storage fault, a journal in doubt.
+
+    Nothing where it does not answer this user.
+    """
+    if not status:
         return []
-    tables = answer.get("tables")
+    from shoe_ctl.journal.evidence import WHAT_TO_DO
+
+    tables = status.get("tables")
     if tables is None:
-        refused = str((answer.get("error") or {}).get("text"))
+        refused = str((status.get("error") or {}).get("text"))
         return [refused] if refused.endswith(WHAT_TO_DO) else []
     found = [_fault_of(each) or each.get("doubt") for each in tables]
     return list(dict.fromkeys(line for line in found if line))
 
 
-def _of_the_disk(config_file: str | None) -> list[str]:
+def _of_the_disk(status: Mapping[str, Any]) -> list[str]:
     """The bytes that each table stores a day, and when the disk is full, as the daemon tells it."""
-    if config_file is None:
-        return []
-    from shoe_ctl.cli.table import Wire
-    from shoe_ctl.config.schema import load
-
-    path = load(config_file).socket_path
-    if path is None:
-        return []
-    try:
-        with Wire(path) as wire:
-            disk = wire.ask({"request": "status"}).get("disk") or {}
-    except EnvironmentFault:
-        return []
+    disk = status.get("disk") or {}
     tables = (f"{table} {n / 1_000_000:,.0f} MB" for table, n in (disk.get("a_day") or {}).items())
     stored = ", ".join(tables)
     if not stored:

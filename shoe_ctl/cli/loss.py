@@ -1,7 +1,8 @@
 """``shoectl loss``: show what a journal lost, who still has it, and what earlier rulings kept.
 
-In: a journal's path, the configuration whose sinks are asked. Out: lines for people or one JSON
-object; exit 1 where something may be lost. It reads only. Must not know: how a loss is found.
+In: a journal's path, the configuration whose sinks are asked. Out: lines for people, one JSON
+object, or recovered events as JSON lines; exit 1 where something may be lost. It reads only.
+Must not know: how a loss is found, which events name a card.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from shoe_ctl.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,19 +31,36 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Ask this configuration's sinks (files, rotated ones, streams) and daemon, too.",
 )
+@click.option(
+    "--recovered",
+    is_flag=True,
+    help="Print the events that earlier rulings kept, one JSON object per line.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def loss(ctx: click.Context, journal: Path, config_path: Path | None, as_json: bool) -> None:
+def loss(
+    ctx: click.Context, journal: Path, config_path: Path | None, recovered: bool, as_json: bool
+) -> None:
     """Show what JOURNAL lost, and who still has it, before a ruling.
 
     It also shows earlier rulings, and what they kept of what sinks still had.
 
     No card is named: cards are counted. The exit code is 1 if something may be lost.
 
+    With --recovered it prints each event that was kept, with the ruling's record and the file or
+    stream that had it. No card of a round without an outcome is named: such an event says only
+    where a card lies ("is_withheld"). The lines are restricted information.
+
     \b
-    Example:
+    Examples:
       shoectl loss journal.db --config table.toml
+      shoectl loss journal.db --recovered
     """  # noqa: D301 - click wants the very character
+    if recovered:
+        if config_path is not None or as_json:
+            raise UsageError("--recovered cannot be combined with --config or --json")
+        _print_recovered(journal)
+        return
     found = _found(journal, config_path)
     if as_json:
         import msgspec
@@ -49,6 +69,17 @@ def loss(ctx: click.Context, journal: Path, config_path: Path | None, as_json: b
     else:
         _show(found)
     ctx.exit(1 if found.evidence else 0)
+
+
+def _print_recovered(journal: Path) -> None:
+    import msgspec
+
+    from shoe_ctl.journal.loss import shown_recovered
+    from shoe_ctl.journal.reader import Reader
+
+    with Reader.open(journal) as reader:
+        for line in shown_recovered(reader):
+            click.echo(msgspec.json.encode(line))
 
 
 def _found(journal: Path, config_path: Path | None) -> Loss:

@@ -49,6 +49,7 @@ from shoe_ctl.daemon.outage import (
     loss_ruled,
     marker_for,
 )
+from shoe_ctl.daemon.refill import refill
 from shoe_ctl.daemon.requests import (
     People,
     RequestHandler,
@@ -432,18 +433,20 @@ class Daemon:
                 for table in recovered
             ]
             alarm.set_tables(self.runners)
-            events = stack.enter_context(event_streams(journal, store, self._environment, gate))
+            events = stack.enter_context(
+                event_streams(journal, store, self._environment, gate, self._clock)
+            )
             disk = DiskUse(
                 self._clock, lambda: store.stored, self._free_bytes, self._report_disk_use
             )
-            states = StateStreams(self.runners, self._clock, disk)
             requests = RequestHandler(
                 self.runners,
                 deliveries.sinks,
                 self._people,
-                Streams(events.open, states.open),
+                Streams(events.open, StateStreams(self.runners, self._clock, disk).open),
                 disk,
             )
+            stack.push_async_callback(requests.close)
             await self._clear_outage()
             await stack.enter_async_context(self._accept_requests(requests.answer, requests.stream))
             failed = False
@@ -454,6 +457,7 @@ class Daemon:
                     group.create_task(checkpointer.run(), name="checkpoints")
                     group.create_task(disk.run(), name="disk")
                     group.create_task(all_well(deliveries.tasks), name="sinks")
+                    group.create_task(refill(deliveries.sinks, self.runners), name="refill")
                     group.create_task(self._report_held(tell), name="released")
                     for runner, supervisor in at_work:
                         if runner.table in gate.waiting:

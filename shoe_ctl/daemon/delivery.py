@@ -21,16 +21,35 @@ from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
 from shoe_ctl.daemon.environment import Environment, WayIn
 from shoe_ctl.daemon.event_streams import why_unknown
+from shoe_ctl.daemon.resends import Range
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
-from shoe_ctl.journal.journal import DeadLetters, DeliveryGate, Journal, SinkFeed, UnknownEvent
-from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.journal import (
+    DeadLetters,
+    DeliveryGate,
+    EventRange,
+    HeldEvent,
+    Journal,
+    LostRange,
+    SinkFeed,
+    UnknownEvent,
+)
+from shoe_ctl.journal.reader import BEGINNING, Reader
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, Envelope, EventId, table_in
 from shoe_ctl.sinks.jsonl import JsonlFile, open_jsonl
 from shoe_ctl.sinks.jsonl_tail import newest_ids
-from shoe_ctl.sinks.pump import Pump, Resend, Sink, SinkTrouble, SinkWithState, wall_us
+from shoe_ctl.sinks.pump import (
+    Loss,
+    Pump,
+    Resend,
+    Sink,
+    SinkTrouble,
+    SinkWithState,
+    StreamSink,
+    wall_us,
+)
 from shoe_ctl.texts.message import message
 
 log = logging.getLogger(__name__)
@@ -113,8 +132,7 @@ async def open_sinks(
             from shoe_ctl.daemon.nats_sinks import open_nats
 
             with naming_file(config):
-                sink = await open_nats(config, configured)
-            stack.push_async_callback(sink.close)
+                sink, way_in = await open_nats(config, configured, senders.get(name, {}), stack)
         else:
             from shoe_ctl.daemon.broker_sinks import open_mqtt
 
@@ -171,6 +189,31 @@ class RunningSink:
         self._pump = pump
 
     @property
+    def losses(self) -> asyncio.Queue[Loss] | None:
+        """Losses that the sink reports; None for a sink that reports none."""
+        return self._sink.losses if isinstance(self._sink, StreamSink) else None
+
+    async def find_lost(self, loss: Loss, parked: Collection[int]) -> LostRange | None:
+        """Return what the sink has to get again of what it seems to have lost; None for nothing.
+
+        ``parked`` are the records that it refused.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        ends = None if loss.ends is None else HeldEvent(loss.table, *loss.ends)
+        return await self._feed.find_lost(
+            HeldEvent(loss.table, loss.source, loss.number), ends, parked
+        )
+
+    def refill(self, table: str, lost: LostRange) -> Resend:
+        """Offer lost events of a table again, beside what is new."""
+        events = lost.last + 1 - lost.first
+        return self._pump.resend(
+            Resend(table, after=lost.after, upto=lost.upto, events=events, in_background=True)
+        )
+
+    @property
     def trouble(self) -> SinkTrouble | None:
         """Why the sink takes nothing now; None while nothing is wrong."""
         return self._pump.trouble or getattr(self._sink, "trouble", None)
@@ -179,8 +222,19 @@ class RunningSink:
         """Offer the parked event at record ``n`` once more: None when taken, else why not."""
         return self._pump.offer_again(n)
 
-    async def resend(self, after: EventId) -> Resend:
+    async def resend(self, after: EventId, upto: EventId | None = None) -> Resend:
         """Offer again what the sink had of the event's table behind that event.
+
+        Raises:
+            RequestRefused, JournalError: as ``find_range``.
+        """
+        found = await self.find_range(after, upto)
+        return self._pump.resend(
+            Resend(after.table, after=found.after, upto=found.upto, events=found.events)
+        )
+
+    async def find_range(self, after: EventId, upto: EventId | None = None) -> EventRange:
+        """Return what the sink had of the event's table behind that event, up to another one.
 
         Raises:
             RequestRefused: the journal does not have the event, or not what follows it, or the
@@ -192,12 +246,18 @@ class RunningSink:
         # A broker may have passed these on already, when the receiver had not come back yet.
         in_flight = self._pump.in_flight
         try:
-            found = await self._feed.find_range(after, in_flight)
+            return await self._feed.find_range(after, upto, in_flight=in_flight)
         except UnknownEvent as error:
             raise RequestRefused(why_unknown(after, error)) from None
-        return self._pump.resend(
-            Resend(after.table, after=found.after, upto=found.upto, events=found.events)
-        )
+
+    async def read(self, table: str, records: Range, limit: int) -> list[tuple[int, bytes]]:
+        """Return the first events of a table in this range of records, each with its record.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        after, upto = records
+        return await self._feed.earlier(table, after=after, upto=upto, limit=limit)
 
 
 class Deliveries(msgspec.Struct, frozen=True):
@@ -226,6 +286,7 @@ async def place_new_sinks(
             its = [table for table in tables if named.table in (None, table)]
             starts = [current_shoe_start(reader, table) for table in its]
             n = min([n, *(start - 1 for start in starts if start is not None)])
+        await journal.move_cursor(named.name, n, BEGINNING)
         await journal.move_cursor(named.name, n)
         log.info("sink %s: new: after_record=%d", named.name, n)
 
@@ -314,7 +375,7 @@ async def all_well(pumps: Sequence[asyncio.Task[None]]) -> None:
             pump.result()
 
 
-OWN_EVENTS = ("delivery.parked", "delivery.taken")
+OWN_EVENTS = ("delivery.parked", "delivery.taken", "delivery.lost", "delivery.refilled")
 """The alarm's own events: that a sink does not take one of these is only logged."""
 
 _envelope = msgspec.json.Decoder(Envelope)

@@ -19,6 +19,8 @@ import msgspec
 from shoe_ctl.api.answers import RequestRefused, audience_of
 from shoe_ctl.api.requests import Caller, EventsRequest
 from shoe_ctl.api.unix_socket import Lines
+from shoe_ctl.clock import Clock
+from shoe_ctl.daemon.beats import Heart, beat
 from shoe_ctl.daemon.environment import Environment
 from shoe_ctl.journal.journal import (
     DeliveryGate,
@@ -56,7 +58,11 @@ _source = msgspec.json.Decoder(_Source)
 
 @contextmanager
 def event_streams(
-    journal: Journal, store: Store, environment: Environment, gate: DeliveryGate
+    journal: Journal,
+    store: Store,
+    environment: Environment,
+    gate: DeliveryGate,
+    clock: Clock,
 ) -> Iterator[EventStreams]:
     """Send events until leaving. The journal is opened for reading when the first caller comes."""
     with ExitStack() as stack:
@@ -67,7 +73,7 @@ def event_streams(
         def open_reader() -> Reader:
             return readings.enter_context(store.reader())
 
-        yield EventStreams(journal, open_reader, readers, gate)
+        yield EventStreams(journal, open_reader, readers, gate, clock)
 
 
 class EventStreams:
@@ -82,7 +88,9 @@ class EventStreams:
         open_reader: Callable[[], Reader],
         readers: Executor,
         gate: DeliveryGate,
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self._journal = journal
         self._open_reader = open_reader
         self._readers = readers
@@ -115,25 +123,33 @@ class EventStreams:
             gate=self._gate,
             after=began,
         )
-        return self._batches(caller, feed)
+        return self._batches(caller, feed, beats=asked.beats)
 
-    async def _batches(self, caller: Caller, feed: LiveFeed) -> Lines:
+    async def _batches(self, caller: Caller, feed: LiveFeed, *, beats: bool) -> Lines:
         news = asyncio.Event()
+        heart = Heart(self._clock, news) if beats else None
         self._journal.on_commit(news.set)
         self._gate.on_open(news.set)
         try:
             while True:
                 news.clear()  # before looking: what comes meanwhile is looked for again
                 events = await feed.upcoming(BATCH)
-                if not events:
+                if events:
+                    yield [body for _, body in events]
+                    feed.sent(events[-1][0])
+                elif heart is not None and heart.is_due:
+                    yield [beat(self._clock)]
+                else:
                     await news.wait()
                     continue
-                yield [body for _, body in events]
-                feed.sent(events[-1][0])
+                if heart is not None:
+                    heart.sent()
         except EventsRemoved as error:
             log.warning('events: stream ended: user=%s reason="%s"', caller.user, error)
             raise RequestRefused(message("events_removed")) from None
         finally:
+            if heart is not None:
+                heart.stop()
             self._journal.forget(news.set)
             self._gate.forget(news.set)
 

@@ -16,27 +16,20 @@ from shoe_ctl.api.answers import RequestRefused, audience_of
 from shoe_ctl.api.requests import Caller, StatesRequest
 from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.clock import Clock, Timer, sleep
+from shoe_ctl.daemon.beats import BEAT_S, beat
 from shoe_ctl.daemon.disk_use import DiskUse, with_warning
 from shoe_ctl.daemon.outage import fault_of, journal_failed
 from shoe_ctl.daemon.table_runner import StatusBasis, TableRunner, first_failure
-from shoe_ctl.records import Audience, utc
+from shoe_ctl.records import Audience
 from shoe_ctl.texts.catalogue import with_texts
 from shoe_ctl.texts.message import Message
 
 BETWEEN_S = 0.2
 """Time between two lines of a table at least. What changes meanwhile comes with the second."""
 
-BEAT_S = 1.0
-"""A stream says that the daemon is alive when it had no line for so long."""
-
 SECOND_US = 1_000_000
 
 log = logging.getLogger(__name__)
-
-
-def beat(clock: Clock) -> bytes:
-    """Return the line that shows a reader that the daemon's loop is at work."""
-    return msgspec.json.encode({"beat": utc(clock.wall_us())})
 
 
 class StateStreams:

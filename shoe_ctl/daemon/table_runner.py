@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from shoe_ctl.daemon.applied_reports import AppliedReports
 from shoe_ctl.daemon.command_answers import CommandAnswers
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import Unrecorded
@@ -19,11 +20,14 @@ from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.history.event_ids import Answered
 from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.journal import LostRange
 from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.table import status, undelivered
 from shoe_ctl.table.inputs import (
     CommandsRefused,
+    DeliveryLost,
     DeliveryParked,
+    DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
     Input,
@@ -71,6 +75,7 @@ class TableRunner:
         self.transactions = transactions
         self.link = link
         self.answers = CommandAnswers(transactions, link, executor)
+        self.reports = AppliedReports(transactions, link, executor)
         self.controller = transactions.controller
         self.table = transactions.table
         self.turn = transactions.turn
@@ -191,6 +196,30 @@ class TableRunner:
                         t_us=t_us, sink=sink, event=event.id, event_type=event.type, record=n
                     )
                 ]
+            )
+
+    async def lost(self, sink: str, sees: Audience, lost: LostRange) -> None:
+        """A sink lost these events of the table: store and announce it."""
+        await self.link.without_doubt()
+        async with self.turn:
+            await self.transactions.store(
+                lambda t_us: [
+                    DeliveryLost(
+                        t_us=t_us,
+                        sink=sink,
+                        public=sees is Audience.PUBLIC,
+                        first=lost.first,
+                        last=lost.last,
+                    )
+                ]
+            )
+
+    async def refilled(self, sink: str, refused: int) -> None:
+        """The sink was offered again all that it had lost: store and announce it."""
+        await self.link.without_doubt()
+        async with self.turn:
+            await self.transactions.store(
+                lambda t_us: [DeliveryRefilled(t_us=t_us, sink=sink, refused=refused)]
             )
 
     async def disk_checked(self, full_us: int | None) -> None:

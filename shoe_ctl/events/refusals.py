@@ -44,6 +44,27 @@ class Taken(Delivery, frozen=True, kw_only=True):
     """A sink took a parked event after all. Restricted only if the sink is restricted."""
 
 
+class Lost(EventData, frozen=True, kw_only=True):
+    """A sink lost events that it had acknowledged. They are offered to it again by themselves.
+
+    Restricted only if the sink is restricted.
+    """
+
+    sink: str
+    """The sink."""
+    first: Count
+    """The number in the id of the first event that it lost."""
+    last: Count
+    """The number of the last one."""
+
+
+class Refilled(Lost, frozen=True, kw_only=True):
+    """A sink was offered again all that it had lost. Restricted only if the sink is restricted."""
+
+    refused: Count | None = None
+    """The number of events that it refused this time; without it, none."""
+
+
 class ParkedDetails(Data, frozen=True, kw_only=True):
     """Why the event was parked."""
 
@@ -67,6 +88,8 @@ EVENTS = (
     EventType(name="command.unrecorded", data=CommandUnrecorded, audience="restricted"),
     EventType(name="delivery.parked", data=Parked, adds=(ParkedDetails,), audience="either"),
     EventType(name="delivery.taken", data=Taken, audience="either"),
+    EventType(name="delivery.lost", data=Lost, audience="either"),
+    EventType(name="delivery.refilled", data=Refilled, audience="either"),
     EventType(name="disk.filling", data=DiskFilling, audience="restricted"),
     EventType(name="disk.relieved", data=DiskRelieved, audience="restricted"),
 )

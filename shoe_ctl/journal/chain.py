@@ -155,7 +155,9 @@ class Checkpoints:
         self._trusted = {key.hex() for key in trusted}
         self._late = late
         self._only = only
-        self._last: Checkpoint | None = None
+        self._heads: Mapping[str, SignedHead] = {}
+        self.number: int | None = None
+        """The number of the last one."""
         self.coverage = Coverage()
 
     def check(self, n: int, body: bytes, ends: Mapping[str, bytes]) -> BadRecord | None:
@@ -171,24 +173,43 @@ class Checkpoints:
             return BadRecord(JOURNAL, n, Fault.WRONG_KEY, f"{said.public_key}")
         wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
         if wrong is None:
-            keys = dict.fromkeys((*self.coverage.keys, said.public_key))
-            self.coverage = Coverage(
-                self.coverage.checkpoints + 1, said.upto, said.t_us, tuple(keys)
-            )
-            self._last = said
+            self._add(Coverage(1, said.upto, said.t_us, (said.public_key,)), said.number)
+            self._heads = said.heads
         return wrong
 
+    def extend(self, later: Coverage, number: int) -> bool:
+        """Add what was compared with the records that follow, up to checkpoint ``number``.
+
+        Return False if checkpoints before those are missing.
+        """
+        continues = self._is_next(number - later.checkpoints + 1)
+        if continues:
+            self._add(later, number)
+        return continues
+
+    def _add(self, later: Coverage, number: int) -> None:
+        keys = dict.fromkeys((*self.coverage.keys, *later.keys))
+        checkpoints = self.coverage.checkpoints + later.checkpoints
+        self.coverage = Coverage(checkpoints, later.upto, later.t_us, tuple(keys))
+        self.number = number
+
+    def _is_next(self, number: int) -> bool:
+        return number == self._due() or (self._late and self.number is None)
+
+    def _due(self) -> int:
+        return 1 if self.number is None else self.number + 1
+
     def _out_of_turn(self, n: int, said: Checkpoint) -> BadRecord | None:
-        due = 1 if self._last is None else self._last.number + 1
-        if said.number != due and not (self._late and self._last is None):
-            return BadRecord(JOURNAL, n, Fault.MISSING, f"checkpoint {due} before checkpoint {n}")
+        if not self._is_next(said.number):
+            detail = f"checkpoint {self._due()} before checkpoint {n}"
+            return BadRecord(JOURNAL, n, Fault.MISSING, detail)
         if said.upto != n - 1:
             detail = f"the checkpoint was signed as record {said.upto + 1}"
             return BadRecord(JOURNAL, n, Fault.ALTERED, detail)
         return None
 
     def _against(self, n: int, said: Checkpoint, ends: Mapping[str, bytes]) -> BadRecord | None:
-        before = {} if self._last is None else self._last.heads
+        before = self._heads
         tables = said.heads.keys() | ends.keys()
         for table in sorted(tables if self._only is None else tables & self._only):
             signed = said.heads.get(table)

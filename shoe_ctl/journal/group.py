@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -46,6 +46,7 @@ from shoe_ctl.journal.batch import (
 )
 from shoe_ctl.journal.dictionary import DICTIONARY
 from shoe_ctl.journal.record_format import JOURNAL, WIRE_HEAD, Direction, Kind, Wire
+from shoe_ctl.journal.round_index import TYPES
 from shoe_ctl.records import Audience, source_of, utc
 
 DEFLATED: Final = 1
@@ -242,7 +243,7 @@ def pack_group(header: Header, parts: Sequence[bytes]) -> bytes:
             header.t_us.to_bytes(7, "big"),
             header.before.public.to_bytes(5, "big"),
             header.before.restricted.to_bytes(5, "big"),
-            *[_leb128(len(part)) for part in parts],
+            *map(_length, map(len, parts)),
             packed,
         )
     )
@@ -258,6 +259,8 @@ class Packing:
         groups: the groups that are packed.
         landmarks: table, kind and number of each, as ``landmarks`` finds them.
         devices: the last event number of each device.
+        of_rounds: events that the index of rounds may lead to, each with the number of its
+            restricted copy.
     """
 
     def __init__(self, last_n: int, head: Callable[[str], Head]) -> None:
@@ -265,6 +268,7 @@ class Packing:
         self.groups: list[PackedGroup] = []
         self.landmarks: list[tuple[str, str, int]] = []
         self.devices: list[tuple[str, str, int]] = []
+        self.of_rounds: list[tuple[EventEntry, int]] = []
         self._head = head
         self._open: _OpenGroup | None = None
 
@@ -280,20 +284,19 @@ class Packing:
         ids: dict[int, EventIds] = {}
         events: list[StoredEvent] = []
         for handle, entry in enumerate(batch.entries):
-            table = entry.table
-            if isinstance(entry, DeviceEntry):
-                self.devices.append((table, entry.device_id, entry.seq))
+            if type(entry) is DeviceEntry:
+                self.devices.append((entry.table, entry.device_id, entry.seq))
                 continue
-            if group is None or not group.takes(table, epoch):
+            if group is None or not group.takes(entry.table, epoch):
                 self.close()
-                group = self._open = _OpenGroup(table, epoch, self._head(table))
-            if isinstance(entry, EventEntry):
+                group = self._open = _OpenGroup(entry.table, epoch, self._head(entry.table))
+            if type(entry) is EventEntry:
                 ids[handle] = self._add_event(group, entry, events)
                 continue
             self.last_n += 1
-            if isinstance(entry, ChunkEntry):
-                group.add(*_chunk_part(group, entry))
-            else:
+            if type(entry) is ChunkEntry:
+                _add_chunk(group, entry)
+            elif type(entry) is Entry:
                 self._add_entry(group, entry)
         return CommitResult(first_n, self.last_n, ids, events)
 
@@ -317,14 +320,15 @@ class Packing:
         table, data, secret = event.table, event.public, event.restricted
         encoded = encode_event(event, group.epoch, group.head.counters)
         part = encoded.part
+        if event.type in TYPES:
+            self.of_rounds.append((event, self.last_n + (1 if data is None else 2)))
         if encoded.public is not None:
-            assert data is not None
             self.last_n += 1
             events.append(StoredEvent(self.last_n, table, Audience.PUBLIC, encoded.public))
             if part is None:
                 group.add(Letter.PUBLIC_AS_IS, encoded.public)
             else:
-                group.add(Letter.PUBLIC, b"%b%b%b" % (group.time(event.t_us), part, data))
+                group.add(Letter.PUBLIC, b"%b%b%b" % (group.time(event.t_us), part, data or b""))
         self.last_n += 1
         events.append(StoredEvent(self.last_n, table, Audience.RESTRICTED, encoded.restricted))
         if part is None:
@@ -437,13 +441,11 @@ def _epoch_bytes(epoch: str) -> bytes | None:
     return bytes.fromhex(epoch) if _eight_digits(epoch) else None
 
 
-def _chunk_part(group: _OpenGroup, chunk: ChunkEntry) -> tuple[int, bytes]:
-    from_shoe = chunk.direction is Direction.FROM_SHOE
-    return (
-        Letter.FROM_SHOE if from_shoe else Letter.TO_SHOE,
-        b"".join(
-            (group.time(chunk.t_us), _leb128(chunk.connection), _leb128(chunk.offset), chunk.data)
-        ),
+def _add_chunk(group: _OpenGroup, chunk: ChunkEntry) -> None:
+    group.add(
+        Letter.FROM_SHOE if chunk.direction is Direction.FROM_SHOE else Letter.TO_SHOE,
+        b"%b%b%b%b"
+        % (group.time(chunk.t_us), _length(chunk.connection), _leb128(chunk.offset), chunk.data),
     )
 
 
@@ -451,7 +453,7 @@ def _stripped_input(body: bytes, t_us: int) -> bytes | None:
     """Return an input without its time; None if it is to stand as it is."""
     if HELLO in body or body.startswith(FAULT_INPUT) or not body.startswith(_INPUT):
         return None
-    stamp = b'","t_us":%d' % t_us
+    stamp = _stamp(t_us)
     end = body.find(b'"', len(_INPUT))
     rest = end + len(stamp)
     if end < 0 or not body.startswith(stamp, end) or body[rest : rest + 1] not in (b",", b"}"):
@@ -460,6 +462,12 @@ def _stripped_input(body: bytes, t_us: int) -> bytes | None:
 
 
 _INPUT = b'{"input":"'
+
+
+@lru_cache(64)
+def _stamp(t_us: int) -> bytes:
+    """Return the part of an input with its time."""
+    return b'","t_us":%d' % t_us
 
 
 def _leb128(value: int) -> bytes:
@@ -473,6 +481,9 @@ def _leb128(value: int) -> bytes:
     digits.append(value)
     return bytes(digits)
 
+
+_length = lru_cache(1 << 10)(_leb128)
+"""The same for a part's length: most are one of a few."""
 
 _BYTE = tuple(bytes((value,)) for value in range(256))
 
@@ -613,13 +624,48 @@ def unpack_group(
         raise InvalidGroup("its parts are not what its header says") from None
 
 
-def has_in_parts(body: bytes, header: Header, search: Callable[[bytes], object]) -> bool:
-    """Return True if ``search`` finds something in what a group's parts hold.
+def event_contents(
+    body: bytes, header: Header, places: Iterable[int]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield place and content of the events at these places: their JSON without id and time.
+
+    An event that stands in the group as it is comes whole. Whoever lists a million rounds needs no
+    more of them than this.
+
+    Raises:
+        InvalidGroup: it is cut short, or does not unpack to what its header says.
+    """
+    content, lengths = _unpacked(body, header)
+    ends = [0, *accumulate(lengths)]
+    kinds = header.kinds
+    for place in places:
+        letter = kinds[place]
+        at = place - kinds.count(Letter.COPY, 0, place + 1)
+        part = content[ends[at] : ends[at + 1]]
+        if letter in _STRIPPED_EVENTS:
+            start = 0
+            while start < len(part) and part[start] >= 0x80:
+                start += 1
+            part = b'{"type":"%b}' % part[start + 1 :]
+        yield place, part
+
+
+def packed_parts(body: bytes, header: Header) -> bytes:
+    """Return all of a group's parts, one behind another, to be searched.
 
     Raises:
         InvalidGroup: it cannot be unpacked.
     """
-    return search(_unpacked(body, header)[0]) is not None
+    lengths = _lengths(header.records - header.kinds.count(Letter.COPY))(body, header.at)
+    if lengths is None:
+        raise InvalidGroup("it is cut short")
+    return _content(header.form, body[lengths.end() :], None)
+
+
+@lru_cache(MOST_RECORDS)
+def _lengths(count: int) -> Callable[[bytes, int], re.Match[bytes] | None]:
+    """Return what finds the end of the lengths of so many parts."""
+    return re.compile(rb"(?:[\x80-\xff]{0,9}[\x00-\x7f]){%d}" % count, re.DOTALL).match
 
 
 def split_group(body: bytes, header: Header) -> Iterator[bytes]:
@@ -639,12 +685,59 @@ def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
     """Return what a group's parts hold, one behind another, and their lengths."""
     at, lengths = header.at, []
     try:
-        for _ in range(header.records - header.kinds.count(Letter.COPY)):
-            length, at = _read_leb128(body, at)
+        for _ in range(len(header.kinds) - header.kinds.count(Letter.COPY)):
+            length = body[at]
+            at += 1
+            if length >= 0x80:
+                high = body[at]
+                if high < 0x80:  # two bytes, as most of these
+                    length += (high - 1) << 7
+                    at += 1
+                else:
+                    length, at = _read_leb128(body, at - 1)
             lengths.append(length)
     except IndexError:
         raise InvalidGroup("it is cut short") from None
     return _content(header.form, body[at:], sum(lengths)), lengths
+
+
+class _Step(NamedTuple):
+    """The unpacking of one record: ``number`` is how many events of its kind there are up to it."""
+
+    place: int
+    letter: int
+    kind: str
+    has_part: bool
+    has_time: bool
+    is_wanted: bool
+    number: int
+
+
+@lru_cache(1 << 8)
+def _steps(kinds: bytes, wanted: bytes | None) -> tuple[_Step, ...]:
+    """Return how the records of all groups with these letters are unpacked.
+
+    Raises:
+        InvalidGroup: a copy follows no public event.
+    """
+    steps: list[_Step] = []
+    for place, letter in enumerate(kinds):
+        kind = _KINDS[letter]
+        if letter == Letter.COPY and not (place and kinds[place - 1] == Letter.PUBLIC):
+            raise InvalidGroup("a copy does not follow a public event")
+        before = kinds[: place + 1]
+        steps.append(
+            _Step(
+                place=place,
+                letter=letter,
+                kind=kind.value,
+                has_part=letter != Letter.COPY,
+                has_time=letter in _TIMED,
+                is_wanted=wanted is None or letter in wanted,
+                number=count_events(before)[kind is Kind.RESTRICTED],
+            )
+        )
+    return tuple(steps)
 
 
 def _records(
@@ -655,42 +748,41 @@ def _records(
     places: Collection[int] | None,
 ) -> Iterator[tuple[int, str, bytes]]:
     content, lengths = unpacked
-    envelope = _Envelopes(table, header)
     ends = accumulate(lengths)
-    now_us, last, begin, start, end = header.t_us, 0, 0, 0, 0
-    kinds = header.kinds if not places else header.kinds[: max(places) + 1]
-    for place, letter in enumerate(kinds):
-        if letter != Letter.COPY:
+    envelopes = _envelopes(table, header.epoch)
+    now_us, begin, start, end = header.t_us, 0, 0, 0
+    last = max(places) if places else header.records
+    for place, letter, kind, has_part, has_time, is_wanted, number in _steps(header.kinds, wanted):
+        if place > last:
+            return
+        if has_part:
             begin, end = end, next(ends)
             start = begin
-        elif last != Letter.PUBLIC:
-            raise InvalidGroup("a copy does not follow a public event")
-        if letter in _TIMED:
-            later, start = _read_leb128(content, begin)
-            if later:
-                now_us += ~(later >> 1) if later & 1 else later >> 1
-        last = letter
-        if (wanted is not None and letter not in wanted) or (
-            places is not None and place not in places
-        ):
-            continue
-        if start > end:
-            raise InvalidGroup("its parts are not what its header says")
-        number = envelope.number(header.kinds, place)
-        part = content[start:end]
-        yield place, _KIND_NAMES[letter], _body_of(letter, part, now_us, envelope, number)
+            if has_time:
+                later, start = _read_leb128(content, begin)
+                if later:
+                    now_us += ~(later >> 1) if later & 1 else later >> 1
+        if is_wanted and (places is None or place in places):
+            if start > end:
+                raise InvalidGroup("its parts are not what its header says")
+            before = header.before.public if kind == _PUBLIC else header.before.restricted
+            part = content[start:end]
+            yield place, kind, _body_of(letter, part, now_us, envelopes, before + number)
 
 
-def _body_of(letter: int, part: bytes, now_us: int, envelopes: _Envelopes, number: int) -> bytes:
+def _body_of(
+    letter: int, part: bytes, now_us: int, envelopes: tuple[bytes, bytes, bytes], number: int
+) -> bytes:
     """Return the body that a part gives at this time, an event's with this number."""
     if letter == Letter.INPUT:
         what, _, rest = part.partition(b'"')
         return b'{"input":"%b","t_us":%d%b' % (what, now_us, rest)
     if letter in _STRIPPED_EVENTS:
         type_, _, rest = part.partition(b'"')
-        start = envelopes.public if letter == Letter.PUBLIC else envelopes.restricted
+        start = envelopes[letter != Letter.PUBLIC]
+        time = _time_in_json(now_us)
         return b'%b%d%b%b%b%b,"specversion":"1.0"}' % (
-            *(start, number, envelopes.source, type_, _time_in_json(now_us), rest),
+            *(start, number, envelopes[2], type_, time, rest),
         )
     if letter in (Letter.FROM_SHOE, Letter.TO_SHOE):
         connection, at = _read_leb128(part, 0)
@@ -700,48 +792,37 @@ def _body_of(letter: int, part: bytes, now_us: int, envelopes: _Envelopes, numbe
     return part
 
 
-class _Envelopes:
-    """The parts that the events of a group share, and their numbers."""
-
-    def __init__(self, table: str, header: Header) -> None:
-        name, epoch = table.encode(), header.epoch.hex().encode()
-        self.public = b'{"id":"%b/p' % name
-        self.restricted = b'{"id":"%b/r' % name
-        self.source = b'","source":"/journal/%b/table/%b","type":"' % (epoch, name)
-        self._before = header.before
-
-    def number(self, kinds: bytes, place: int) -> int:
-        """Return the number of the event at this place; 0 if it is none."""
-        letter = kinds[place]
-        if letter in _PUBLIC_LETTERS:
-            return self._before.public + count_events(kinds[: place + 1])[0]
-        if letter in _RESTRICTED_LETTERS:
-            return self._before.restricted + count_events(kinds[: place + 1])[1]
-        return 0
+@lru_cache(1 << 10)
+def _envelopes(table: str, epoch: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return how a table's envelopes begin, public and restricted, and what is behind their ids."""
+    name = table.encode()
+    source = b'","source":"/journal/%b/table/%b","type":"' % (epoch.hex().encode(), name)
+    return b'{"id":"%b/p' % name, b'{"id":"%b/r' % name, source
 
 
-_KIND_NAMES: Final = {letter: kind.value for letter, kind in _KINDS.items()}
+_PUBLIC: Final = Kind.PUBLIC.value
 _STRIPPED_EVENTS = bytes((Letter.PUBLIC, Letter.RESTRICTED, Letter.COPY))
 _TIMED = bytes((Letter.FROM_SHOE, Letter.TO_SHOE, Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED))
 
 
-def _content(form: int, packed: bytes, length: int) -> bytes:
-    """Return the parts of a group, one behind another; they must have this length."""
+def _content(form: int, packed: bytes, length: int | None) -> bytes:
+    """Return the parts of a group, one behind another; they must have this length, if given."""
+    most = MOST_PACKED_BYTES if length is None else length
     if form == PLAIN:
         content = packed
-    elif length > MOST_PACKED_BYTES:
+    elif most > MOST_PACKED_BYTES:
         raise InvalidGroup("it unpacks to more than any group has")
     else:
         inflater = zlib.decompressobj(_MOST_BITS, DICTIONARY)
         try:
-            content = inflater.decompress(packed, length + 1)
+            content = inflater.decompress(packed, most + 1)
             # a content of this length may leave the end of the stream unread
             whole = inflater.eof and not inflater.unused_data
         except zlib.error:
             raise InvalidGroup("it cannot be unpacked") from None
         if not whole:
             raise InvalidGroup("it is cut short, or unpacks to more than its header says")
-    if len(content) != length:
+    if length is not None and len(content) != length:
         raise InvalidGroup("its parts are not as long as its header says")
     return content
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult, Head, StoredEvent
@@ -128,6 +130,11 @@ class Journal:
         self._cursors_moving: asyncio.Task[None] | None = None
         self.recent = RecentEvents(store.last_n)
 
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that it is used in. Asked once: Python asks the kernel which process this is."""
+        return asyncio.get_running_loop()
+
     def on_commit(self, listener: Callable[[], None]) -> None:
         """Call ``listener`` on the loop after every commit that stored something."""
         self._listeners.append(listener)
@@ -161,8 +168,7 @@ class Journal:
         future = self._add(batch)
         future.add_done_callback(self._note_failure)
         if self._idle is None and self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(LATER_S, self._write_now)
+            self._timer = self._loop.call_later(LATER_S, self._write_now)
         return future
 
     async def store_waiting(self) -> None:
@@ -177,7 +183,7 @@ class Journal:
         Raises:
             JournalError: why.
         """
-        self._failed = asyncio.get_running_loop().create_future()
+        self._failed = self._loop.create_future()
         await self._failed
 
     def _note_failure(self, stored: asyncio.Future[CommitResult]) -> None:
@@ -186,7 +192,7 @@ class Journal:
             self._failed.set_exception(error)
 
     def _add(self, batch: Batch) -> asyncio.Future[CommitResult]:
-        future: asyncio.Future[CommitResult] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[CommitResult] = self._loop.create_future()
         self._waiting.append((batch, future))
         return future
 
@@ -214,9 +220,7 @@ class Journal:
         self._cursors[sink] = self._delivered[sink] = n
         self._unwritten[sink] += events
         if self._cursor_timer is None:
-            self._cursor_timer = asyncio.get_running_loop().call_later(
-                CURSOR_DELAY_S, self._move_cursors
-            )
+            self._cursor_timer = self._loop.call_later(CURSOR_DELAY_S, self._move_cursors)
 
     def check(self) -> None:
         """Refuse to go on with a store that takes nothing more.
@@ -304,7 +308,7 @@ class Journal:
             self._timer.cancel()
             self._timer = None
         if self._idle is None and self._waiting:
-            self._idle = asyncio.get_running_loop().create_future()
+            self._idle = self._loop.create_future()
             self._write()
 
     def _write(self) -> None:
@@ -365,7 +369,7 @@ class Journal:
 
         Fewer steps than a future of the loop takes: this is on the way of every card.
         """
-        loop = asyncio.get_running_loop()
+        loop = self._loop
 
         def ended(future: Future[_T]) -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
@@ -505,6 +509,30 @@ class EventRange(NamedTuple):
     after: int
     upto: int
     events: int
+
+
+class HeldEvent(NamedTuple):
+    """An event that a sink holds, or held: of a table, by its source and number."""
+
+    table: str
+    source: str
+    number: int
+
+
+class LostRange(NamedTuple):
+    """Events that a sink lost: behind record ``after`` up to ``upto``, and by their numbers."""
+
+    after: int
+    upto: int
+    first: int
+    last: int
+
+
+class _Source(msgspec.Struct):
+    source: str
+
+
+_source = msgspec.json.Decoder(_Source)
 
 
 class UnknownEvent(InputRefused):
@@ -715,8 +743,10 @@ class SinkFeed(EventFeed):
         found, _ = self._reader.events(self._audience, after=n - 1, limit=1, table=self._table)
         return found[0][1] if found and found[0][0] == n else None
 
-    async def find_range(self, after: EventId, in_flight: int = 0) -> EventRange:
-        """Return the events of a table behind this one that were delivered.
+    async def find_range(
+        self, after: EventId, last: EventId | None = None, *, in_flight: int = 0
+    ) -> EventRange:
+        """Return the events of a table behind this one, up to the ``last``, that were delivered.
 
         Up to record ``in_flight`` they count as delivered, although the cursor is not there yet.
 
@@ -724,18 +754,73 @@ class SinkFeed(EventFeed):
             UnknownEvent: the journal does not have the event, or not what follows it.
             JournalError: the journal cannot be read.
         """
-        return await self._read(partial(self._find_range, after, in_flight))
+        return await self._read(partial(self._find_range, after, last, in_flight))
 
-    def _find_range(self, after: EventId, in_flight: int) -> EventRange:
+    def _find_range(self, after: EventId, last: EventId | None, in_flight: int) -> EventRange:
         upto = self._position
         if upto is None:
             upto = self._reader.cursor(self._sink)
         upto = max(upto, in_flight)
         check_kept(self._reader, after)
         n = self._reader.find_event(after)
+        if last is not None and (end := self._reader.find_event(last)) is not None:
+            upto = min(upto, end)
         given = self._reader.event_numbers(after.table, self._audience, upto=upto)
         last_given = 0 if given is None else given[1]
         return EventRange(n or 0, upto, max(0, last_given - after.number))
+
+    async def find_lost(
+        self, had: HeldEvent, ends: HeldEvent | None, parked: Collection[int]
+    ) -> LostRange | None:
+        """Return the events that the journal has of those a sink lost; None where it lost none.
+
+        It had ``had`` and all of its table before it, and now ``ends`` with that, if with any.
+        What was never given to the sink is not lost: what lies before its beginning, what is never
+        published, and the records that it ``parked``.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        found = await self._read(partial(self._find_lost, had, ends))
+        if found is None:
+            return None
+        given = await self.earlier(
+            had.table, after=found.after, upto=found.upto, limit=len(parked) + 1
+        )
+        return found if {n for n, _ in given}.difference(parked) else None
+
+    def _find_lost(self, had: HeldEvent, ends: HeldEvent | None) -> LostRange | None:
+        table = had.table
+        kept = self._reader.event_numbers(table, self._audience)
+        if kept is None:
+            return None
+        last = min(had.number, kept[1])
+        beginning = self._reader.beginning(self._sink)
+        before = self._reader.event_numbers(table, self._audience, upto=beginning)
+        has = max(kept[0] - 1, 0 if before is None else before[1], self._still_there(had, ends))
+        if has >= last:
+            return None
+        ids = (EventId(table, self._audience, number) for number in (has + 1, last))
+        first_n, last_n = (self._reader.find_event(each) for each in ids)
+        if first_n is None or last_n is None:
+            return None
+        return LostRange(first_n - 1, last_n, has + 1, last)
+
+    def _still_there(self, had: HeldEvent, ends: HeldEvent | None) -> int:
+        """Return the number of the last event of this journal that the sink still has."""
+        if ends is None:
+            return 0
+        if ends.source in (had.source, self._source_of(ends)):
+            return ends.number
+        # It ends with what this journal lost, or with another journal. The first event under the
+        # new source follows on that.
+        return had.number if self._source_of(had) != had.source else 0
+
+    def _source_of(self, event: HeldEvent) -> str | None:
+        """Return the source of this journal's event with the same number."""
+        n = self._reader.find_event(EventId(event.table, self._audience, event.number))
+        body = None if n is None else self._event(n)
+        return None if body is None else _source.decode(body).source
 
     async def earlier(
         self, table: str, *, after: int, upto: int, limit: int

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import islice
+from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,9 +21,9 @@ import msgspec
 from shoe_ctl.journal import head_file
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import RecoveredEvents
+from shoe_ctl.journal.record_format import LossRuling, RecoveredEvents
 from shoe_ctl.journal.recovery import current_epoch, recovered_events, rulings
-from shoe_ctl.records import Audience, Envelope, epoch_in, event_id, table_in
+from shoe_ctl.records import Audience, Envelope, Record, epoch_in, event_id, table_in
 
 PORTION_BYTES = 1 << 18
 """One record of recovered events holds so many bytes of lines: a fourth of the longest body."""
@@ -113,6 +113,32 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     tables: tuple[LostPart, ...]
     unread: tuple[Unread, ...]
     ruled: tuple[RuledLoss, ...]
+
+
+class RecoveredEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that was recovered for ``ruling``, a record, as a sink's ``holder`` had it.
+
+    ``is_withheld``: its data is left out but for where a card lies.
+    """
+
+    ruling: int
+    sink: str
+    holder: str
+    is_withheld: bool
+    event: Envelope
+
+
+class NotRecovered(msgspec.Struct, frozen=True, kw_only=True):
+    """Events of a ``holder`` that are not shown: ``not_kept`` of them, and why (``trouble``).
+
+    ``not_kept`` is 0 where nobody counted them. ``trouble`` is empty where they were too many.
+    """
+
+    ruling: int
+    sink: str
+    holder: str
+    not_kept: int
+    trouble: str
 
 
 class KeptLines(msgspec.Struct, frozen=True):
@@ -224,6 +250,78 @@ def recovered_records(kept: Iterable[KeptLines]) -> Iterator[RecoveredEvents]:
                 )
 
 
+def shown_recovered(reader: Reader) -> Iterator[RecoveredEvent | NotRecovered]:
+    """Yield what was recovered for each ruling, the first one first, and what was not.
+
+    The events of a ruling come by table and stream, in their order. No card of a round without an
+    outcome is named. A card too many of one round may be dealt in the next: so the restricted
+    events of a round are shown whole only if the round after it has an outcome, too.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    for record, kept in reversed([(record, kept) for record, _, kept in _ruled_lines(reader)]):
+        for file in kept:
+            if file.trouble or file.not_kept:
+                yield NotRecovered(
+                    ruling=record.n,
+                    sink=file.sink,
+                    holder=file.file,
+                    not_kept=file.not_kept,
+                    trouble=file.trouble,
+                )
+        events = [(file, event) for file in kept for _, event in _events(file.lines)]
+        shows = _Disclosure(event for _, event in events)
+        for file, event in sorted(events, key=lambda each: _place(each[1])):
+            whole = shows.is_whole(event)
+            yield RecoveredEvent(
+                ruling=record.n,
+                sink=file.sink,
+                holder=file.file,
+                is_withheld=not whole,
+                event=event if whole else _without_cards(event),
+            )
+
+
+class _Disclosure:
+    """Decides which of these events may be shown whole."""
+
+    def __init__(self, events: Iterable[Envelope]) -> None:
+        by_table: dict[str, list[_Seen]] = {}
+        for event in events:
+            if (seen := _seen(event)) is not None:
+                by_table.setdefault(event_id(event.id).table, []).append(seen)
+        self._public: set[tuple[str, str]] = set()
+        self._restricted: set[tuple[str, str]] = set()
+        for table, of in by_table.items():
+            rounds = list(_rounds(of))
+            self._public |= {(table, each.round_id) for each in rounds if each.outcome}
+            self._restricted |= {
+                (table, each.round_id)
+                for each, after in pairwise(rounds)
+                if each.outcome and after.outcome
+            }
+
+    def is_whole(self, event: Envelope) -> bool:
+        """Return whether no card of a round without an outcome can be in this event."""
+        table, audience, _ = event_id(event.id)
+        round_id = event.data.get("round_id")
+        if audience is Audience.PUBLIC and round_id is None:
+            return True
+        whole = self._public if audience is Audience.PUBLIC else self._restricted
+        return isinstance(round_id, str) and (table, round_id) in whole
+
+
+def _place(event: Envelope) -> tuple[str, str, int]:
+    table, audience, number = event_id(event.id)
+    return table, audience.value, number
+
+
+def _without_cards(event: Envelope) -> Envelope:
+    places = {key: event.data[key] for key in ("round_id", "hand", "index") if key in event.data}
+    return msgspec.structs.replace(event, data=places)
+
+
 def _portions(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     portion: list[bytes] = []
     size = 0
@@ -250,6 +348,24 @@ def _events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, Envelope]]:
 
 
 def _ruled(reader: Reader) -> Iterator[RuledLoss]:
+    for record, gone_on, kept in _ruled_lines(reader):
+        yield RuledLoss(
+            n=record.n,
+            t_us=gone_on.t_us,
+            epoch=gone_on.epoch,
+            lost=gone_on.lost,
+            person=gone_on.ruling.person,
+            reason=gone_on.ruling.reason,
+            tables=_parts(kept),
+            unread=_unread(kept),
+        )
+
+
+def _ruled_lines(reader: Reader) -> Iterator[tuple[Record, LossRuling, list[KeptLines]]]:
+    """Yield each ruling, newest first, with the lines that were recovered for it.
+
+    Those of all rulings together are bounded by ``MOST_SHOWN_BYTES``.
+    """
     left = MOST_SHOWN_BYTES
     for record, gone_on in islice(rulings(reader), MOST_RULINGS):
         shown: list[RecoveredEvents] = []
@@ -265,16 +381,7 @@ def _ruled(reader: Reader) -> Iterator[RuledLoss]:
             )
             for each in reversed(shown)
         ]
-        yield RuledLoss(
-            n=record.n,
-            t_us=gone_on.t_us,
-            epoch=gone_on.epoch,
-            lost=gone_on.lost,
-            person=gone_on.ruling.person,
-            reason=gone_on.ruling.reason,
-            tables=_parts(kept),
-            unread=_unread(kept),
-        )
+        yield record, gone_on, kept
 
 
 def _unread(kept: Iterable[KeptLines]) -> tuple[Unread, ...]:

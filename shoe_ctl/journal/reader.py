@@ -8,12 +8,12 @@ so that a running daemon does not notice it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,7 @@ from shoe_ctl.journal.group import (
     Header,
     InvalidGroup,
     count_events,
+    event_contents,
     read_header,
     unpack_group,
 )
@@ -54,7 +55,13 @@ _HEADS = 'SELECT "table", n, hash, public, restricted, connection, t_us FROM hea
 
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
 
+_RESTRICTED = LETTERS[Kind.RESTRICTED]
+
 _STREAM = {Audience.PUBLIC: Kind.PUBLIC, Audience.RESTRICTED: Kind.RESTRICTED}
+
+
+BEGINNING = "<beginning>"
+"""Stands for a table, of which none is called so, at the place where a sink began."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -64,6 +71,19 @@ class Moment(msgspec.Struct, frozen=True):
     heads: Mapping[str, Head]
     devices: Mapping[str, Mapping[str, int]]
     cursors: Sequence[tuple[str, int]]
+
+
+class IndexedEvent(NamedTuple):
+    """A restricted event to which the index of rounds leads.
+
+    ``t_us`` is the time that its group begins with; ``content`` its JSON without id and time, None
+    where that was not unpacked.
+    """
+
+    n: int
+    table: str
+    t_us: int
+    content: bytes | None
 
 
 class Reader:
@@ -560,6 +580,44 @@ class Reader:
         Raises:
             JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
         """
+        for row, header, held in self._groups_at(numbers):
+            n, table, body, digest = row
+            first = n - header.records + 1
+            places = {number - first for number in held}
+            try:
+                for place, kind, record in unpack_group(table, body, header=header, places=places):
+                    yield Record(n=first + place, table=table, kind=kind, body=record, hash=digest)
+            except InvalidGroup as error:
+                raise InvalidRow(self.path, n, table, str(error)) from None
+
+    def events_at(
+        self, numbers: Sequence[int], *, unread: Container[int] = ()
+    ) -> Iterator[IndexedEvent]:
+        """Yield the restricted events with these numbers that there are, in order.
+
+        Of those ``unread`` nothing is unpacked.
+
+        Raises:
+            JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
+        """
+        for (n, table, body, _), header, held in self._groups_at(numbers):
+            first, t_us, kinds = n - header.records + 1, header.t_us, header.kinds
+            places = []
+            for number in held:
+                if kinds[number - first] in _RESTRICTED:
+                    if number in unread:
+                        yield IndexedEvent(number, table, t_us, None)
+                    else:
+                        places.append(number - first)
+            if places:
+                try:
+                    for place, content in event_contents(body, header, places):
+                        yield IndexedEvent(first + place, table, t_us, content)
+                except InvalidGroup as error:
+                    raise InvalidRow(self.path, n, table, str(error)) from None
+
+    def _groups_at(self, numbers: Sequence[int]) -> Iterator[tuple[Row, Header, Sequence[int]]]:
+        """Yield each group that holds some of these records, with its header and their numbers."""
         left = sorted(set(numbers), reverse=True)
         while left:
             some = left[-BATCH:]
@@ -570,25 +628,24 @@ class Reader:
             )
             with schema.translate_errors(self.path):
                 rows, spoilt = self._parts(which, (), checked=True)
-            yield from self._unpacked_at(rows, some[::-1])
+            yield from self._with_headers(rows, some[::-1])
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
             reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
             while left and (left[-1] <= reached or not rows):
                 left.pop()
 
-    def _unpacked_at(self, rows: Iterable[Row], numbers: Sequence[int]) -> Iterator[Record]:
-        """Yield the records with these numbers, in order, from the groups that hold them."""
-        for n, table, body, digest in rows:
+    def _with_headers(
+        self, rows: Iterable[Row], numbers: Sequence[int]
+    ) -> Iterator[tuple[Row, Header, Sequence[int]]]:
+        for row in rows:
+            n, table, body, _ = row
             try:
                 header = read_header(body)
-                first = n - header.records + 1
-                held = numbers[bisect_left(numbers, first) : bisect_right(numbers, n)]
-                places = {number - first for number in held}
-                for place, kind, record in unpack_group(table, body, header=header, places=places):
-                    yield Record(n=first + place, table=table, kind=kind, body=record, hash=digest)
             except InvalidGroup as error:
                 raise InvalidRow(self.path, n, table, str(error)) from None
+            first = n - header.records + 1
+            yield row, header, numbers[bisect_left(numbers, first) : bisect_right(numbers, n)]
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.
@@ -599,6 +656,14 @@ class Reader:
         query = 'SELECT 1 FROM cursor WHERE sink = ? AND "table" = ?'
         with schema.translate_errors(self.path):
             return bool(self._fetch(query, (sink, table or "")))
+
+    def beginning(self, sink: str) -> int:
+        """Return the record behind which this sink began; 0 where that was the journal's first.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        return self.cursor(sink, BEGINNING)
 
     def count_events(self, *, after: int, before: int) -> dict[str, tuple[int, int]]:
         """Return how many events, public and restricted, each table has between two records.

@@ -10,7 +10,7 @@ and verifying compares the two.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from struct import Struct
@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import msgspec
 
-from shoe_ctl.journal.batch import EventEntry, StoredEvent
-from shoe_ctl.records import Audience
+from shoe_ctl.journal.batch import EventEntry
 
 TABLES: Final = """
 CREATE TABLE round (
@@ -93,13 +92,15 @@ class RoundQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions for a list of rounds: those are listed for which every value given holds.
 
     ``since_us`` (inclusive) and ``until_us`` (exclusive) are when a round was opened, in µs since
-    1970 UTC; ``before`` is the record that opened another one; ``last`` is how many of the newest.
+    1970 UTC. ``after`` and ``before`` are records: it was opened by a later, an earlier one.
+    ``last`` is how many of the newest.
     """
 
     table: str | None = None
     shoe: int | None = None
     since_us: int | None = None
     until_us: int | None = None
+    after: int | None = None
     before: int | None = None
     last: int | None = None
 
@@ -126,19 +127,15 @@ class Changes:
         self._opened: list[tuple[int, str, int, int, int]] = []
         self._records: dict[RoundId, bytearray] = {}
 
-    def take(self, entries: Sequence[object], stored: Iterable[StoredEvent]) -> None:
-        """Take a batch's entries, and its events as they are stored."""
-        if not any(type(one) is EventEntry and one.type in TYPES for one in entries):
-            return
-        events = (one for one in entries if isinstance(one, EventEntry))
-        restricted = (one for one in stored if one.audience is Audience.RESTRICTED)
-        for event, at in zip(events, restricted, strict=True):
+    def take(self, events: Iterable[tuple[EventEntry, int]]) -> None:
+        """Take events in ``TYPES``, each with its record's number."""
+        for event, n in events:
             of = round_of(event.table, event.type, event.subject)
             if of is None:
                 continue
             if event.type == OPENED:
-                self._opened.append((at.n, *of, event.t_us))
-            self._records.setdefault(of, bytearray()).extend(_NUMBER.pack(at.n))
+                self._opened.append((n, *of, event.t_us))
+            self._records.setdefault(of, bytearray()).extend(_NUMBER.pack(n))
 
     def write(self, connection: apsw.Connection) -> None:
         """Change the index. A round that was not opened in this journal is in none.
@@ -164,6 +161,7 @@ def select(query: RoundQuery, *, limit: int, after: int | None) -> tuple[str, li
         ("shoe = ?", query.shoe),
         ("t_us >= ?", query.since_us),
         ("t_us < ?", query.until_us),
+        ("n > ?", query.after),
         ("n < ?", query.before),
         ("n > ?" if query.last is None else "n < ?", after),
     ):

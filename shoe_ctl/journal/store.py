@@ -483,12 +483,9 @@ class _Transaction:
         self._before = heads
         self._packing = packing = Packing(last_n, self._head)
         self._rounds = round_index.Changes()
-        self.results: list[CommitResult] = []
-        for batch in batches:
-            result = packing.add(batch)
-            self._rounds.take(batch.entries, result.events)
-            self.results.append(result)
+        self.results = [packing.add(batch) for batch in batches]
         packing.close()
+        self._rounds.take(packing.of_rounds)
         self.last_n = packing.last_n
         self._rows: list[Row] = []
         self.sizes: Counter[str] = Counter()
@@ -501,9 +498,9 @@ class _Transaction:
     def _head(self, table: str) -> Head:
         head = self.heads.get(table)
         if head is None:
-            before = self._before.get(table, Head(0, GENESIS, Counters()))
-            counters = Counters(before.counters.public, before.counters.restricted)
-            head = self.heads[table] = msgspec.structs.replace(before, counters=counters)
+            was = self._before.get(table, Head(0, GENESIS, Counters()))
+            counters = Counters(was.counters.public, was.counters.restricted)
+            head = self.heads[table] = Head(was.n, was.hash, counters, was.connection, was.t_us)
         return head
 
     def write(self, connection: apsw.Connection) -> None:

@@ -7,6 +7,8 @@ Each message says which message of its subject must be the last one (the expecte
 sequence). So the stream refuses whatever comes twice, late, or from a second publisher, however
 long ago the first one was; its own window for duplicates forgets after two minutes. A connection
 therefore begins by reading the last message of each subject: what is there is not sent again.
+A subject that ends before what it had acknowledged has lost the rest: that is reported. An event
+that is offered again names the newest one before it, as it does not stand in the order itself.
 Each audience has a stream of its own: in one stream the numbers of the public messages would show
 how many restricted ones lie between them.
 The number of the next message is only known when the one before it is acknowledged, as other
@@ -25,8 +27,9 @@ import msgspec
 from nats.js.api import RetentionPolicy, StorageType, StreamInfo
 
 from shoe_ctl.records import Audience, event_id, table_in
-from shoe_ctl.sinks.nats_connection import NatsConnection, NatsTarget, StoredMessage
-from shoe_ctl.sinks.pump import EventRefused, Sink
+from shoe_ctl.sinks.brokers import ends_soon
+from shoe_ctl.sinks.nats_connection import NEWEST, NatsConnection, NatsTarget, StoredMessage
+from shoe_ctl.sinks.pump import EventRefused, Loss, Sink
 
 MOST_LOOKS = 3
 """A publish looks again so often what the subject ends with, before the sink counts as away. Once
@@ -52,17 +55,26 @@ class _Event(NamedTuple):
 class _Place(NamedTuple):
     """The end of a subject: the sequence of its last message, 0 where it has none.
 
-    ``source`` and ``number`` are those of the event in it, if it is one.
+    ``source`` and ``number`` are those of the newest event up to it, if there is one.
     """
 
     seq: int
     source: str = ""
     number: int = 0
 
+    def behind(self, seq: int, event: _Event, *, again: bool) -> _Place:
+        """Return the place behind this event, which was published here."""
+        if again and self.source and (self.source != event.source or self.number > event.number):
+            return self._replace(seq=seq)
+        return _Place(seq, event.source, event.number)
+
 
 def _place(found: StoredMessage | None) -> _Place:
     if found is None:
         return _Place(0)
+    source, _, number = found.newest.rpartition(" ")
+    if source and number.isdecimal():
+        return _Place(found.seq, source, int(number))
     try:
         event = _event(found.body)
     except ValueError:  # not one of ours
@@ -95,8 +107,12 @@ class NatsSink(Sink):
         self._connection: NatsConnection | None = None
         self._connections = 0
         self._places: dict[str, _Place] = {}
+        self._acknowledged: dict[str, _Place] = {}
+        """The end that each subject had, over all connections."""
+        self.losses: asyncio.Queue[Loss] = asyncio.Queue()
         self._closing: set[asyncio.Task[None]] = set()
         self._warned = False
+        self._certificate_ends: str | None = None
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         """Deliver as ``Sink.deliver``; what the stream has already is passed over.
@@ -152,6 +168,15 @@ class NatsSink(Sink):
             self._connection = connection  # so that whoever gives up can drop it
             await connection.open()
             self._check(await connection.find_or_create_stream())
+            for subject in self._acknowledged:
+                await self._look(connection, subject)
+            why = ends_soon(connection.certificate_ends)
+            if why is not None and why != self._certificate_ends:
+                log.warning(
+                    'sink %s: certificate: address=%s reason="%s"',
+                    self._name, connection.address, why,
+                )  # fmt: skip
+            self._certificate_ends = why
             log.info(
                 "sink %s: connected: address=%s stream=%s",
                 self._name, connection.address, self._target.stream,
@@ -204,14 +229,16 @@ class NatsSink(Sink):
         """Publish one subject's events, each behind the other."""
         place = self._places.get(subject)
         if place is None:
-            place = await self._look(connection, subject)
-            if not again:
-                self._warn_of_a_gap(place, events)
+            if not again:  # all before it was acknowledged, or passed over
+                before = _Place(0, events[0].source, events[0].number - 1)
+                self._acknowledged.setdefault(subject, before)
+            await self._look(connection, subject)
+            place = self._places[subject]
         looks, at = 0, 0 if again else _behind(place, events)
         while at < len(events):
-            stored = await self._publish_one(connection, subject, events[at], place.seq)
+            stored = await self._publish_one(connection, subject, events[at], place, again=again)
             if stored is not None:
-                place = self._places[subject] = stored
+                place = self._places[subject] = self._acknowledged[subject] = stored
                 looks, at = 0, at + 1
                 continue
             if looks == MOST_LOOKS:
@@ -220,42 +247,53 @@ class NatsSink(Sink):
                     "another daemon publish to it?"
                 )
             looks += 1
-            place = await self._look(connection, subject)
+            await self._look(connection, subject)
+            place = self._places[subject]
             if not again:
                 at = max(at, _behind(place, events))
 
     async def _publish_one(
-        self, connection: NatsConnection, subject: str, event: _Event, expected: int
+        self,
+        connection: NatsConnection,
+        subject: str,
+        event: _Event,
+        place: _Place,
+        *,
+        again: bool,
     ) -> _Place | None:
         """Return the place behind this event; None where the subject does not end as expected."""
         headers = {
             "Nats-Expected-Stream": self._target.stream,
-            "Nats-Expected-Last-Subject-Sequence": str(expected),
+            "Nats-Expected-Last-Subject-Sequence": str(place.seq),
         }
+        after = place.behind(0, event, again=again)
+        if again:
+            headers[NEWEST] = f"{after.source} {after.number}"
         ack = await connection.publish(subject, event.body, {"Nats-Msg-Id": event.id, **headers})
         if ack is not None and ack.duplicate:
-            there = _place(await connection.message(ack.seq))
-            if there[1:] == (event.source, event.number):
-                return await self._look(connection, subject)
+            there = await connection.message(ack.seq)
+            own = None if there is None else _place(there._replace(newest=""))
+            if own is not None and own[1:] == (event.source, event.number):
+                await self._look(connection, subject)
+                return self._places[subject]
             # The id is one of another journal, or of a message that was removed. The expected
             # sequence alone says that the event is not there.
             ack = await connection.publish(subject, event.body, headers)
-        return None if ack is None else _Place(ack.seq, event.source, event.number)
+        return None if ack is None else after._replace(seq=ack.seq)
 
-    async def _look(self, connection: NatsConnection, subject: str) -> _Place:
-        """Return what the subject ends with, as its leader has it."""
+    async def _look(self, connection: NatsConnection, subject: str) -> None:
+        """Read what the subject ends with, as its leader has it; report what it lost."""
         place = self._places[subject] = _place(await connection.last(subject))
-        return place
-
-    def _warn_of_a_gap(self, place: _Place, events: Sequence[_Event]) -> None:
-        first = events[0]
-        if place.source == first.source and place.number + 1 < first.number:
-            before = first.id[: -len(str(first.number))]
-            log.warning(
-                "sink %s: the stream's last event is %s%d, the next one is %s. If it lacks those "
-                "between: shoectl table resend sink=%s after=%s%d",
-                self._name, before, place.number, first.id, self._name, before, place.number,
-            )  # fmt: skip
+        had = self._acknowledged.get(subject)
+        if had is None or not had.number or _is_in(place, had):
+            return
+        if place.seq and not place.source:  # behind a stranger's message nothing is known
+            return
+        if not place.seq and await connection.drops_messages():
+            return
+        self._acknowledged[subject] = place
+        ends = (place.source, place.number) if place.seq else None
+        self.losses.put_nowait(Loss(table_in(had.source), had.source, had.number, ends))
 
 
 def _behind(place: _Place, events: Sequence[_Event]) -> int:
@@ -272,6 +310,10 @@ def _behind(place: _Place, events: Sequence[_Event]) -> int:
         ),
         0,
     )
+
+
+def _is_in(place: _Place, had: _Place) -> bool:
+    return place.source == had.source and place.number >= had.number
 
 
 async def _all(work: Sequence[Coroutine[Any, Any, None]]) -> list[OSError | EventRefused | None]:

@@ -96,6 +96,27 @@ class AppendingSink(Sink, Protocol):
         """
 
 
+class Loss(NamedTuple):
+    """The stream of a table ends before what it had acknowledged.
+
+    ``number`` is that of the last event that it had, of the journal's ``source``. ``ends`` is the
+    source and number of the newest event that it still has, None where it has none.
+    """
+
+    table: str
+    source: str
+    number: int
+    ends: tuple[str, int] | None
+
+
+@runtime_checkable
+class StreamSink(AppendingSink, Protocol):
+    """A sink that keeps events, and finds out when it lost some that it had acknowledged."""
+
+    losses: asyncio.Queue[Loss]
+    """The losses found: whether anything is to be offered again, the journal knows."""
+
+
 @runtime_checkable
 class GatheringSink(Sink, Protocol):
     """A sink that takes many events at hardly more cost than a few."""
@@ -150,10 +171,16 @@ class Resend:
 
     ``after`` and ``upto`` are record numbers, ``events`` is how many lie between. The result of
     ``done`` is None once all of them were offered, or why no more of them will be.
+
+    ``in_background``: each event is offered alone, so that a new one waits for one at most, and
+    a stop does not wait for the rest.
     """
 
-    def __init__(self, table: str, *, after: int, upto: int, events: int) -> None:
+    def __init__(
+        self, table: str, *, after: int, upto: int, events: int, in_background: bool = False
+    ) -> None:
         self.table = table
+        self.in_background = in_background
         self.after = after
         self.upto = upto
         self.events = events
@@ -241,9 +268,10 @@ class Pump:
         missed its first events.
         """
         for waiting in self._resends:
-            if not waiting.has_begun and (waiting.table, waiting.after) == (
+            if not waiting.has_begun and (waiting.table, waiting.after, waiting.in_background) == (
                 asked.table,
                 asked.after,
+                asked.in_background,
             ):
                 waiting.upto = max(waiting.upto, asked.upto)
                 waiting.events = max(waiting.events, asked.events)
@@ -382,10 +410,13 @@ class Pump:
     async def _resend_ranges(self) -> bool:
         """Offer the requested ranges again; return False if it was stopped.
 
-        Between two batches, what was committed meanwhile is delivered.
+        Between two batches, what was committed meanwhile is delivered. What people ask for goes
+        before what is offered in the background.
         """
         while self._resends:
-            asked = self._resends[0]
+            asked = min(self._resends, key=lambda each: each.in_background)
+            if asked.in_background and self._stopping.is_set():
+                return False
             asked.has_begun = True
             events = await self._feed.earlier(
                 asked.table, after=asked.position, upto=asked.upto, limit=BATCH
@@ -394,8 +425,15 @@ class Pump:
                 self._resends.remove(asked)
                 asked.done.set_result(None)
                 continue
-            if not await self._offer_batch(asked, events) or not await self._drain():
-                return False
+            at_once = 1 if asked.in_background else len(events)
+            for begin in range(0, len(events), at_once):
+                if asked.in_background and self._stopping.is_set():
+                    return False
+                if not (
+                    await self._offer_batch(asked, events[begin : begin + at_once])
+                    and await self._drain()
+                ):
+                    return False
         return True
 
     async def _offer_batch(self, asked: Resend, events: Sequence[tuple[int, bytes]]) -> bool:

@@ -258,9 +258,10 @@ def refuse_position(turn: Turn, needed: str) -> None:
     What stands against it whoever gives it is said first: nobody is called in vain.
     """
     command = COMMANDS[turn.command.command]
-    found = None if turn.state not in command.states else command.check(turn, None)
+    elsewhere = turn.state not in command.states
+    found = _check_elsewhere(turn, command) if elsewhere else command.check(turn, None)
     why = found.why if isinstance(found, Objection) else found
-    if turn.state not in command.states or _is_out_of_state(found):
+    if (elsewhere and why is None) or _is_out_of_state(found):
         Refuse(command.states)(turn)
     elif why is not None:  # what the ledger records of a late wager is not for this position
         turn.refuse(why, **(found.needs if isinstance(found, Objection) else {}))
@@ -269,6 +270,12 @@ def refuse_position(turn: Turn, needed: str) -> None:
     assert turn.refusal is not None
     needs = {**turn.refusal.needs, "position": needed}
     turn.refusal = msgspec.structs.replace(turn.refusal, needs=needs)
+
+
+def _check_elsewhere(turn: Turn, command: Command) -> Message | None:
+    """Return a better reason than the state's name, where a state does not take the command."""
+    found = None if command.elsewhere is None else command.elsewhere(turn)
+    return None if isinstance(found, Objection) else found  # an objection is the ledger's
 
 
 def _is_out_of_state(found: Message | Objection | None) -> bool:

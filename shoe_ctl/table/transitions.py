@@ -16,7 +16,14 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from shoe_ctl.table import answers, corrections, decisions, disk, undelivered
+from shoe_ctl.table import (
+    answers,
+    applied_outcomes,
+    corrections,
+    decisions,
+    disk,
+    undelivered,
+)
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
 from shoe_ctl.table.commands import command_rows
 from shoe_ctl.table.corrections import correct_card
@@ -570,10 +577,18 @@ ALWAYS: Mapping[str, Cell] = {
         why="A sink refused an event. The round does not depend on sinks."),
     "delivery_taken": does(undelivered.note_undelivered,
         why="A sink took an event that it had refused."),
+    "delivery_lost": does(undelivered.note_lost,
+        why="A sink lost events that the journal has. The round does not depend on sinks."),
+    "delivery_refilled": does(undelivered.note_refilled,
+        why="A sink has again what it had lost."),
     "commands_refused": does(answers.emit_unrecorded,
         why="They were too many to be recorded one by one: their number is."),
     "disk_checked": does(disk.emit_disk_use,
         why="A full disk halts every table. Staff are warned days before, and the round goes on."),
+    "outcome_applied": does(applied_outcomes.note_applied,
+        why="A table system applied an outcome. The round does not depend on table systems."),
+    "shoe_stated": does(applied_outcomes.compare_shoe,
+        why="A table system states a shoe's rounds and money: they are compared, no more."),
     "not_told": does(
         why="The order could not be sent. What waits for its answer acts on it, not the round."),
     # -- the shoe's set of cards -----------------------------------------------------------------

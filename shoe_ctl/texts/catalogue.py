@@ -105,6 +105,14 @@ def name_of(kind: str, code: str, to: str = "en") -> str:
     return language(to).WORDS.get(kind, {}).get(code) or code.replace("_", " ")
 
 
+def arguments(template: str) -> dict[str, str]:
+    """Return the kind of each argument of a template by its name; ``""`` where it has none."""
+    return {
+        found[1]: (found[2] or "").partition(" ")[0].rstrip("+")
+        for found in _FIELD.finditer(template)
+    }
+
+
 def fields(template: str) -> set[str]:
     """The names of the arguments that a template writes."""
     return {found[1] for found in _FIELD.finditer(template)}

@@ -18,9 +18,11 @@ OF_THE_START = ("table.started", "shoe.connected")
 """Events of every playing, which say nothing of this one."""
 
 NOT_OF_PLAY = (
-    "delivery.parked", "delivery.taken", "outage.opened", "outage.closed", "review.opened",
+    "delivery.parked", "delivery.taken", "delivery.lost", "delivery.refilled",
+    "outage.opened", "outage.closed", "review.opened",
     "frame.discarded", "login.accepted", "login.refused", "login.locked",
     "shoe.hearing_lost", "shoe.hearing_restored", "disk.filling", "disk.relieved",
+    "outcome.applied", "outcome.not_applied", "shoe.reconciled",
 )  # fmt: skip
 """Events of sinks, disks, lines and logins, which a scenario does not bring about.
 

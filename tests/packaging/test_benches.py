@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import _load, _report, line, load, startup, tables
+from bench import _load, _parent, _report, line, load, startup, tables
 from bench._promises import Promise, least_of, median_of, most_of, parts
 from shoe_testing.paths import ROOT
 
@@ -46,7 +47,9 @@ def test_each_bench_finds_what_it_imports() -> None:
 
 CANNOT_DIFFER = {
     "disk": "a journal that is made in bulk has the same bytes each time",
+    "killed_brokers": "events are counted, over all kills",
     "load": "cards are counted, over all rounds",
+    "refill": "events are counted, over the whole stream",
 }
 """Benches with a promise whose figure has no spread, and why."""
 
@@ -100,7 +103,7 @@ def test_a_report_has_promise_measured_and_spread_of_each_bench(
     found = {"promises": [HELD, {"name": "no promise", "measured": 1.0}], "left_out": ["MQTT"]}
     nothing: tuple[Any, int] = ({"stages": {}}, 0)
     assert report(tmp_path, monkeypatch, one=(found, 0), two=nothing) == 0
-    _, *lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    _, _, *lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         "one", "speed at least 4.00 5.00 4.50 to 6.00", "left out: MQTT", "two",
         "promises nothing",
@@ -132,6 +135,107 @@ def test_a_bench_that_misses_a_promise_or_measures_none_fails(  # noqa: PLR0913 
     assert said in out and out.endswith("not held: bench\n")
 
 
+# What was reached last.
+
+TARGET = {"name": "cards", "measured": 2800.0, "least": 4000.0, "spread": [2700.0, 2900.0]}
+
+
+@pytest.mark.parametrize(
+    ("measured", "code", "said"),
+    [
+        (2800.0, 0, "last 2,800, not reached yet"),
+        (2431.0, 0, "last 2,800, not reached yet"),  # a tenth below 2,700, the worst of last time
+        (2429.0, 1, "last 2,800, FELL"),
+        (4100.0, 0, "last 2,800"),
+    ],
+)
+def test_a_target_that_is_not_reached_yet_fails_only_where_its_figure_falls(  # noqa: PLR0913
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    measured: float,
+    code: int,
+    said: str,
+) -> None:
+    assert report(tmp_path, monkeypatch, "--record", bench=({"promises": [TARGET]}, 1)) == 1
+    capsys.readouterr()
+    now = {**TARGET, "measured": measured, "spread": [measured, measured]}
+    held = measured >= 4000.0
+    assert report(tmp_path, monkeypatch, bench=({"promises": [now]}, 0 if held else 1)) == code
+    row = next(line for line in capsys.readouterr().out.splitlines() if "cards" in line)
+    assert row.endswith(said)
+
+
+def test_a_promise_that_was_held_last_time_and_is_missed_now_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    most = {"name": "wait", "measured": 9.5, "most": 10.0, "spread": [9.0, 10.0]}
+    assert report(tmp_path, monkeypatch, "--record", bench=({"promises": [most]}, 0)) == 0
+    over = {**most, "measured": 10.5}
+    assert report(tmp_path, monkeypatch, bench=({"promises": [over]}, 1)) == 1
+    assert "last 9.50, NOT HELD" in capsys.readouterr().out
+
+
+def test_figures_of_another_machine_are_not_compared_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast = {**HELD, "measured": 500.0, "spread": [450.0, 600.0]}
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(platform, "python_compiler", lambda: "another compiler")
+        assert report(tmp_path, elsewhere, "--record", bench=({"promises": [fast]}, 0)) == 0
+    capsys.readouterr()
+    assert report(tmp_path, monkeypatch, bench=({"promises": [HELD]}, 0)) == 0
+    out = capsys.readouterr().out
+    assert "not compared with what was reached last, elsewhere: " in out
+    assert "another compiler" in out and "FELL" not in out
+
+
+# Beside the parent commit.
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
+
+
+def test_without_a_parent_commit_one_line_says_that_nothing_was_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+    monkeypatch.setattr(_parent, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["_parent"])
+    assert _parent.main() == 0
+    out = capsys.readouterr().out
+    assert out == "a card's cost was not compared: git has no parent of this commit here\n"
+
+
+def test_a_shallow_clone_is_deepened_to_the_parent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
+    whole.mkdir()
+    git(whole, "init", "-q")
+    for number in range(3):
+        git(whole, "commit", "-q", "--allow-empty", "-m", str(number))
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{whole}", str(shallow))
+    monkeypatch.setattr(_parent, "ROOT", shallow)
+    found = _parent.parent()
+    expected = subprocess.run(
+        ["git", "-C", str(whole), "rev-parse", "HEAD^1"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert found == expected.stdout.strip()
+
+
+def test_the_least_of_each_is_compared_with_the_parent() -> None:
+    found = _parent.compared("x", [(10.0, 12.0), (20.0, 11.0)])
+    assert found.measured == pytest.approx(1.1)
+    assert found.spread == (0.55, 1.2)
+    assert found.held
+    assert not _parent.compared("x", [(10.0, 11.6)]).held
+
+
 # What a bench must not take for success.
 
 
@@ -149,7 +253,7 @@ SERVED = {"connections": 1, "never_armed": False}
 AWAY = {"connections": 0, "never_armed": True}
 RUN = {
     "each": [SERVED, SERVED], "waiting": 0, "refused": 0, "measured": 9, "lost": 0, "unserved": 0,
-    "reached": 9.0, "asked": 9.0,
+    "reached": 9.0, "asked": 9.0, "alarms": 0,
 }  # fmt: skip
 
 
@@ -165,6 +269,7 @@ def test_tables_that_were_never_served_are_counted() -> None:
     [
         ({"lost": 1}, "x: cards lost or out of order"),
         ({"unserved": 1}, "x: tables not connected or never armed"),
+        ({"alarms": 1}, "x: shoes said not to hear"),
         ({"reached": 8.0}, "x: part of the cards asked for"),
     ],
 )

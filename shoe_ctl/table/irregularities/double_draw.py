@@ -50,6 +50,7 @@ from shoe_ctl.table.procedures.shared import (
     end_play_on,
     end_set_aside,
     end_void,
+    is_halted_with_cards_out,
     update_data,
 )
 from shoe_ctl.table.procedures.stack import raise_irregularity
@@ -231,6 +232,14 @@ def _are_in_place(view: TableView) -> bool:
     return not unplaced.held_since(view.now, view.current)
 
 
+def _is_nothing_left_to_lay(view: TableView) -> bool:
+    """Return True if no round is in play, and inspections have set all of the cards aside.
+
+    Then only a ruling can end it: there is no round to void, and no card to set aside.
+    """
+    return _are_in_place(view) and not is_halted_with_cards_out(view)
+
+
 def _has_earlier_held_cards(view: TableView) -> bool:
     """Return True if cards that came before them have no slot yet."""
     return unplaced.has_held_before(view.now, view.current)
@@ -368,6 +377,7 @@ DOUBLE_DRAW = Procedure(
                 exchange_cards("reconstruct"),
                 _ENTER._replace(leads_to="reconstruct"),
                 _PLACE._replace(leads_to="reconstruct"),
+                GO_ON._replace(offered_if=_is_nothing_left_to_lay),
                 LAY_ASIDE_UNPLAYED,
                 CALL_VOID,
             ),

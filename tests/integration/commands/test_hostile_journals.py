@@ -24,6 +24,8 @@ from typing import NamedTuple
 
 import pytest
 
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind as RecordKind
 from shoe_testing.command_server import CommandServer, WarmProgram, shared_server
 from shoe_testing.journals import dealt_journal
 from shoe_testing.paths import child_environment
@@ -40,12 +42,22 @@ PAGE = 4096
 
 BIN = Path(sys.executable).parent
 
+LEDGER = "events.jsonl"
+"""The public events of the journal before it was spoiled."""
+
 COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("shoectl", "verify", "FILE"),
     "loss": ("shoectl", "loss", "FILE"),
+    "loss --recovered": ("shoectl", "loss", "FILE", "--recovered"),
+    "loss --config": ("shoectl", "loss", "FILE", "--config", "run.toml"),
     "replay": ("shoectl", "replay", "FILE"),
     "replay --last": ("shoectl", "replay", "FILE", "--last", "1"),
+    "replay --jobs": ("shoectl", "replay", "FILE", "--jobs", "2", "--state", "replay.state"),
     "rounds": ("shoectl", "rounds", "FILE"),
+    "reconcile": ("shoectl", "reconcile", "FILE", LEDGER),
+    "rounds --last": ("shoectl", "rounds", "FILE", "--last", "2"),
+    "rounds --since": ("shoectl", "rounds", "FILE", "--since", "2000-01-01"),
+    "rounds --all-records": ("shoectl", "rounds", "FILE", "--all-records"),
     "export": ("shoectl", "export", "FILE", "--output", "out.gz"),
     "export --unpacked": ("shoectl", "export", "FILE", "--unpacked", "--output", "out.db"),
     "decode": ("shoectl", "decode", "FILE"),
@@ -248,6 +260,22 @@ HOSTILE: dict[str, Kind] = {
     "endless view for landmarks": Kind(
         replaced_by_view("landmark", "SELECT 't1' AS \"table\", 'meta' AS kind, n")
     ),
+    "endless view for rounds": Kind(
+        replaced_by_view(
+            "round",
+            "SELECT n, 't1' AS \"table\", 1 AS shoe, n AS number, n AS t_us, x'01' AS records",
+        )
+    ),
+    "rounds without end": Kind(
+        sql(
+            "INSERT INTO round SELECT -n, 't1', 9, n, n, x'0000000000000001'"
+            f" FROM ({up_to(200_000)})"
+        ),
+        refused=False,
+    ),
+    "a round of a million records": Kind(
+        sql("UPDATE round SET records = CAST(records || zeroblob(8000000) AS BLOB)"), refused=False
+    ),
     "landmarks without end": Kind(
         sql(f"INSERT INTO landmark SELECT 't1', 'meta', -n FROM ({up_to(200_000)})"),
         refused=False,
@@ -314,8 +342,13 @@ SAMPLE = [
     ("deflated bomb", "verify"),
     ("pages in a circle", "verify"),
     ("leaves in a circle", "rounds"),
+    ("leaves in a circle", "reconcile"),
+    ("two hundred thousand tables", "reconcile"),
     ("packed bomb", "verify"),
     ("two hundred thousand tables", "loss"),
+    ("endless view for rounds", "rounds --last"),
+    ("a round of a million records", "rounds --since"),
+    ("numbers at their end", "replay --jobs"),
     ("endless view for cursors", "run"),
     ("a pipe", "replay --last"),
     ("a pipe", "record"),
@@ -329,6 +362,9 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dealt_journal(path, "reference", ROUNDS)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
+    with Reader.open(path) as reader:
+        events = [record.body for record in reader.records(kinds=(RecordKind.PUBLIC,))]
+    path.with_name(LEDGER).write_bytes(b"\n".join(events))
     return path
 
 
@@ -368,6 +404,7 @@ def opened(journal: Path, kind: str, command: str, folder: Path, seed: object) -
     for beside in ("-key", "-head"):
         if (was := journal.with_name(journal.name + beside)).exists():
             shutil.copy(was, folder)
+    shutil.copy(journal.with_name(LEDGER), folder)
     (folder / "run.toml").write_text(CONFIGURATION)
     HOSTILE[kind].spoil(path, random.Random(str(seed)))
     code, err = ended(COMMANDS[command], folder)

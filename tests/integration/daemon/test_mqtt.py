@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
-from shoe_ctl.sinks import mqtt
+from shoe_ctl.sinks import brokers, mqtt
 from shoe_testing.brokers import (
     Authority,
     Got,
@@ -119,7 +119,7 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
         async with as_user(at, "table-system", "shoe/#") as subscriber:
             async with (
                 serving(write(tmp_path, *sinks(tmp_path, at.address)), told) as daemon,
-                calling(tmp_path / "shoectl.sock") as caller,
+                calling(tmp_path / "shoectl.sock", held=True) as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
                 await table.rounds(1)
@@ -146,7 +146,7 @@ async def test_after_a_restart_the_state_names_the_last_event_from_the_first_mom
         async with (
             as_user(at, "display", PUBLIC) as display,
             serving(config, told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             await SocketTable(daemon, rig, told, caller).rounds(1)
             last = told.events[-1]["id"]
@@ -215,7 +215,7 @@ async def face_down_round(folder: Path, at: Mosquitto, seed: int) -> FaceDown:
 
             async with (
                 serving(write(folder, *sinks(folder, at.address)), told) as daemon,
-                calling(folder / "shoectl.sock") as caller,
+                calling(folder / "shoectl.sock", held=True) as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
                 await table.deal(lambda held: held["state"] == "revealing")
@@ -319,10 +319,49 @@ async def at_work(
         subscriber = await stack.enter_async_context(as_user(at, user, *topics))
         config = write(folder, *sinks(folder, at.address, **more))
         await stack.enter_async_context(serving(config, told))
-        caller = await stack.enter_async_context(calling(folder / "shoectl.sock"))
+        caller = await stack.enter_async_context(calling(folder / "shoectl.sock", held=True))
         await display.until(lambda: bool(stood(display)))
         await told.until(lambda: bool(told.data("shoe.loaded")))
         yield User.of(subscriber, user), caller, told
+
+
+async def test_a_user_of_the_broker_reports_what_its_table_system_applied(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told = ToldEvents()
+    reporting = sinks(tmp_path, at.address, sender=[{**SENDER, "applies": True}])
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, *reporting, applied_within_s=3600)
+        topics = (f"shoe/v1/+/answers/{SENDER['user']}/#", PUBLIC)
+        async with (
+            as_user(at, SENDER["user"], *topics) as subscriber,
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            user = User.of(subscriber, SENDER["user"])
+            (outcome,) = [event for event in told.events if event["type"] == "round.outcome"]
+            asked = {"request": "applied", "event": outcome["id"], "reference": "b-1"}
+            assert not (await user.asks(**asked))["applied"]["repeated"]
+            assert (await user.asks(**asked))["applied"]["repeated"]
+            await subscriber.until(lambda: events(subscriber)[-1]["type"] == "outcome.applied")
+            elsewhere = {**asked, "event": "bac-08/p1"}
+            assert (await user.asks(**elsewhere))["error"]["code"] == "daemon_no_such_table"
+            shoe = {"shoe_id": outcome["data"]["shoe_id"], "table": TABLE}
+            stated = await user.asks(
+                request="shoe", **shoe, rounds=[{"round_id": outcome["subject"]}]
+            )
+            assert stated["shoe"]["agrees"]
+
+
+def sent_to(user: User) -> list[dict[str, Any]]:
+    """The events that came among the answers to this user."""
+    return [
+        json.loads(got.payload)
+        for got in user.got
+        if "/answers/" in got.topic
+        and got.properties.get("ContentType") == "application/cloudevents+json"
+    ]
 
 
 async def test_a_user_of_the_broker_is_answered_as_at_the_socket(
@@ -382,12 +421,17 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
     async with at_work(tmp_path, at) as (user, caller, told):
         assert (await user.asks(**envelope("b", "place_your_bets")))["accepted"]
         await user.until(lambda: events(user)[-1:] == told.events[-1:])
-        got = len(events(user))
-        answer = await user.asks(request="resend", sink="floor", after=told.events[0]["id"])
-        assert answer["resent"]["events"] == len(told.events) - 1
-        assert answer["resent"]["taken"] == len(told.events) - 1
-        await user.until(lambda: len(events(user)) == got + len(told.events) - 1)
-        assert events(user)[got:] == told.events[1:]
+        after, *behind = told.events
+        answer = await user.asks(request="resend", sink="floor", after=after["id"])
+        assert answer == {"resent": {"sink": "floor", "after": after["id"], "events": len(behind)}}
+        await user.until(lambda: len(sent_to(user)) == len(behind))
+        assert sent_to(user) == behind
+        bound = {"after": after["id"], "upto": behind[1]["id"]}
+        answer = await user.asks(request="resend", sink="floor", **bound)
+        assert answer["resent"]["events"] == 2
+        await user.until(lambda: len(sent_to(user)) == len(behind) + 2)
+        assert sent_to(user)[len(behind) :] == behind[:2]
+        assert events(user) == told.events  # on their own topic they came once
         other = await user.asks(request="resend", sink="floor", after="bac-08/p1")
         assert other["error"]["code"] == "daemon_no_such_table"
         assert await user.asks(request="redeliver") == {"redelivered": []}
@@ -454,9 +498,9 @@ async def test_a_command_that_expires_before_its_turn_is_refused(
     tmp_path: Path, at: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with at_work(tmp_path, at) as (user, _, told):
-        asked = mqtt.Asked
+        asked = brokers.Asked
 
-        def late(*args: Any) -> mqtt.Asked:
+        def late(*args: Any) -> brokers.Asked:
             return asked(*args)._replace(expires_at=asyncio.get_running_loop().time())
 
         monkeypatch.setattr(mqtt, "Asked", late)
@@ -488,7 +532,10 @@ async def test_a_daemon_starts_and_serves_without_its_broker_and_says_so(
     address = f"mqtt://{HOST}:{port}"
     with shoe_on_a_pty(tmp_path, seed=7) as rig:
         config = write(tmp_path, *sinks(tmp_path, address))
-        async with serving(config, told) as daemon, calling(tmp_path / "shoectl.sock") as caller:
+        async with (
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
+        ):
             table = SocketTable(daemon, rig, told, caller)
             await table.rounds(1)
             answer = await caller.asks(request="status")
@@ -512,7 +559,7 @@ async def test_the_documented_broker_with_tls(tmp_path: Path) -> None:
     ):
         own = sinks(tmp_path, secured.address)
         config = write(tmp_path, *({**sink, "tls": {"ca": "ca.crt"}} for sink in own))
-        async with serving(config, told), calling(tmp_path / "shoectl.sock") as caller:
+        async with serving(config, told), calling(tmp_path / "shoectl.sock", held=True) as caller:
             await told.until(lambda: bool(told.data("shoe.loaded")))
             async with asyncio.timeout(30):
                 while any(s["state"] != "at_work" for s in await sink_states(caller)):  # noqa: ASYNC110

@@ -78,7 +78,7 @@ async def play(
     """
     async with (
         serving(config, told) as daemon,
-        calling(config.parent / "shoectl.sock") as caller,
+        calling(config.parent / "shoectl.sock", held=True) as caller,
     ):
         table = SocketTable(daemon, rig, told, caller)
         wanted = len(told.data("round.settled")) + rounds
@@ -143,13 +143,46 @@ async def test_both_streams_arrive_once_over_kills_and_restarts_and_the_window_i
         await holds_both_streams(server.address, told)
 
 
+async def held(server: NatsServer, stream: str) -> list[str]:
+    """The types of the stream's events; nothing while it has not each number once."""
+    found = [json.loads(message.body) for message in await stored_messages(server.address, stream)]
+    numbers = sorted(int(event["id"].rpartition("/")[2][1:]) for event in found)
+    is_whole = numbers == list(range(1, len(numbers) + 1))
+    return [event["type"] for event in found] if is_whole else []
+
+
+async def test_streams_that_were_lost_are_refilled_by_themselves_and_the_table_is_told(
+    tmp_path: Path,
+) -> None:
+    told = ToldEvents()
+    with nats_server(tmp_path) as server, shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, *both(server.address))
+        await play(config, told, rig, 1, until=Reader(server.address))
+        before = len(told.events)
+        async with nats_client(server.address) as (_, js):
+            await js.delete_stream("SHOE")  # while no daemon is there
+            async with (
+                serving(config, told) as daemon,
+                calling(tmp_path / "shoectl.sock", held=True) as caller,
+            ):
+                await told.times(1, "delivery.refilled")
+                await js.delete_stream("SHOE_RESTRICTED")  # under its hands
+                await SocketTable(daemon, rig, told, caller).rounds(1)
+                async with asyncio.timeout(PATIENCE_S):
+                    while (await held(server, "SHOE_RESTRICTED")).count("delivery.refilled") != 2:
+                        pass
+            assert (await held(server, "SHOE")).count("delivery.refilled") == 1
+    (lost,) = told.data("delivery.lost")  # that of the restricted stream is not public
+    assert (lost["first"], lost["last"]) == (1, before)
+
+
 async def test_the_status_shows_why_a_sink_is_away_and_the_table_plays_on(tmp_path: Path) -> None:
     told = ToldEvents()
     with nats_server(tmp_path, jetstream=None) as server, shoe_on_a_pty(tmp_path, seed=7) as rig:
         sink = {"kind": "nats", "address": server.address, "name": "floor"}
         async with (
             serving(write(tmp_path, sink), told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             await SocketTable(daemon, rig, told, caller).rounds(1)
             answer = await caller.asks(request="status")
@@ -259,7 +292,7 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
             config = write(folder, *sinks, method_b={"faces": "turned_by_dealer"})
             async with (
                 serving(config, told) as daemon,
-                calling(folder / "shoectl.sock") as caller,
+                calling(folder / "shoectl.sock", held=True) as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
                 await has_streams(server)

@@ -14,20 +14,30 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal import head_file
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.records import table_in
+from shoe_ctl.records import event_id, table_in
 from shoe_testing.config import FACE_UP, TABLE, make_config, table_section, write_config
-from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, nothing_is_wrong_with, serving
+from shoe_testing.daemon import (
+    PATIENCE_S,
+    ShoeAtTable,
+    ToldEvents,
+    nothing_is_wrong_with,
+    runner,
+    serving,
+)
 from shoe_testing.daemon_processes import KILLED, Starter, starter
 from shoe_testing.rounds import all_agree, of_type, once_each
+from simulators.shoe.reference import ReferenceDevice
 
 pytestmark = pytest.mark.slow
 
@@ -148,19 +158,62 @@ def holds(folder: Path, n: int, digest: bytes) -> bool:
         return [row[3] for row in reader.rows(after=n - 1, upto=n)] == [digest]
 
 
+def anyone_knows_more(folder: Path, image: Image, shoe: ShoeAtTable) -> bool:
+    """Whether the shoe's host acknowledged, or a sink's file has, what these files do not have.
+
+    Where nobody does, a whole folder put back has lost nothing: the shoe sends it again.
+    """
+    copy = folder / "copy"
+    copy.mkdir(exist_ok=True)
+    lay(copy, image, in_place=False)
+    with Reader.open(copy / MAIN) as reader:
+        counters, devices = reader.heads()[1][TABLE].counters, reader.devices(TABLE)
+    given = max((event_id(event["id"]).number for event in told(folder)), default=0)
+    device = shoe.rig.device
+    assert isinstance(device, ReferenceDevice)
+    acknowledged = device.event_log.acknowledged
+    return given > counters.public or acknowledged > max(devices.values(), default=0)
+
+
+async def shows_a_loss(at_work: TableRunner) -> bool:
+    """Whether the table's shoe shows a loss, once it was compared."""
+    compare = at_work.link.compare
+    assert compare is not None
+    async with asyncio.timeout(PATIENCE_S):
+        while at_work.doubt is None and not compare.is_compared:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.005)
+    return at_work.doubt is not None
+
+
 async def is_noticed(folder: Path, config: Path) -> bool:
-    """Whether a daemon that is started now holds, or does not start; it changes nothing then."""
-    before = image_of(folder)
-    sinks = {p.name: p.read_bytes() for p in folder.glob("*.jsonl")}
+    """Whether a daemon that is started now holds, or does not start; it changes nothing then.
+
+    Where only the shoe shows the loss, the other table goes on; nothing of this one is published.
+    """
+    before, sinks = image_of(folder), streams_of(folder)
+    its = told(folder)
+    shown = False
     try:
         async with serving(config, ToldEvents()) as daemon:
             if daemon.doubt is None and daemon.runners:
-                return False
+                shown = await shows_a_loss(runner(daemon))
+                if not shown:
+                    return False
     except JournalError:
         pass
-    assert image_of(folder) == before
-    assert {p.name: p.read_bytes() for p in folder.glob("*.jsonl")} == sinks
+    if shown:
+        assert told(folder) == its
+        for name, content in sinks.items():
+            (folder / name).write_bytes(content)
+    else:
+        assert image_of(folder) == before
+        assert streams_of(folder) == sinks
     return True
+
+
+def streams_of(folder: Path) -> dict[str, bytes]:
+    """What the sinks' files hold that are written now."""
+    return {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
 
 
 async def draws(shoe: ShoeAtTable, cards: int) -> None:
@@ -239,34 +292,41 @@ async def _killed(
                 continue
             way = chance.choice(WAYS)
             stood = last_of(folder)
-            lay(folder, way(images, chance), in_place=chance.random() < 0.5)
+            damaged = way(images, chance)
+            lay(folder, damaged, in_place=chance.random() < 0.5)
             damages += 1
+            lost = way is not older or anyone_knows_more(folder, damaged, shoe)
             if await is_noticed(folder, config):
                 noticed[way.__name__] += 1
                 lay(folder, image, in_place=chance.random() < 0.5)
             else:
                 noticed["nothing lost"] += 1
-                assert holds(folder, *stood), f"{way.__name__} went unnoticed"
+                assert not lost or holds(folder, *stood), f"{way.__name__} went unnoticed"
         shoe.rest_after(len(shoe.truth.rounds) + 1)
         await daemons.start(config)
         await shoe.rests()
         async with asyncio.timeout(PATIENCE_S):
-            while len(told(folder, "round.outcome")) < len(shoe.rounds):  # noqa: ASYNC110
+            while len(outcomes(folder)) < len(shoe.rounds):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         daemons.send(signal.SIGTERM)
         assert await daemons.ended() == 0
-        all_agree(told(folder, "round.outcome"), shoe.rounds)
+        all_agree(outcomes(folder), shoe.rounds)
         assert nothing_is_wrong_with(folder / MAIN) == len(shoe.rounds)
     return damages
 
 
-def told(folder: Path, kind: str) -> list[Mapping[str, object]]:
+def told(folder: Path) -> list[dict[str, Any]]:
     """What every file of the public stream holds of the shoe's table, rotated ones first."""
     events = []
     for file in [*sorted(folder.glob("public.jsonl.*")), folder / "public.jsonl"]:
         text = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
         events += [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines()]
-    return list(of_type(once_each(e for e in events if table_in(e["source"]) == TABLE), kind))
+    return once_each(e for e in events if table_in(e["source"]) == TABLE)
+
+
+def outcomes(folder: Path) -> list[dict[str, Any]]:
+    """The outcomes that the public stream was told of."""
+    return list(of_type(told(folder), "round.outcome"))
 
 
 async def evenings(tmp_path: Path, seed: int, many: int) -> tuple[int, Counter[str]]:

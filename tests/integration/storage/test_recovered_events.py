@@ -105,6 +105,10 @@ async def test_a_ruling_writes_down_the_recovered_events_and_the_journal_is_whol
         assert done.exit_code == 0, done.output
     after = json.loads(shown(tmp_path, "--config", str(config), "--json").stdout)
     assert (after["evidence"], after["tables"], after["unread"]) == ([], [], [])
+    events = [json.loads(each) for each in shown(tmp_path, "--recovered").stdout.splitlines()]
+    whole = [each["event"] for each in events if not each["is_withheld"]]
+    assert [each for each in whole if "/p" in each["id"]] == list(map(json.loads, lost["public"]))
+    assert len(events) == len(lost["public"]) + len(lost["restricted"])
     (once,) = after["ruled"]
     (table,) = once["tables"]
     assert (once["person"], once["reason"]) == ("Ines", "the disk is lost")
@@ -261,6 +265,9 @@ async def test_rulings_on_rounds_that_differ_in_face_down_cards_look_alike(tmp_p
         said.append([event["type"] for event in lines_of(tmp_path / "public.jsonl")])
         after = json.loads(shown(tmp_path, "--json").stdout)
         said.append([ruled | {"t_us": 0, "epoch": ""} for ruled in after["ruled"]])
+        printed = shown(tmp_path, "--recovered").output
+        assert printed.count('"is_withheld":true') == printed.count('"event":')
+        said.append(printed)
         assert after["ruled"][0]["tables"][0]["rounds"][-1]["outcome"] is False
         seen.append(said)
     assert drawn

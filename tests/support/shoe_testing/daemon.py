@@ -550,5 +550,8 @@ async def serve_table(
 ) -> AsyncIterator[SocketTable]:
     """The daemon at this shoe; it may be served again after it was stopped."""
     path = write_socket_config(folder, **config)
-    async with serving(path, told, vfs=vfs) as daemon, calling(folder / "shoectl.sock") as caller:
+    async with (
+        serving(path, told, vfs=vfs) as daemon,
+        calling(folder / "shoectl.sock", held=True) as caller,
+    ):
         yield SocketTable(daemon, rig, told, caller)

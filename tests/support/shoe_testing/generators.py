@@ -61,7 +61,9 @@ from shoe_ctl.table.arguments import NoArgs
 from shoe_ctl.table.entered_rounds import HANDS, ORDER
 from shoe_ctl.table.inputs import (
     CommandsRefused,
+    DeliveryLost,
     DeliveryParked,
+    DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
     Fault,
@@ -73,8 +75,10 @@ from shoe_ctl.table.inputs import (
     LinkLost,
     LinkUp,
     NotTold,
+    OutcomeApplied,
     Restarted,
     ShoeSaid,
+    ShoeStated,
     StorageRestored,
     TableCommand,
     Tick,
@@ -193,6 +197,15 @@ def _values(at: OfferingTable, name: str, kind: Any) -> Iterator[Any]:
             yield from (" ".join(spare[:n]) for n in range(1, MOST_CARDS + 1) if len(spare) >= n)
 
 
+def hands_to_rule_on(at: OfferingTable) -> Iterator[dict[str, object]]:
+    """Hands that the Table of Play does not give: all cards differ in points."""
+    left = {card(code).points: code for code in spares(at)}
+    if {0, 2, 3, 7} <= left.keys():
+        first, second = f"{left[2]} {left[0]}", f"{left[7]} {left[3]}"
+        yield {"player": first, "banker": second}
+        yield {"player": second, "banker": first}
+
+
 def spares(at: OfferingTable) -> list[str]:
     """Cards that the shoe still holds, each of another face."""
     shoe, faces = at.now.shoe, [card.code for card in at.game.deck.cards]
@@ -215,13 +228,18 @@ FACTS = (
     "storage_restored",
     "delivery_parked",
     "delivery_taken",
+    "delivery_lost",
+    "delivery_refilled",
     "commands_refused",
     "disk_checked",
+    "outcome_applied",
+    "shoe_stated",
 )
 KINDS = (
     LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
     NotTold, Fault, StorageRestored,
-    DeliveryParked, DeliveryTaken, CommandsRefused, DiskChecked,
+    DeliveryParked, DeliveryTaken, DeliveryLost, DeliveryRefilled, CommandsRefused, DiskChecked,
+    OutcomeApplied, ShoeStated,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -311,13 +329,25 @@ def facts(t_us: int) -> Iterator[Input]:
     yield DeliveryParked(t_us=t_us, public=True, event="bac-07/p1", record=7, why=why, **parked)
     taken = {"sink": "jsonl:-", "event": "bac-07/p1", "event_type": "round.settled"}
     yield DeliveryTaken(t_us=t_us, record=7, **taken)
+    yield DeliveryLost(t_us=t_us, sink="nats:floor", public=True, first=1, last=7)
+    yield DeliveryRefilled(t_us=t_us, sink="nats:floor", refused=0)
     yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
     yield DiskChecked(t_us=t_us, full_us=t_us + 3_600_000_000)
+    yield from reports(t_us)
     yield StorageRestored(
         t_us=t_us,
         since_us=t_us - 1,
         what=message("daemon_journal_failed", detail="the disk is full"),
     )
+
+
+def reports(t_us: int) -> Iterator[Input]:
+    """What a table system reports: of a round that may be there, and of its shoe."""
+    yield OutcomeApplied(
+        t_us=t_us, user="ledger", reference="b-1", round_id="bac-07-s1-r1", type="round.outcome",
+        told_us=t_us, public_id="bac-07/p1", restricted_id="bac-07/r1",
+    )  # fmt: skip
+    yield ShoeStated(t_us=t_us, user="ledger", shoe_id="bac-07-s1", rounds=())
 
 
 def inputs(at: OfferingTable) -> Iterator[Tried]:

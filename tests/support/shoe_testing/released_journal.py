@@ -28,6 +28,8 @@ from shoe_testing.journals import T_US, JournalTable, WiredTable, dealt_by, open
 from shoe_testing.paths import DATA
 
 RELEASED = DATA / "journal_of_0.3.0.db.gz"
+PUBLIC_KEY = DATA / "journal_of_0.3.0.pub"
+"""What signed it, in hex. The private key is thrown away."""
 PROFILES = {"reference": {}, "angel_eye": {"commands": True}, "bee_tek": {}}
 ROUNDS = 3
 EPOCH = "0c0c0c0c"
@@ -110,6 +112,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.db"
         make(path)
+        PUBLIC_KEY.write_text(f"{open_signer(path, None).public_key.hex()}\n", "ascii")
         RELEASED.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     print(f"{RELEASED.name}: {RELEASED.stat().st_size} bytes")  # noqa: T201 - a command
 

@@ -20,7 +20,6 @@ from shoe_ctl.api.requests import (
     StatusRequest,
     read_request,
 )
-from shoe_ctl.records import Audience
 from shoe_ctl.table.inputs import TableCommand, from_bytes, to_bytes
 from shoe_testing.socket_client import envelope
 
@@ -85,7 +84,7 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"null", "expected an object, found null"),
         (
             b'{"request": "more"}',
-            "expected status, redeliver, resend, events or states, not 'more'",
+            "expected status, redeliver, resend, events, states, applied or shoe, not 'more'",
         ),
         (b'{"request": "events", "audience": "all"}', "audience: not a known value: 'all'"),
         (b'{"request": "events", "after": 31}', "after: expected a text, found 31"),

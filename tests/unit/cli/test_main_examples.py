@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shlex
@@ -114,13 +115,16 @@ def deal(folder: Path) -> None:
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as daemon:  # fmt: skip
         assert daemon.stdout is not None
-        settled = 0
+        settled, lines = 0, []
         for line in daemon.stdout:
+            lines.append(line)
             settled += '"type":"round.settled"' in line
             if settled == ROUNDS:
                 break
         daemon.send_signal(signal.SIGTERM)
-        daemon.stdout.read()
+        lines += daemon.stdout
+    (folder / "events.jsonl").write_text("".join(lines))
+    (folder / "events.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
     assert (settled, daemon.returncode) == (ROUNDS, 0)
 
 
@@ -186,10 +190,12 @@ OTHERS = {
     if words[:2] not in (TABLE, CHANGE)
     for example in help_examples(words)
     if not example.startswith(("shoectl table ", "shoe-sim ctl ", "shoe-sim floor "))
-    if "floor.toml" not in example
+    if not any(name in example for name in ("floor.toml", "logins.toml", "./receiver"))
 }
 """Each example with the command whose help shows it, the longest where several do.
 
+Those of ``shoectl broker`` need a broker with users: the tests of that command start one.
+That of ``shoectl certify-consumer`` needs a receiver: its tests have several.
 Those of ``shoe-sim floor`` need a daemon beside them: the test of the guide to load tests runs it.
 """
 

@@ -12,7 +12,7 @@ import pytest
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.resolve import NO_WAY_IN, NOBODY_RESUMES, warnings
 from shoe_ctl.config.schema import load, parse
-from shoe_ctl.config.sinks import BrokerAddress, MqttConfig, keeps_state
+from shoe_ctl.config.sinks import BrokerAddress, MqttConfig, NatsConfig, keeps_state
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.errors import ConfigError
 from shoe_testing.config import make_config, table_section
@@ -123,6 +123,37 @@ def test_what_is_wrong_with_a_sink_is_one_line(text: str, said: str) -> None:
     assert str(refused.value) == f"t.toml: {said}"
 
 
+NATS = sink("nats://one,nats://two").replace("mqtt", "nats", 1)
+
+
+def test_a_sink_of_nats_has_senders_too() -> None:
+    (found,) = parse((TABLES + NATS + sender("table-system")).encode(), "t.toml").sink
+    assert isinstance(found, NatsConfig)
+    assert [(each.user, each.tables) for each in found.sender] == [("table-system", ["t1", "t2"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            NATS + sender("a.b"),
+            "sink[0].sender: 'a.b' cannot be a part of a subject: expected letters, digits, _ "
+            "and -",
+        ),
+        (NATS + sender() + sender(), "sink[0].sender: 'system' is there twice"),
+        (
+            NATS + sender() + sink("nats://two").replace("mqtt", "nats", 1) + sender("other"),
+            "sink: two sinks at nats://one,nats://two take the commands of a table: list every "
+            "sender at one of them",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_sender_over_nats_is_one_line(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse((TABLES + text).encode(), "t.toml")
+    assert str(refused.value) == f"t.toml: {said}"
+
+
 @pytest.mark.parametrize("user", ["", "a/b", "+", "a#", "a b", "x" * 64])
 def test_a_sender_is_one_level_of_a_topic(user: str) -> None:
     with pytest.raises(
@@ -205,3 +236,13 @@ def test_a_broker_client_is_loaded_only_for_a_sink_that_names_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() in ("[]", "['ssl']")
+
+
+def test_reports_of_what_was_applied_need_a_table_and_a_user() -> None:
+    reporter = sink() + sender().replace("position", "applies = true\nposition", 1)
+    with pytest.raises(ConfigError, match="applies: no table takes such reports"):
+        parse((TABLES + reporter).encode(), "t.toml")
+    within = TABLES.replace("[[table]]", "[[table]]\napplied_within_s = 30", 1)
+    assert parse((within + reporter).encode(), "t.toml").table[0].applied_within_s == 30
+    with pytest.raises(ConfigError, match="nobody may report what was applied"):
+        parse((within + sink() + sender()).encode(), "t.toml")

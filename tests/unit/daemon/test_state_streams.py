@@ -9,6 +9,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,11 @@ async def room(loop: VirtualLoop, path: Path) -> AsyncIterator[Room]:
         await journal.close()
 
 
+def drawn(code: str, script: TableHarness) -> object:
+    """This card leaves the shoe."""
+    return script.draw(code)
+
+
 def states(got: Sequence[tuple[float, Line]]) -> list[Line]:
     """The lines that are states."""
     return [line for _, line in got if "beat" not in line]
@@ -159,7 +166,7 @@ def test_a_state_names_the_last_event_that_it_includes_and_shows_nothing_of_the_
                 await note(lambda script: script.does("place_your_bets"))
                 await note(lambda script: script.does("no_more_bets"))
                 for code in ("7D", "7C", "TS", "TH"):
-                    await note(lambda script, code=code: script.draw(code))
+                    await note(partial(drawn, code))
                     await at.rests(0.07)
                 await note(lambda script: script.does("expose", hand="player"))
                 await note(lambda script: script.does("expose", hand="banker"))
@@ -195,7 +202,7 @@ def test_several_changes_within_a_fifth_of_a_second_come_as_one(tmp_path: Path) 
             await at.rests(1)
             lines = without_beats(got)[before:]
             times = [when for when, _ in lines]
-            assert all(b - a > 0.19 for a, b in zip(times, times[1:], strict=False))
+            assert all(b - a > 0.19 for a, b in pairwise(times))
             assert 3 <= len(lines) <= (loop.time() - began) * 5 + 1
             assert times[0] - began < 2 * SYNC_S  # the first one does not wait
             assert lines[-1][1]["link"] == "up"  # the last change is never left out
@@ -247,7 +254,7 @@ async def play_alike(at: Room, faces: Sequence[str], hidden_s: Sequence[float]) 
         await at.happens(step)
         await at.rests(0.31)
     for face in faces:
-        await at.happens(lambda script, face=face: script.draw(face))
+        await at.happens(partial(drawn, face))
         await at.rests(0.1)
     await at.rests(4)
     await beside

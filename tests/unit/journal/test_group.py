@@ -40,7 +40,7 @@ from shoe_testing.journals import (
     verified,
 )
 
-DICTIONARY_SHA256 = "9ac06451755b1047505677ee19330034a63f8cf6a3fef7368a9b50f16af135dc"
+DICTIONARY_SHA256 = "208b8a52f4bac6a8f4719a4c2db4895ae54411fdcbbe4681154fd3e0a47893c9"
 
 encode = msgspec.json.Encoder(order="deterministic").encode
 

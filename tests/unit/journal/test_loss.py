@@ -177,6 +177,89 @@ def test_recovered_events_that_were_altered_are_an_error_that_names_the_record(
         found(journal)
 
 
+def of_round(number: int, type_: str, round_: int, stream: str = "p", **data: Any) -> bytes:
+    return line(number, type_, stream, round_id=f"a-s1-r{round_}", **data)
+
+
+def printed(journal: Path) -> list[dict[str, Any]]:
+    with Reader.open(journal) as reader:
+        return [msgspec.to_builtins(each) for each in loss.shown_recovered(reader)]
+
+
+def test_recovered_events_come_in_their_order_though_rotated_files_come_newest_first(
+    journal: Path,
+) -> None:
+    kept = [
+        KeptLines("x", "e", [line(11, "round.outcome"), line(12, "round.settled")]),
+        KeptLines("x", "e.1", [line(9), line(10)]),
+    ]
+    accepted_with(journal, list(recovered_records(kept)))
+    shown = printed(journal)
+    assert [(each["event"]["id"], each["holder"]) for each in shown] == [
+        ("a/p9", "e.1"), ("a/p10", "e.1"), ("a/p11", "e"), ("a/p12", "e"),
+    ]  # fmt: skip
+    with Reader.open(journal) as reader:
+        assert {each["ruling"] for each in shown} == {next(rulings(reader))[0].n}
+
+
+def test_a_card_of_a_round_without_an_outcome_is_named_in_no_recovered_event(
+    journal: Path,
+) -> None:
+    """Neither of an open, a void or a reopened round, nor of the round whose card too many it is,
+    nor before a round."""
+    public = [
+        of_round(1, "round.card_revealed", 1, hand="player", index=1, card="2H"),
+        of_round(2, "round.outcome", 1, winner="tie"),
+        of_round(3, "round.card_revealed", 2, hand="player", index=1, card="3H"),
+        of_round(4, "round.void", 2),
+        of_round(5, "round.card_revealed", 3, hand="player", index=1, card="4H"),
+        of_round(6, "round.outcome", 3, winner="tie"),
+        of_round(7, "round.reopened", 3),
+        of_round(8, "round.card_revealed", 4, hand="banker", index=2, card="5H"),
+    ]
+    restricted = [
+        of_round(1, "round.card_drawn", 1, "r", hand="player", index=1, card="2H"),
+        of_round(3, "irregularity.step", 1, "r", said={"card": "3H"}),
+        of_round(9, "round.card_drawn", 4, "r", hand="banker", index=2, card="5H"),
+        line(10, "round.card_drawn", "r", round_id=None, card="6H"),
+    ]
+    kept = [KeptLines("x", "p", public), KeptLines("y", "r", restricted)]
+    accepted_with(journal, list(recovered_records(kept)))
+    shown = printed(journal)
+    assert len(shown) == len(public) + len(restricted)
+    text = json.dumps(shown)
+    assert [card for card in ("2H", "3H", "4H", "5H", "6H") if card in text] == ["2H"]
+    by_id = {each["event"]["id"]: each for each in shown}
+    assert [id_ for id_, each in by_id.items() if not each["is_withheld"]] == ["a/p1", "a/p2"]
+    assert by_id["a/p8"]["event"]["data"] == {"round_id": "a-s1-r4", "hand": "banker", "index": 2}
+
+
+def test_a_restricted_event_is_shown_whole_where_the_next_round_has_an_outcome_too(
+    journal: Path,
+) -> None:
+    restricted = [
+        of_round(2 * n + at, type_, n, "r", person="Ines")
+        for n in (1, 2)
+        for at, type_ in enumerate(("wager.accepted", "round.outcome"))
+    ]
+    accepted_with(journal, list(recovered_records([KeptLines("y", "r", restricted)])))
+    assert [(each["is_withheld"], "person" in each["event"]["data"]) for each in printed(journal)] \
+        == [(False, True), (False, True), (True, False), (True, False)]  # fmt: skip
+
+
+def test_what_was_not_recovered_is_printed_with_the_reason_and_odd_data_is_data(
+    journal: Path,
+) -> None:
+    odd = line(9, "round.outcome", round_id=["a"], hand={"x": 1})
+    kept = [KeptLines("x", "e", [odd]), KeptLines("y", "f", [], 3, "only a part")]
+    accepted_with(journal, list(recovered_records(kept)))
+    lacking, event = printed(journal)
+    assert {key: lacking[key] for key in ("sink", "holder", "not_kept", "trouble")} == {
+        "sink": "y", "holder": "f", "not_kept": 3, "trouble": "only a part",
+    }  # fmt: skip
+    assert event["is_withheld"]
+
+
 def test_an_own_record_of_another_kind_begins_otherwise(journal: Path) -> None:
     accepted_with(journal, [])
     with Reader.open(journal) as reader:

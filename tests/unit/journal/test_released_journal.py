@@ -13,9 +13,7 @@ from shoe_ctl.journal.recovery import recovered_events, rulings
 from shoe_testing import released_journal
 from shoe_testing.cli import invoke
 from shoe_testing.journals import both_replays, opened, records, stored_round, verified
-from shoe_testing.released_journal import EPOCH, PROFILES, ROUNDS, table_of
-
-PUBLIC_KEY = "6daf89fa8f1961695330349f071698f90c84a116b0df674a97efebd8c002b87d"
+from shoe_testing.released_journal import EPOCH, PROFILES, PUBLIC_KEY, ROUNDS, table_of
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def test_it_holds_every_kind_of_record(path: Path) -> None:
 
 
 def test_it_is_verified_from_where_it_begins_to_its_last_checkpoint(path: Path) -> None:
-    found = verified(path, frozenset({bytes.fromhex(PUBLIC_KEY)}))
+    found = verified(path, frozenset({bytes.fromhex(PUBLIC_KEY.read_text())}))
     assert found.ok
     assert found.first_n > 1
     assert (found.not_signed, found.signed.upto) == (0, found.last_n - 1)

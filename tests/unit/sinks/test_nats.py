@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from shoe_ctl.sinks import nats as nats_module
 from shoe_ctl.sinks import nats_connection
 from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.nats import NatsSink, subject_of
-from shoe_ctl.sinks.pump import EventRefused, Pump, Resend
+from shoe_ctl.sinks.pump import EventRefused, Loss, Pump, Resend
 from shoe_testing.brokers import Authority
 from shoe_testing.for_each import for_each
 from shoe_testing.nats_server import (
@@ -270,8 +271,11 @@ async def test_an_id_of_another_journal_keeps_no_event_away(server: Hall) -> Non
     assert [message.body for message in found] == [*events(1, 2), *anew]
 
 
-async def test_what_the_stream_lost_is_appended_when_asked_for_and_reported_before(
-    server: Hall, caplog: pytest.LogCaptureFixture
+SOURCE = f"/journal/00000000/table/{TABLE}"
+
+
+async def test_what_the_stream_lost_is_reported_and_appended_when_it_is_offered_again(
+    server: Hall,
 ) -> None:
     async with sink_at(server.address, stream=server.stream) as sink:
         await sink.deliver(events(*range(1, 7)))
@@ -280,14 +284,74 @@ async def test_what_the_stream_lost_is_appended_when_asked_for_and_reported_befo
             await js.delete_msg(server.stream, seq)
     async with sink_at(server.address, stream=server.stream) as sink:
         await sink.deliver(events(7))
-        said = "sink floor: the stream's last event is bac-07/p3, the next one is bac-07/p7."
-        assert any(line.startswith(said) for line in caplog.messages)
-        again = "shoectl table resend sink=floor after=bac-07/p3"
-        assert any(line.endswith(again) for line in caplog.messages)
+        assert sink.losses.get_nowait() == Loss(TABLE, SOURCE, 6, ends=(SOURCE, 3))
         await sink.deliver_again(events(4, 5, 6, 7))
         await sink.deliver(events(8))
     found = ids_of(await server.stored())
     assert found == ids(1, 2, 3, 7, 4, 5, 6, 8)  # the window still knows 7: it is there
+
+
+async def test_a_stream_that_is_deleted_is_reported_for_each_table_also_for_a_quiet_one(
+    server: Hall,
+) -> None:
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver([*events(1, 2, 3), *events(1, 2, table="bac.08")])
+        async with nats_client(server.address) as (_, js):
+            await js.delete_stream(server.stream)
+        with pytest.raises(OSError, match="no stream takes"):
+            await sink.deliver(events(4))
+        await sink.deliver(events(4))
+        found = {loss.table: loss for loss in (sink.losses.get_nowait() for _ in range(2))}
+        await sink.deliver_again(events(1, 2))
+        await sink.deliver(events(5))
+    assert found[TABLE] == Loss(TABLE, SOURCE, 3, ends=None)
+    assert found["bac.08"] == Loss("bac.08", "/journal/00000000/table/bac.08", 2, ends=None)
+    async with sink_at(server.address, stream=server.stream) as sink:  # it has 5, and 2 behind it
+        await sink.deliver(events(6))
+        assert sink.losses.empty()
+    assert ids_of(await server.stored()) == ids(4, 1, 2, 5, 6)
+
+
+async def test_an_event_that_is_offered_again_names_the_newest_before_it_and_hides_no_loss(
+    server: Hall,
+) -> None:
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver(events(1, 2, 3, 4))
+        async with nats_client(server.address) as (_, js):
+            await js.purge_stream(server.stream)
+        await sink.deliver_again(events(2))
+        assert sink.losses.get_nowait() == Loss(TABLE, SOURCE, 4, ends=None)
+        await sink.deliver(events(5))
+        await sink.deliver_again(events(3))
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver(events(5, 6))
+        assert sink.losses.empty()
+    stored = await server.stored()
+    assert ids_of(stored) == ids(2, 5, 3, 6)
+    newest = [message.headers.get("Shoe-Newest") for message in stored]
+    assert newest == [f"{SOURCE} 2", None, f"{SOURCE} 5", None]
+
+
+async def test_what_the_streams_own_limits_removed_is_not_lost(server: Hall) -> None:
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver(events(1, 2))
+        await sink.deliver(events(1, 2, 3, table="bac.08"))
+        async with nats_client(server.address) as (_, js):
+            config = (await js.stream_info(server.stream)).config
+            await js.update_stream(config.evolve(max_msgs=2))
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver(events(3))
+        assert sink.losses.empty()
+
+
+async def test_an_event_of_a_new_journal_follows_those_of_the_former_one_without_a_loss(
+    server: Hall,
+) -> None:
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver(events(1, 2, 3))
+    async with sink_at(server.address, stream=server.stream) as sink:
+        await sink.deliver([event(1, journal=OTHER_JOURNAL)])
+        assert sink.losses.empty()
 
 
 async def test_a_pump_resends_and_redelivers_behind_the_last_event(server: Hall) -> None:
@@ -450,6 +514,27 @@ async def test_a_certificate_that_is_not_accepted_gets_one_line_and_one_that_is_
         await refused(at, said, certificates=Certificates(ours.file))
         async with sink_at(at, certificates=client) as sink:
             await sink.deliver(events(1))
+
+
+async def test_an_expired_certificate_is_to_be_renewed_and_one_that_ends_soon_is_named_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = Authority(tmp_path)
+    lines = "tls {{ cert_file: {}, key_file: {} }}\n"
+    for name, days in (("old", -1), ("soon", 13)):
+        cert, key = ours.issue(name, host="127.0.0.1", ends=timedelta(days=days))
+        with nats_server(tmp_path / f"at-{name}", more=lines.format(cert, key)) as server:
+            at = server.address.replace("nats://", "tls://")
+            if days < 0:
+                said = (
+                    r"its certificate is not accepted \(certificate has expired\): renew it there"
+                )
+                await refused(at, said, certificates=Certificates(ours.file))
+                continue
+            async with sink_at(at, certificates=Certificates(ours.file)) as sink:
+                await sink.deliver(events(1))
+    (warned,) = [one.message for one in caplog.records if "certificate: address=" in one.message]
+    assert "UTC: renew it there" in warned
 
 
 async def test_a_server_without_jetstream_gets_one_line(tmp_path: Path) -> None:

@@ -216,3 +216,47 @@ async def test_a_sink_that_has_ended_is_offered_no_range() -> None:
     asked = pump.resend(Resend("t", after=0, upto=1, events=1))
     assert await asked.done == "it has ended: the reader has gone"
     assert asked.waiting == 1
+
+
+async def test_what_is_offered_in_the_background_lets_a_new_event_pass_after_each() -> None:
+    feed, sink = Ledger(), Taker()
+    feed.events = numbered(6)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 6:
+        await feed.moves.get()
+    sink.taken.clear()
+    honest = sink.deliver
+
+    async def deliver(events: Sequence[bytes]) -> None:
+        await honest(events)
+        if events == [b"2"]:
+            feed.events.append(b"new")
+
+    sink.deliver = deliver  # type: ignore[method-assign]
+    asked = pump.resend(Resend("t", after=1, upto=5, events=4, in_background=True))
+    assert await asked.done is None
+    assert sink.taken == [b"1", b"2", b"new", b"3", b"4"]
+    pump.stop()
+    await running
+
+
+async def test_a_stop_does_not_wait_for_what_is_offered_in_the_background() -> None:
+    feed, sink = Ledger(), Taker()
+    feed.events = numbered(300)
+    pump = Pump("test", feed, sink)
+    running = asyncio.create_task(pump.run())
+    while feed.cursor < 300:
+        await feed.moves.get()
+    sink.taken.clear()
+    honest = sink.deliver
+
+    async def deliver(events: Sequence[bytes]) -> None:
+        await honest(events)
+        pump.stop()
+
+    sink.deliver = deliver  # type: ignore[method-assign]
+    asked = pump.resend(Resend("t", after=0, upto=300, events=300, in_background=True))
+    await running
+    assert sink.taken == [b"0"]
+    assert not asked.done.done()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from firmware_proto.events import CardDrawn, CardsDrawn, ResetDone
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import text as english
+from shoe_testing.table_corpus import kind_of
 from shoe_testing.table_situations import (
     THIRD_CARDS_DRAWN,
     commanded_table,
@@ -92,6 +95,21 @@ def test_a_link_that_is_back_and_leaves_nothing_but_a_void_leads_to_it() -> None
     table.says(CardDrawn(card=cards("KC")[0], number=5, armed=True))
     table.connect()
     table.hello()
+    command, who, _ = next_of(table)
+    assert (command, who) == ("decide", {"position": "gaming_shift_manager"})
+    table.does("decide", choice="void", reason="as it lies", consented_by="lee")
+    assert table.told("round.void")
+
+
+@pytest.mark.parametrize("shoe", ["angel_eye", "bee_tek"])
+def test_a_shoe_that_says_no_hello_is_not_waited_for_once_its_link_is_back(shoe: str) -> None:
+    """An unread fifth card came; nobody has looked at the four that lie there."""
+    table = betting_table(**kind_of(shoe), announcements="explicit", faces="turned_by_dealer")
+    table.does("no_more_bets")
+    table.deal(THIRD_CARDS_DRAWN)
+    table.disconnect()
+    table.connect()
+    table.draw(None)
     command, who, _ = next_of(table)
     assert (command, who) == ("decide", {"position": "gaming_shift_manager"})
     table.does("decide", choice="void", reason="as it lies", consented_by="lee")

@@ -309,8 +309,12 @@ ALONE: dict[str, Row] = {
     "storage_restored": goes("suspended", "outage.opened", "table.halted reason=storage_fault"),
     "delivery_parked": stays("delivery.parked"),
     "delivery_taken": stays("delivery.taken"),
+    "delivery_lost": stays("delivery.lost"),
+    "delivery_refilled": stays("delivery.refilled"),
     "commands_refused": stays("secret command.unrecorded"),
     "disk_checked": stays("secret disk.filling"),
+    "outcome_applied": stays("outcome.applied"),
+    "shoe_stated": stays("shoe.reconciled agrees=false what=not_stated"),
     "not_told": stays(),
     "hello.answers_step": goes(
         "dealing",

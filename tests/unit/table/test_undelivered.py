@@ -6,7 +6,14 @@ from typing import Any
 
 from shoe_ctl.records import Audience
 from shoe_ctl.table import undelivered
-from shoe_ctl.table.inputs import DeliveryParked, DeliveryTaken, from_bytes, to_bytes
+from shoe_ctl.table.inputs import (
+    DeliveryLost,
+    DeliveryParked,
+    DeliveryRefilled,
+    DeliveryTaken,
+    from_bytes,
+    to_bytes,
+)
 from shoe_ctl.texts.message import message
 from shoe_testing.event_check import OwnData
 from shoe_testing.table_situations import review_table
@@ -104,6 +111,49 @@ def test_a_sink_that_takes_little_for_years_keeps_no_more_than_it_can_be_offered
         refuses(table, f"bac-07/p{record}", record=record)
     (records,) = undelivered.list_waiting(table.now, restricted=False).values()
     assert records == tuple(range(4, undelivered.MOST_WAITING + 4))
+
+
+def loses(table: Any, first: int, last: int, *, public: bool = True) -> None:
+    table.feed(
+        DeliveryLost(t_us=table.t_us, sink="nats:floor", public=public, first=first, last=last)
+    )
+
+
+def test_what_a_sink_lost_is_told_and_kept_until_it_has_all_of_it_again() -> None:
+    table = review_table()
+    loses(table, 40, 70)
+    loses(table, 50, 90)
+    assert undelivered.list_lost(table.now) == {"nats:floor": (40, 90)}
+    assert undelivered.describe(table.now, restricted=True) == []  # none of it was refused
+    table.feed(DeliveryRefilled(t_us=table.t_us, sink="nats:floor", refused=2))
+    assert undelivered.list_lost(table.now) == {}
+    told = [e for e in table.events if e.type.startswith("delivery.")]
+    assert all(e.audience is Audience.PUBLIC for e in told)
+    assert [(e.type, OwnData(e.data)) for e in told] == [
+        ("delivery.lost", {"sink": "nats:floor", "first": 40, "last": 70}),
+        ("delivery.lost", {"sink": "nats:floor", "first": 50, "last": 90}),
+        ("delivery.refilled", {"sink": "nats:floor", "first": 40, "last": 90, "refused": 2}),
+    ]
+
+
+def test_what_a_sink_of_the_restricted_stream_lost_is_for_those_who_see_it() -> None:
+    table = review_table()
+    loses(table, 1, 2, public=False)
+    table.feed(DeliveryRefilled(t_us=table.t_us, sink="nats:floor", refused=0))
+    told = [e for e in table.events if e.type.startswith("delivery.")]
+    assert [(e.type, e.audience) for e in told] == [
+        ("delivery.lost", Audience.RESTRICTED),
+        ("delivery.refilled", Audience.RESTRICTED),
+    ]
+
+
+def test_a_sink_that_lost_events_and_refuses_one_is_counted_for_that_one() -> None:
+    table = review_table()
+    loses(table, 1, 2)
+    refuses(table, "bac-07/p3", sink="nats:floor", record=3)
+    (shown,) = undelivered.describe(table.now, restricted=False)
+    assert (shown["count"], shown["waiting"]) == (1, 1)
+    assert undelivered.list_lost(table.now) == {"nats:floor": (1, 2)}
 
 
 def test_an_alarm_of_before_its_place_was_noted_reads_and_writes_as_it_was() -> None:

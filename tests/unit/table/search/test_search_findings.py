@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from firmware_proto.events import CardsDrawn, Error
+from firmware_proto.cards import card
+from firmware_proto.events import CardsDrawn, Error, ShoeLoaded
 from shoe_ctl.table.status import status
 from shoe_testing.table_corpus import WAYS, kind_of
 from shoe_testing.tables import TableHarness, balanced
@@ -152,3 +153,24 @@ def test_a_card_that_the_shoe_only_objected_to_was_drawn_together_with_none() ->
     table.says(Error(code="overdraw", in_error_mode=True))
     refused = table.asks("declare", key="double_draw", reason="two at once")
     assert not refused.accepted
+
+
+@pytest.mark.parametrize("another_set", [False, True])
+def test_cards_pulled_together_and_set_aside_by_inspections_halt_no_table_between_rounds(
+    another_set: bool,
+) -> None:
+    table = TableHarness(name="tiger", method="B").open_shoe()
+    table.draw("Af")
+    declares(table, "missed_draw")
+    table.says(CardsDrawn(cards=(card("2f"), card("3f")), order_known=True))
+    for choice in ("earlier_stand", "earlier_stand", "order_from_shoe"):
+        table.does("decide", choice=choice, reason="as they lay")
+    if another_set:
+        table.says(ShoeLoaded(set_id="set-2"))
+    assert [opened.key for opened in table.now.halt.stack] == [
+        "foreign_card", "missed_draw", "double_draw",
+    ]  # fmt: skip
+    for choice in ("play_on", "play_on", "earlier_stand"):
+        assert status(table.now, table.game, table.settings)["next"]["command"] == "decide"
+        table.does("decide", choice=choice, reason="they lie aside")
+    assert (table.now.halt, table.now.held) == (None, ())
