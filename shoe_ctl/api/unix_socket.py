@@ -30,7 +30,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.answers import failure, refusal
+from shoe_ctl.api.answers import failure, in_language, refusal
 from shoe_ctl.api.requests import Caller, Command, Request, StreamRequest, read_request
 from shoe_ctl.api.socket_path import check_directory, check_kind, check_length
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
@@ -369,16 +369,17 @@ class _Talk:
         return None
 
     async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any] | Lines:
-        command_id = None
+        command_id, to = None, None
         try:
             asked = read_request(line or b"")
+            to = asked.language
             if isinstance(asked, Command):
                 command_id = asked.command_id
             if isinstance(asked, StreamRequest) and self._streams is not None:
                 return await self._streams(caller, asked)
-            return await self._handler(caller, asked)
+            return in_language(await self._handler(caller, asked), to)
         except Exception as error:  # noqa: BLE001 - it is reported to the caller
-            return self._failed(caller, error, command_id)
+            return in_language(self._failed(caller, error, command_id), to)
 
     def _failed(
         self, caller: Caller, error: Exception, command_id: str | None = None

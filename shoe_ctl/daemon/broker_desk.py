@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.answers import failure, refusal
+from shoe_ctl.api.answers import failure, in_language, refusal
 from shoe_ctl.api.requests import (
     AppliedRequest,
     BadRequest,
@@ -112,6 +112,12 @@ class BrokerDesk:
         if (why := _why_refused(request, asked)) is not None:
             return refusal(why, command_id)
         caller = msgspec.structs.replace(caller, reply=asked.reply)
+        answer = await self._in_turn(caller, request, asked, command_id)
+        return in_language(answer, request.language)
+
+    async def _in_turn(
+        self, caller: Caller, request: Request, asked: Asked, command_id: str | None
+    ) -> Mapping[str, Any]:
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from shoe_ctl.api.answers import RequestRefused
+from shoe_ctl.api.answers import RequestRefused, audience_of
 from shoe_ctl.api.requests import (
     AppliedRequest,
     Caller,
@@ -232,9 +232,9 @@ class RequestHandler:
 
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
         runners = _runners_named(self._tables, asked.table)
+        sees = audience_of(caller, asked.audience)
         told = [
-            await runner.status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
-            for runner in runners
+            await runner.status(sees) | {"acts_as": _acts_as(caller, runner)} for runner in runners
         ]
         if self._disk is not None:
             told = [with_warning(one, self._disk.trouble) for one in told]
@@ -370,7 +370,8 @@ class RequestHandler:
         command = self._people.as_input(caller, asked)
         if asked.preview:
             return await self._preview(caller, asked, command)
-        answered = await self._tables[asked.table].command(command, caller.sees)
+        sees = audience_of(caller, asked.audience)
+        answered = await self._tables[asked.table].command(command, sees)
         answer = answered.answer
         log.info(
             '%s: command %s: command=%s person="%s" position=%s user=%s%s',
@@ -429,7 +430,8 @@ def status_in_outage(
         RequestRefused: a table that is not served here.
     """
     stood = [
-        runner.stored_status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
+        runner.stored_status(audience_of(caller, asked.audience))
+        | {"acts_as": _acts_as(caller, runner)}
         for runner in _runners_named(tables, asked.table)
     ]
     fault = fault_of(outage.what)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
-from shoe_ctl.api.answers import RequestRefused, audience_of
-from shoe_ctl.api.requests import Caller, StatesRequest
+from shoe_ctl.api.answers import RequestRefused, audience_of, in_language
+from shoe_ctl.api.requests import Caller, Language, StatesRequest
 from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.clock import Clock, Timer, sleep
 from shoe_ctl.daemon.beats import BEAT_S, beat
@@ -45,7 +46,7 @@ class StateStreams:
         self._clock = clock
         self._disk = disk
         self._warning: Message | None = None
-        self._views: dict[tuple[str, Audience], _View] = {}
+        self._views: dict[_Kind, _View] = {}
         self._timer: Timer | None = None
 
     async def open(self, caller: Caller, asked: StatesRequest) -> Lines:
@@ -59,13 +60,15 @@ class StateStreams:
             "states: stream started: user=%s audience=%s table=%s",
             caller.user, audience.name.lower(), asked.table or "all",
         )  # fmt: skip
-        return self._lines(list(self._tables) if asked.table is None else [asked.table], audience)
+        tables = self._tables if asked.table is None else (asked.table,)
+        language = None if asked.language == "en" else asked.language
+        return self._lines([_Kind(table, audience, language) for table in tables])
 
-    async def _lines(self, tables: list[str], audience: Audience) -> Lines:
+    async def _lines(self, kinds: list[_Kind]) -> Lines:
         reader = _Reader()
         try:
-            for table in tables:
-                view = self._read(table, audience, reader)
+            for kind in kinds:
+                view = self._read(kind, reader)
                 self._check_storage()
                 reader.changed.pop(view, None)
                 yield [view.line]
@@ -86,14 +89,14 @@ class StateStreams:
         if (failure := first_failure(self._tables.values())) is not None:
             raise RequestRefused(fault_of(journal_failed(failure)))
 
-    def _read(self, table: str, audience: Audience, reader: _Reader) -> _View:
+    def _read(self, kind: _Kind, reader: _Reader) -> _View:
         """Return the view, which the reader gets from now on."""
-        view = self._views.get((table, audience))
+        view = self._views.get(kind)
         if view is None:
             if not self._views:
                 self._look_at_disk()
-            view = _View(self._tables[table], audience, self._clock, self._warning)
-            self._views[table, audience] = view
+            view = _View(self._tables[kind.table], kind, self._clock, self._warning)
+            self._views[kind] = view
         view.readers.append(reader)
         reader.views.append(view)
         if self._timer is None:
@@ -104,7 +107,7 @@ class StateStreams:
         view.readers.remove(reader)
         if view.readers:
             return
-        del self._views[view.table, view.audience]
+        del self._views[view.kind]
         view.close()
         if not self._views and self._timer is not None:
             self._timer.cancel()
@@ -126,6 +129,14 @@ class StateStreams:
         self._warning = None if self._disk is None else self._disk.trouble
 
 
+class _Kind(NamedTuple):
+    """The lines that several readers share."""
+
+    table: str
+    audience: Audience
+    language: Language | None
+
+
 class _Reader:
     """One stream: the views it has, and those with a line that it was not sent yet."""
 
@@ -140,17 +151,16 @@ class _Reader:
 
 
 class _View:
-    """How one table stands for one audience, as a line.
+    """The status of one table for one audience and in one language, as a line.
 
     When a line is sent follows from the lines alone, and from whole seconds of the clock: what this
     audience does not see may happen at any time, and must not show in when a line comes.
     """
 
     def __init__(
-        self, runner: TableRunner, audience: Audience, clock: Clock, warning: Message | None
+        self, runner: TableRunner, kind: _Kind, clock: Clock, warning: Message | None
     ) -> None:
-        self.table = runner.table
-        self.audience = audience
+        self.kind = kind
         self.readers: list[_Reader] = []
         self._runner = runner
         self._clock = clock
@@ -195,8 +205,8 @@ class _View:
         if before is not None and before[1] == self.warning and basis.equals(before[0]):
             return
         self._basis = basis, self.warning
-        told = with_warning(self._runner.stored_status(self.audience, now_us), self.warning)
-        line = msgspec.json.encode(with_texts(told))
+        told = with_warning(self._runner.stored_status(self.kind.audience, now_us), self.warning)
+        line = msgspec.json.encode(in_language(with_texts(told), self.kind.language))
         if line == self.line:
             return
         self.line, self._made_s = line, self._clock.monotonic()
