@@ -219,7 +219,7 @@ class StatesRequest(Asking, frozen=True, kw_only=True):
 
 
 StreamRequest = EventsRequest | StatesRequest
-"""What is answered with lines without end."""
+"""Requests that are answered with lines without end."""
 
 Question = (
     StatusRequest | RedeliverRequest | ResendRequest | StreamRequest | AppliedRequest | ShoeRequest

@@ -110,7 +110,7 @@ class People:
 
 
 class Streams(NamedTuple):
-    """What opens the streams that can be asked for."""
+    """The ways to open the streams that can be asked for."""
 
     events: Callable[[Caller, EventsRequest], Awaitable[Lines]]
     states: Callable[[Caller, StatesRequest], Awaitable[Lines]]

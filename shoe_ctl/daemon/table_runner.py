@@ -43,7 +43,7 @@ from shoe_ctl.texts.message import Message
 
 
 class StatusBasis(NamedTuple):
-    """What a table's status follows from: what is stored, and what is not."""
+    """The values that a table's status follows from, stored or not."""
 
     stored: TableState
     trouble: tuple[str, Message] | None
