@@ -501,6 +501,24 @@ class ResendAnswer(Shape, frozen=True, kw_only=True):
     """The result."""
 
 
+class Sent(Shape, frozen=True, kw_only=True):
+    """The events that are sent to a user of a broker."""
+
+    table: str
+    """Their table."""
+    audience: Literal["public", "restricted"]
+    """Their stream."""
+    after: str
+    """The id that was asked with."""
+
+
+class EventsAnswer(Shape, frozen=True, kw_only=True):
+    """The answer to an `events` request over a broker; the events come beside it."""
+
+    sent: Sent
+    """The events."""
+
+
 class Redelivered(Shape, frozen=True, kw_only=True):
     """The result of a redelivery to one sink."""
 
@@ -565,14 +583,24 @@ class ShoeAnswer(Shape, frozen=True, kw_only=True):
     """The ids of the events that it caused; left out where nothing was changed."""
 
 
-Answer = StatusAnswer | Done | Refusal | ResendAnswer | RedeliverAnswer | AppliedAnswer | ShoeAnswer
-"""Anything that is answered; the answer to an `events` request is a stream of events."""
+Answer = (
+    StatusAnswer
+    | Done
+    | Refusal
+    | ResendAnswer
+    | EventsAnswer
+    | RedeliverAnswer
+    | AppliedAnswer
+    | ShoeAnswer
+)
+"""Anything that is answered; at the socket an `events` request is answered with the events."""
 
 ANSWERS: tuple[type[Shape], ...] = (
     StatusAnswer,
     Done,
     Refusal,
     ResendAnswer,
+    EventsAnswer,
     RedeliverAnswer,
     AppliedAnswer,
     ShoeAnswer,

@@ -456,7 +456,7 @@ def _reports_nobody_expects(config: Config) -> Iterator[str]:
     """Yield tables whose reports nobody may give, or a user whose reports no table takes."""
     users = [
         *(() if config.socket is None else config.socket.user),
-        *(s for sink in config.sink if isinstance(sink, MqttConfig) for s in sink.sender),
+        *(s for sink in config.sink if isinstance(sink, BrokerConfig) for s in sink.sender),
     ]
     has_reporter = any(user.applies for user in users)
     tables = [at for at, table in enumerate(config.table) if table.applied_within_s is not None]

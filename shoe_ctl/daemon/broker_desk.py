@@ -21,6 +21,7 @@ from shoe_ctl.api.requests import (
     BadRequest,
     Caller,
     Command,
+    EventsRequest,
     RedeliverRequest,
     Request,
     ResendRequest,
@@ -162,13 +163,15 @@ def _other_table(request: Request, table: str) -> str | None:
             named = event_id(event).table
         except ValueError:
             return None  # refused by whoever reads it
-    elif isinstance(request, Command | StatusRequest | RedeliverRequest | ShoeRequest):
+    elif isinstance(
+        request, Command | StatusRequest | RedeliverRequest | EventsRequest | ShoeRequest
+    ):
         named = request.table
     return None if named in (None, table) else named
 
 
 def _narrowed(request: Request, table: str) -> Request:
     """Return a question about all tables as one about this table."""
-    if isinstance(request, StatusRequest | RedeliverRequest):
+    if isinstance(request, StatusRequest | RedeliverRequest | EventsRequest):
         return msgspec.structs.replace(request, table=table)
     return request

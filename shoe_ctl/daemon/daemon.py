@@ -443,7 +443,7 @@ class Daemon:
                 self.runners,
                 deliveries.sinks,
                 self._people,
-                Streams(events.open, StateStreams(self.runners, self._clock, disk).open),
+                Streams(events, StateStreams(self.runners, self._clock, disk)),
                 disk,
             )
             stack.push_async_callback(requests.close)

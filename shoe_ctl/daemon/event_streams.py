@@ -1,7 +1,7 @@
-"""Events for who asks at the socket: what was committed behind an event, then what comes.
+"""Events for who asks: what was committed behind an event, and at the socket then what comes.
 
-In: requests of known callers. Out: envelopes, some at a time, without end; refusals that say what
-the journal has. Must not know: the socket, what an event means.
+In: requests of known callers. Out: envelopes, some at a time, at the socket without end; refusals
+that say what the journal has. Must not know: the socket, brokers, what an event means.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.clock import Clock
 from shoe_ctl.daemon.beats import Heart, beat
 from shoe_ctl.daemon.environment import Environment
+from shoe_ctl.daemon.resends import Range, Read
 from shoe_ctl.journal.journal import (
     DeliveryGate,
     EventsRemoved,
@@ -124,6 +125,34 @@ class EventStreams:
             after=began,
         )
         return self._batches(caller, feed, beats=asked.beats)
+
+    async def past(self, caller: Caller, asked: EventsRequest) -> tuple[Range, Read]:
+        """Return the records of what was published behind an event, and what reads its events.
+
+        Raises:
+            RequestRefused, JournalError: as ``open``.
+        """
+        audience, upto = audience_of(caller, asked.audience), self._now()
+        reader = await self._read(self._open_reader)
+        after = await self._read(functools.partial(_position, reader, asked, audience))
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            feed = LiveFeed(
+                self._journal,
+                reader,
+                self._readers,
+                audience=audience,
+                table=asked.table,
+                gate=self._gate,
+                after=records[0],
+            )
+            try:
+                found = await feed.upcoming(limit)
+            except EventsRemoved:
+                raise RequestRefused(message("events_removed")) from None
+            return [event for event in found if event[0] <= records[1]]
+
+        return (after, upto), read
 
     async def _batches(self, caller: Caller, feed: LiveFeed, *, beats: bool) -> Lines:
         news = asyncio.Event()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -30,8 +30,10 @@ from shoe_ctl.api.requests import (
 )
 from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.daemon.disk_use import DiskUse, with_warning
+from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.resends import Range, Resends
+from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal.journal import EventRange
@@ -110,10 +112,10 @@ class People:
 
 
 class Streams(NamedTuple):
-    """The ways to open the streams that can be asked for."""
+    """The streams that can be asked for."""
 
-    events: Callable[[Caller, EventsRequest], Awaitable[Lines]]
-    states: Callable[[Caller, StatesRequest], Awaitable[Lines]]
+    events: EventStreams
+    states: StateStreams
 
 
 class SinkOffers(Protocol):
@@ -180,7 +182,7 @@ class RequestHandler:
 
         Raises:
             RequestRefused: a table or a sink that is not served here, an event that the journal
-                does not have; it asks for a stream, which comes by ``stream`` alone.
+                does not have; it asks for what comes, which ``stream`` alone sends.
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
         with self._noting_failure():
@@ -190,7 +192,9 @@ class RequestHandler:
                 return await self._redeliver(caller, asked)
             if isinstance(asked, ResendRequest):
                 return await self._resend(caller, asked)
-            if isinstance(asked, StreamRequest):
+            if isinstance(asked, EventsRequest):
+                return await self._events_to_caller(caller, asked)
+            if isinstance(asked, StatesRequest):
                 raise RequestRefused(message("events_at_the_socket"))
             if isinstance(asked, AppliedRequest | ShoeRequest):
                 return await self._report(caller, asked)
@@ -209,8 +213,30 @@ class RequestHandler:
             raise RequestRefused(_unknown(asked.table, self._tables))
         with self._noting_failure():
             if isinstance(asked, EventsRequest):
-                return self._sent(await self._streams.events(caller, asked))
-            return self._sent(await self._streams.states(caller, asked))
+                return self._sent(await self._streams.events.open(caller, asked))
+            return self._sent(await self._streams.states.open(caller, asked))
+
+    async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
+        """Let a user of a broker have what was published of a table behind an event."""
+        if caller.reply is None or asked.after is None or asked.table is None:
+            raise RequestRefused(message("events_at_the_socket"))
+        if asked.table not in self._tables:
+            raise RequestRefused(_unknown(asked.table, self._tables))
+        assert self._streams is not None
+        records, read_past = await self._streams.events.past(caller, asked)
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            with self._noting_failure():
+                return await read_past(records, limit)
+
+        stream = audience_of(caller, asked.audience).name.lower()
+        source = (f"{stream} events", asked.table)
+        self._resends.add(caller.user, caller.reply, source=source, records=records, read=read)
+        log.info(
+            "events to one user: table=%s audience=%s after=%s user=%s",
+            asked.table, stream, asked.after, caller.user,
+        )  # fmt: skip
+        return {"sent": {"table": asked.table, "audience": stream, "after": asked.after}}
 
     async def _sent(self, batches: Lines) -> Lines:
         with self._noting_failure():

@@ -134,6 +134,9 @@ _LANDMARK_LETTERS = bytes(_landmark_kinds)
 _all_letters = bytes(_KINDS)
 _PUBLIC_LETTERS, _RESTRICTED_LETTERS = LETTERS[Kind.PUBLIC], LETTERS[Kind.RESTRICTED]
 _NUMBERS = struct.Struct(">4s7s5s5s")
+_digits = struct.Struct(">4sBHIBIBI").unpack_from
+"""The same, in numbers that C reads: they are put together faster than bytes are taken apart."""
+
 _MOST_US = 1 << 56
 _NO_EPOCH = bytes(4)
 
@@ -590,9 +593,10 @@ def read_header(body: bytes) -> Header:
         raise InvalidGroup("it is cut short")
     if kinds.translate(None, _all_letters):
         raise InvalidGroup("it has a record of an unknown kind")
-    epoch, t_us, public, restricted = _NUMBERS.unpack_from(body, end)
-    before = Counters(int.from_bytes(public, "big"), int.from_bytes(restricted, "big"))
-    return Header(form, kinds, epoch, int.from_bytes(t_us, "big"), before, end + _NUMBERS.size)
+    epoch, t_6, t_4, t_0, public, public_0, restricted, restricted_0 = _digits(body, end)
+    before = Counters(public << 32 | public_0, restricted << 32 | restricted_0)
+    t_us = t_6 << 48 | t_4 << 32 | t_0
+    return Header(form, kinds, epoch, t_us, before, end + _NUMBERS.size)
 
 
 @lru_cache(1 << 12)

@@ -7,13 +7,12 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
@@ -73,7 +72,7 @@ class Moment(msgspec.Struct, frozen=True):
     cursors: Sequence[tuple[str, int]]
 
 
-class IndexedEvent(NamedTuple):
+class IndexedEvent(msgspec.Struct, frozen=True, gc=False):
     """A restricted event to which the index of rounds leads.
 
     ``t_us`` is the time that its group begins with; ``content`` its JSON without id and time, None
@@ -628,24 +627,21 @@ class Reader:
             )
             with schema.translate_errors(self.path):
                 rows, spoilt = self._parts(which, (), checked=True)
-            yield from self._with_headers(rows, some[::-1])
+            for row in rows:  # fewer than asked for where groups are long
+                n, table, body, _ = row
+                try:
+                    header = read_header(body)
+                except InvalidGroup as error:
+                    raise InvalidRow(self.path, n, table, str(error)) from None
+                first, held = n - header.records + 1, []
+                while left and left[-1] <= n:
+                    if (number := left.pop()) >= first:
+                        held.append(number)
+                yield row, header, held
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
-            reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
-            while left and (left[-1] <= reached or not rows):
-                left.pop()
-
-    def _with_headers(
-        self, rows: Iterable[Row], numbers: Sequence[int]
-    ) -> Iterator[tuple[Row, Header, Sequence[int]]]:
-        for row in rows:
-            n, table, body, _ = row
-            try:
-                header = read_header(body)
-            except InvalidGroup as error:
-                raise InvalidRow(self.path, n, table, str(error)) from None
-            first = n - header.records + 1
-            yield row, header, numbers[bisect_left(numbers, first) : bisect_right(numbers, n)]
+            if not rows:
+                return
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.

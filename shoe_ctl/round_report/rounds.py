@@ -39,7 +39,7 @@ class ShoeLine(msgspec.Struct, kw_only=True, tag="shoe", tag_field="line"):
     time: str
 
 
-class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
+class RoundLine(msgspec.Struct, kw_only=True, gc=False, tag="round", tag_field="line"):
     """A round, from the record that opened it, with the outcome that was told last.
 
     ``state`` is ``open`` where nothing ended it in this journal. ``method`` and what follows are
@@ -71,12 +71,12 @@ class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
 Line = ShoeLine | RoundLine
 
 
-class _Hand(msgspec.Struct):
+class _Hand(msgspec.Struct, gc=False):
     cards: list[str]
     total: int
 
 
-class _Data(msgspec.Struct):
+class _Data(msgspec.Struct, gc=False):
     """The values that a line takes from an event. ``player`` is a hand, or who placed a wager."""
 
     round_id: str | None = None
@@ -93,7 +93,7 @@ class _Data(msgspec.Struct):
     returned: int | str = 0
 
 
-class _Event(msgspec.Struct):
+class _Event(msgspec.Struct, gc=False):
     type: str
     subject: str | None = None
     time: str = ""
@@ -259,9 +259,10 @@ class _Table:
 
 
 def _new_line(of: RoundId, n: int, time: str) -> RoundLine:
-    return RoundLine(
-        table=of.table, shoe_id=f"{of.table}-s{of.shoe}", round_id=str(of), n=n, time=time
-    )
+    table, shoe, number = of
+    shoe_id = f"{table}-s{shoe}"
+    round_id = f"{shoe_id}-r{number}"
+    return RoundLine(table=table, shoe_id=shoe_id, round_id=round_id, n=n, time=time)
 
 
 def _add_event(found: RoundLine, wagers: dict[int, _Data], event: _Event) -> None:

@@ -8,6 +8,7 @@ Must not know: what an event means, stores.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import socket
 import ssl
@@ -225,17 +226,23 @@ class _Broker:
     async def resend(self, asked: Resend) -> None:
         if self._sink is None or asked.audience != self._audience:
             return
+        check(await self.request(asked.table, request_for(asked, self._sink)))
+
+    async def request(self, table: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self._sink is None:
+            raise NotAllowed("requests need the name of the daemon's sink: give mqtt() a sink")
         correlation = uuid.uuid4().bytes
-        answer = self._asked[correlation] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[correlation] = answer
         properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
-        properties.ResponseTopic = f"{ROOT}/{asked.table}/answers/{self.answers}"
+        properties.ResponseTopic = f"{ROOT}/{table}/answers/{self.answers}"
         properties.CorrelationData = correlation
         properties.MessageExpiryInterval = max(1, round(ANSWER_S))
-        topic = f"{ROOT}/{asked.table}/commands/{self._user}"
+        topic = f"{ROOT}/{table}/commands/{self._user}"
         try:
-            await self._client.say(topic, request_for(asked, self._sink), properties)
+            await self._client.say(topic, json.dumps(asked), properties)
             async with asyncio.timeout(ANSWER_S):
-                check(await answer)
+                return await answer
         except TimeoutError:
             raise NotAnswered from None
         finally:

@@ -9,6 +9,7 @@ Must not know: what an event means, stores.
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -24,7 +25,7 @@ from nats.js.errors import APIError
 from shoe_events.answers import EVENT_TYPE, as_object, check, request_for
 from shoe_events.consumer import Consumer, Resend
 from shoe_events.event import Audience, InvalidEvent, number_of, read_event
-from shoe_events.follow import Connect, ConnectionLost, NotAnswered, Received
+from shoe_events.follow import Connect, ConnectionLost, NotAllowed, NotAnswered, Received
 
 STREAMS: Mapping[Audience, str] = {"public": "SHOE", "restricted": "SHOE_RESTRICTED"}
 
@@ -209,19 +210,30 @@ class _Stream:
 
     async def _ask(self, asked: Resend) -> None:
         """Ask the daemon; where it does not answer, read the stream again, which is refilled."""
+        try:
+            check(await self.request(asked.table, request_for(asked, self._sink)))
+        except NotAnswered:
+            await self.read(asked.table, await self._find(asked))
+
+    async def request(self, table: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self._sink:
+            raise NotAllowed("requests need the name of the daemon's sink: give nats_stream() one")
         mark = uuid.uuid4().hex
-        answer = self._answers[mark] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[mark] = answer
         try:
             await self._client.publish(
-                f"shoe.v1.{_token(asked.table)}.commands.{self._user}",
-                request_for(asked, self._sink).encode(),
+                f"shoe.v1.{_token(table)}.commands.{self._user}",
+                json.dumps(asked).encode(),
                 reply=self._inbox,
                 headers={CORRELATION: mark},
             )
             async with asyncio.timeout(ANSWER_S):
-                check(await answer)
-        except (TimeoutError, NotAnswered):
-            await self.read(asked.table, await self._find(asked))
+                return await answer
+        except TimeoutError:
+            raise NotAnswered from None
+        except nats.errors.Error as error:
+            raise ConnectionLost(str(error) or type(error).__name__) from None
         finally:
             del self._answers[mark]
 

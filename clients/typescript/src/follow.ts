@@ -8,8 +8,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { Answer } from "./answers.js";
 import type { Consumer, Due, Resend } from "./consumer.js";
 import { InvalidEvent, numberOf, readEvent, readId } from "./event.js";
+import type { Asker, Reports } from "./reports.js";
 
 const FIRST_RETRY_MS = 500;
 /** An outage of the broker costs so much at most once it is back. A hall has few readers. */
@@ -63,6 +65,8 @@ export interface Connection {
   events(): AsyncIterable<Received>;
   /** Ask for events; they come as others do. It throws an error of this module. */
   resend(asked: Resend): Promise<void>;
+  /** Send the daemon a request for a table; return its answer, also a refusal. It throws as above. */
+  request?(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer>;
   /** Whether events come before they are asked for. */
   readonly comesUnasked?: boolean;
   close(): Promise<void> | void;
@@ -74,6 +78,8 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
   /** Called for what is not kept any more; true goes on without it. Without it, the table waits. */
   readonly mayGiveUp?: (asked: Resend) => boolean;
+  /** Tells the daemon what was applied. */
+  readonly reports?: Reports;
   readonly askAgainMs?: number;
   readonly firstRetryMs?: number;
   /** Where warnings go. */
@@ -110,13 +116,17 @@ export async function follow(
   }
 }
 
+function takesRequests(connection: Connection): connection is Connection & Asker {
+  return connection.request !== undefined;
+}
+
 async function serve(
   connection: Connection,
   consumer: Consumer,
   apply: (due: Due) => Promise<void> | void,
   options: FollowOptions & { readonly signal: AbortSignal; readonly warn: (line: string) => void },
 ): Promise<void> {
-  const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
+  const { signal, warn, mayGiveUp = () => false, reports, askAgainMs = 5_000 } = options;
   let timer: NodeJS.Timeout | undefined;
   let asking: Promise<void> = connection.comesUnasked ? sleep(COMES_WITHIN_MS) : Promise.resolve();
   let failure: unknown = null;
@@ -131,6 +141,7 @@ async function serve(
       for (let due = consumer.due(); due !== null; due = consumer.due()) {
         await apply(due);
         consumer.applied(due);
+        reports?.applied(due);
       }
     });
     return applying;
@@ -202,7 +213,30 @@ async function serve(
     });
   };
 
+  /** Tell the daemon what was applied; where it does not answer, again after a while. */
+  const report = async (): Promise<void> => {
+    while (!ended.signal.aborted && reports !== undefined) {
+      try {
+        if (!takesRequests(connection)) throw new NotAllowed("this transport takes no requests");
+        await reports.send(connection, askAgainMs, ended.signal, warn);
+      } catch (error) {
+        if (error instanceof NotAllowed) {
+          warn(`what was applied cannot be reported: ${error.message}`);
+          return; // reading goes on
+        }
+        if (!(error instanceof NotAnswered)) {
+          if (!(error instanceof ConnectionLost)) failure ??= error;
+          await connection.close();
+          return;
+        }
+        await sleep(askAgainMs, undefined, { signal: ended.signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  let reporting: Promise<void> = Promise.resolve();
   try {
+    reporting = report();
     askAgain();
     for await (const received of connection.events()) {
       let take: () => void;
@@ -230,5 +264,6 @@ async function serve(
     signal.removeEventListener("abort", stop);
     await connection.close();
     await asking;
+    await reporting;
   }
 }

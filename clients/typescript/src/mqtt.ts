@@ -137,11 +137,17 @@ class Broker implements Connection {
   }
 
   async resend(asked: Resend): Promise<void> {
-    const { sink, username } = this.given;
+    const { sink } = this.given;
     if (sink === undefined || asked.audience !== this.audience) return;
+    check(await this.request(asked.table, requestFor(asked, sink)));
+  }
+
+  async request(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer> {
+    const { sink, username } = this.given;
+    if (sink === undefined) throw new NotAllowed("requests need the name of the daemon's sink");
     const correlationData = Buffer.from(randomBytes(12).toString("hex"));
     const key = String(correlationData);
-    const topic = `${ROOT}/${asked.table}/commands/${username}`;
+    const topic = `${ROOT}/${table}/commands/${username}`;
     let timer: NodeJS.Timeout | undefined;
     const answer = new Promise<Answer>((resolve, reject) => {
       this.#asked.set(key, resolve);
@@ -149,17 +155,18 @@ class Broker implements Connection {
     });
     answer.catch(() => undefined); // it may come to that while the request is still being sent
     try {
-      await this.client.publishAsync(topic, requestFor(asked, sink), {
+      await this.client.publishAsync(topic, JSON.stringify(asked), {
         qos: 1,
         properties: {
-          responseTopic: `${ROOT}/${asked.table}/answers/${this.answers}`,
+          responseTopic: `${ROOT}/${table}/answers/${this.answers}`,
           correlationData,
           messageExpiryInterval: ANSWER_MS / 1000,
         },
       });
-      check(await answer);
+      return await answer;
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (error instanceof NotAnswered) throw error;
+      if (!isRefusal(error)) throw new ConnectionLost(String(error));
       throw new NotAllowed(`the broker refuses a message to ${topic}: ${error.message}`);
     } finally {
       clearTimeout(timer);

@@ -29,6 +29,7 @@ import type { Consumer, Resend } from "./consumer.js";
 import { InvalidEvent, numberOf, readEvent, type Audience } from "./event.js";
 import {
   ConnectionLost,
+  NotAllowed,
   NotAnswered,
   NotFound,
   NotKept,
@@ -134,7 +135,7 @@ class Stream implements Connection {
     if (!this.tables.includes(asked.table) || asked.audience !== this.audience) return;
     try {
       // a gap that is known: the stream has not what is missing
-      if (this.#daemon !== null && asked.upto !== null) await this.#ask(asked, this.#daemon);
+      if (this.#daemon !== null && asked.upto !== null) await this.#ask(asked, this.#daemon.sink);
       else await this.read(asked.table, await this.#find(asked));
     } catch (error) {
       if (error instanceof NotFound || error instanceof NotKept) throw error;
@@ -162,7 +163,18 @@ class Stream implements Connection {
   }
 
   /** Ask the daemon; where it does not answer, read the stream again, which is refilled. */
-  async #ask(asked: Resend, { sink, user, inbox }: Daemon): Promise<void> {
+  async #ask(asked: Resend, sink: string): Promise<void> {
+    try {
+      check(await this.request(asked.table, requestFor(asked, sink)));
+    } catch (error) {
+      if (!(error instanceof NotAnswered)) throw error;
+      await this.read(asked.table, await this.#find(asked));
+    }
+  }
+
+  async request(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer> {
+    if (this.#daemon === null) throw new NotAllowed("requests need the name of the daemon's sink");
+    const { user, inbox } = this.#daemon;
     const mark = randomBytes(12).toString("hex");
     const marked = headers();
     marked.set(CORRELATION, mark);
@@ -172,12 +184,11 @@ class Stream implements Connection {
       timer = setTimeout(() => reject(new NotAnswered()), ANSWER_MS);
     });
     try {
-      const subject = `shoe.v1.${tokenOf(asked.table)}.commands.${user}`;
-      this.client.publish(subject, requestFor(asked, sink), { reply: inbox, headers: marked });
-      check(await answer);
+      const subject = `shoe.v1.${tokenOf(table)}.commands.${user}`;
+      this.client.publish(subject, JSON.stringify(asked), { reply: inbox, headers: marked });
+      return await answer;
     } catch (error) {
-      if (!(error instanceof NotAnswered)) throw error;
-      await this.read(asked.table, await this.#find(asked));
+      throw error instanceof NotAnswered ? error : new ConnectionLost(String(error));
     } finally {
       clearTimeout(timer);
       this.#asked.delete(mark);
