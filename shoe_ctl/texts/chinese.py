@@ -611,7 +611,7 @@ TEXTS: Mapping[str, str] = {
     "link_unsent": "{why}；有 {bytes} 字节未发出",
     "link_write_queue_full": "写队列已满：{port} 不读取数据，有 {waiting} 字节在等待",
     # Why events are not sent, or not any more.
-    "events_at_the_socket": "事件只在本机套接字上发送",
+    "events_at_the_socket": "新产生的事件只在本机套接字上发送：请指定 after",
     "events_connection_in_use": "此连接正在发送事件，不接受请求：请另开一个连接",
     "events_id_invalid": "after：应为事件编号，例如 {example}，或 beginning；不能是 {after}",
     "events_id_of_other_audience": "after：{after} 不属于 {audience} 流，该流的编号形如 {example}",

@@ -834,7 +834,7 @@ TEXTS: Mapping[str, str] = {
     "link_unsent": "{why}; {bytes} bytes to it were not sent",
     "link_write_queue_full": "write queue full: {port} reads nothing, {waiting} bytes are waiting",
     # Why events are not sent, or not any more.
-    "events_at_the_socket": "events are sent at the local socket alone",
+    "events_at_the_socket": "events that come are sent at the local socket alone: name after",
     "events_connection_in_use": (
         "this connection sends events and takes no request: open another one"
     ),

@@ -47,6 +47,7 @@ LEDGER = "events.jsonl"
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "verify": ("shoectl", "verify", "FILE"),
+    "verify --jobs": ("shoectl", "verify", "FILE", "--jobs", "2", "--state", "verify.state"),
     "loss": ("shoectl", "loss", "FILE"),
     "loss --recovered": ("shoectl", "loss", "FILE", "--recovered"),
     "loss --config": ("shoectl", "loss", "FILE", "--config", "run.toml"),
@@ -349,6 +350,7 @@ SAMPLE = [
     ("endless view for rounds", "rounds --last"),
     ("a round of a million records", "rounds --since"),
     ("numbers at their end", "replay --jobs"),
+    ("deflated bomb", "verify --jobs"),
     ("endless view for cursors", "run"),
     ("a pipe", "replay --last"),
     ("a pipe", "record"),
