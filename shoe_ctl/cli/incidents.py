@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shoe_ctl.audit.incidents import Incident
 
 _FORMULA = ("=", "+", "-", "@")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""Characters that begin a formula in a spreadsheet."""
 
 
 @click.command
