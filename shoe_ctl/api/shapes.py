@@ -397,8 +397,11 @@ class Status(Shape, frozen=True, kw_only=True):
     """Only during a storage fault."""
     doubt: str | Unset = UNSET
     """Only while a person must rule on a journal that may have lost its newest part."""
-    last_event: str | Unset = UNSET
-    """In the state of a broker: the last public event that this sink published."""
+    source: str | Unset = UNSET
+    """The source of the events that the table stores now; not in the state of a broker."""
+    last_event: str | Unset | None = UNSET
+    """The last event that the status includes, in your audience; null before the first. In the
+    state of a broker: the last public event that this sink published."""
 
 
 class SinkState(Shape, frozen=True, kw_only=True):

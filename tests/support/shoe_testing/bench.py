@@ -449,7 +449,8 @@ class InProcessBench(TableAtPort):
             self._port.advance(A_MOMENT_S)
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
-        del plain["table"], plain["preview"]
+        for key in ("table", "preview", "audience", "language"):
+            del plain[key]
         effects = self._happened(self._with_older_round(TableCommand(**plain)))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
         self._port.pump()
