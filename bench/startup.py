@@ -78,12 +78,14 @@ SUBJECTS = (
     Subject("shoectl demo --help", (SHOECTL, "demo", "--help"), limit=MOST),
     Subject("shoectl run --help", (SHOECTL, "run", "--help"), limit=MOST),
     Subject("shoectl broker check --help", (SHOECTL, "broker", "check", "--help"), limit=MOST),
+    Subject("shoectl certify-consumer --help", (SHOECTL, "certify-consumer", "--help"), limit=MOST),
     Subject("shoectl floor --help", (SHOECTL, "floor", "--help"), limit=MOST),
     Subject(
         "shoectl publish",
         (SHOECTL, "publish", "--from", "irregular_shoe", "--pace-ms", "0"),
         limit=MOST,
     ),
+    Subject("shoectl certify-consumer --help", (SHOECTL, "certify-consumer", "--help"), limit=MOST),
     Subject(
         "shoectl capture",
         (SHOECTL, "capture", "--profile", "reference", "--port", PORT, "--seconds", "0.01"),
@@ -101,6 +103,7 @@ SUBJECTS = (
 LEFT_OUT = (
     "shoectl odds GAME counts every order of a shoe's cards: `odds` is the bench of that",
     "shoectl demo starts a daemon and a simulated shoe: each is measured by itself",
+    "shoectl certify-consumer starts a broker and waits for a receiver",
     "shoectl broker waits for what a broker does not answer",
     "shoectl floor needs a stream, and nats-py, whose import takes as long as the baseline",
     "shoectl doctor --config listens at each port for seconds",

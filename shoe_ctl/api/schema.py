@@ -23,6 +23,7 @@ _KINDS: Mapping[str, str] = {
     "RedeliverRequest": "redeliver",
     "ResendRequest": "resend",
     "EventsRequest": "events",
+    "StatesRequest": "states",
     "AppliedRequest": "applied",
     "ShoeRequest": "shoe",
 }
@@ -67,7 +68,7 @@ def json_schema() -> dict[str, Any]:
         "$id": "urn:shoe-ctl:requests:v1",
         "title": "Requests to shoe-ctl, and their answers",
         "description": "One object a line at the socket, one a message at a broker. The answer to "
-        "an events request is a stream of events.",
+        "an events request is a stream of events, and to a states request one of statuses.",
         "anyOf": [{"$ref": f"#/$defs/{name}"} for name in (*every.requests, *every.answers)],
         "$defs": every.definitions,
     }

@@ -397,8 +397,11 @@ class Status(Shape, frozen=True, kw_only=True):
     """Only during a storage fault."""
     doubt: str | Unset = UNSET
     """Only while a person must rule on a journal that may have lost its newest part."""
-    last_event: str | Unset = UNSET
-    """In the state of a broker: the last public event that this sink published."""
+    source: str | Unset = UNSET
+    """The source of the events that the table stores now; not in the state of a broker."""
+    last_event: str | Unset | None = UNSET
+    """The last event that the status includes, in your audience; null before the first. In the
+    state of a broker: the last public event that this sink published."""
 
 
 class SinkState(Shape, frozen=True, kw_only=True):
@@ -498,6 +501,24 @@ class ResendAnswer(Shape, frozen=True, kw_only=True):
     """The result."""
 
 
+class Sent(Shape, frozen=True, kw_only=True):
+    """The events that are sent to a user of a broker."""
+
+    table: str
+    """Their table."""
+    audience: Literal["public", "restricted"]
+    """Their stream."""
+    after: str
+    """The id that was asked with."""
+
+
+class EventsAnswer(Shape, frozen=True, kw_only=True):
+    """The answer to an `events` request over a broker; the events come beside it."""
+
+    sent: Sent
+    """The events."""
+
+
 class Redelivered(Shape, frozen=True, kw_only=True):
     """The result of a redelivery to one sink."""
 
@@ -562,14 +583,24 @@ class ShoeAnswer(Shape, frozen=True, kw_only=True):
     """The ids of the events that it caused; left out where nothing was changed."""
 
 
-Answer = StatusAnswer | Done | Refusal | ResendAnswer | RedeliverAnswer | AppliedAnswer | ShoeAnswer
-"""Anything that is answered; the answer to an `events` request is a stream of events."""
+Answer = (
+    StatusAnswer
+    | Done
+    | Refusal
+    | ResendAnswer
+    | EventsAnswer
+    | RedeliverAnswer
+    | AppliedAnswer
+    | ShoeAnswer
+)
+"""Anything that is answered; at the socket an `events` request is answered with the events."""
 
 ANSWERS: tuple[type[Shape], ...] = (
     StatusAnswer,
     Done,
     Refusal,
     ResendAnswer,
+    EventsAnswer,
     RedeliverAnswer,
     AppliedAnswer,
     ShoeAnswer,

@@ -71,6 +71,7 @@ def read_source(name: str) -> Iterator[Arrival]:
 
     Raises:
         EnvironmentFault: the file is not there or cannot be read.
+        InputRefused: it is a pipe or a device.
     """
     number = 0
     try:

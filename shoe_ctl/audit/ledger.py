@@ -8,6 +8,7 @@ Must not know: the journal, what an event means.
 from __future__ import annotations
 
 import gzip
+import stat
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -73,7 +74,7 @@ class Ledger:
 
     Raises:
         EnvironmentFault: a file is not there or cannot be read.
-        InputRefused: a file is given twice, or is a journal.
+        InputRefused: a file is given twice, is a journal, or is a pipe or a device.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -85,7 +86,7 @@ class Ledger:
         for name in names:
             is_same: object = name
             if name != "-":
-                with _one_line(name), Path(name).open("rb") as file:
+                with _one_line(name), _open(name) as file:
                     if file.read(len(_SQLITE)) == _SQLITE:
                         raise InputRefused(f"{name}: it is a journal, not a ledger of JSON lines")
                 is_same = Path(name).resolve()
@@ -156,6 +157,7 @@ def read_lines(name: str) -> Iterator[bytes]:
 
     Raises:
         EnvironmentFault: it is not there or cannot be read.
+        InputRefused: it is a pipe or a device.
         DamagedLines: what follows the lines so far cannot be unpacked.
     """
     try:
@@ -188,6 +190,14 @@ def _one_line(name: str) -> Iterator[None]:
         raise EnvironmentFault(f"{name}: {error.strerror or error}") from None
 
 
+def _open(name: str) -> BufferedReader:
+    """Open a file. A device may have no end; a pipe is read once, and may wait for ever."""
+    path = Path(name)
+    if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
+        raise InputRefused(f"{name}: it is not a file; - reads standard input")
+    return path.open("rb")
+
+
 @contextmanager
 def _opened(name: str) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
@@ -198,7 +208,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
             file = BufferedReader(cast("RawIOBase", getattr(own, "raw", own)))
             stack.callback(file.detach)  # it stays open: it is not ours
         else:
-            file = stack.enter_context(Path(name).open("rb"))
+            file = stack.enter_context(_open(name))
         if file.peek(len(_GZIP)).startswith(_GZIP):
             yield cast("IO[bytes]", stack.enter_context(gzip.open(file)))
         else:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.answers import failure, refusal
+from shoe_ctl.api.answers import failure, in_language, refusal
 from shoe_ctl.api.requests import (
     AppliedRequest,
     BadRequest,
@@ -35,9 +35,9 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.brokers import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
-"""Keys of the public status that are not the table's own state: the sinks, and evidence of a
-loss."""
+NOT_IN_THE_STATE = ("parked", "doubt", "acts_as", "source", "last_event")
+"""Keys of the public status that are not the table's own state: the sinks, evidence of a loss, and
+the last event stored. A broker's readers need the last one published there, which its sink adds."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),
@@ -113,6 +113,12 @@ class BrokerDesk:
         if (why := _why_refused(request, asked)) is not None:
             return refusal(why, command_id)
         caller = msgspec.structs.replace(caller, reply=asked.reply)
+        answer = await self._in_turn(caller, request, asked, command_id)
+        return in_language(answer, request.language)
+
+    async def _in_turn(
+        self, caller: Caller, request: Request, asked: Asked, command_id: str | None
+    ) -> Mapping[str, Any]:
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came

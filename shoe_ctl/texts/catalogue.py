@@ -83,6 +83,17 @@ def with_texts(data: Any, to: str = "en") -> Any:
     return data
 
 
+def without_texts(data: Any) -> Any:
+    """Plain values in which each message has its code and arguments alone."""
+    if is_message(data):
+        return {name: without_texts(value) for name, value in data.items() if name != "text"}
+    if isinstance(data, Mapping):
+        return {name: without_texts(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [without_texts(value) for value in data]
+    return data
+
+
 def in_words(data: Any, to: str = "en") -> Any:
     """Plain values in which the text of each message stands in its place."""
     if is_message(data):

@@ -281,3 +281,20 @@ async def test_a_refused_report_is_logged_and_does_not_hold_up_the_next_one(
         await sent(reports, connection)
     assert [asked["event"] for asked in connection.asked] == [f"{TABLE}/p6", f"{TABLE}/p7"]
     assert f"{TABLE}/p6: because refused_applied_superseded" in caplog.text
+
+
+async def test_of_too_many_reports_the_oldest_is_dropped_and_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_events.reports.MOST_WAITING", 2)
+    reports = Reports(booking)
+    statement = asyncio.create_task(reports.shoe(TABLE, f"{TABLE}-s1", []))
+    await asyncio.sleep(0)
+    for number in (5, 6, 7):
+        reports.applied(due(number))
+    with pytest.raises(Refused, match="too many reports wait"):
+        await statement
+    assert caplog.text.count("a report was dropped") == 2
+    connection = Answering({"applied": {}}, {"applied": {}})
+    await sent(reports, connection)
+    assert [asked["event"] for asked in connection.asked] == [f"{TABLE}/p6", f"{TABLE}/p7"]

@@ -76,7 +76,8 @@ class Reports:
         is not the same. It waits as long as the daemon is away.
 
         Raises:
-            Refused: the table does not keep this shoe, or a round of it is open.
+            Refused: the table does not keep this shoe, or a round of it is open; or too many
+                reports wait already.
         """
         answered: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         asked = {"request": "shoe", "table": table, "shoe_id": shoe_id, "rounds": [*rounds]}
@@ -91,7 +92,9 @@ class Reports:
     def _add(self, waiting: _Waiting) -> None:
         self._waiting.append(waiting)
         if len(self._waiting) > MOST_WAITING:
-            table, asked, _ = self._waiting.pop(0)
+            table, asked, answered = self._waiting.pop(0)
+            if answered is not None and not answered.done():
+                answered.set_exception(Refused("dropped", "too many reports wait"))
             log.error("a report was dropped, too many wait: table=%s %s", table, asked)
         self._news.set()
 

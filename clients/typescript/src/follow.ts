@@ -172,7 +172,7 @@ async function serve(
 
   const tableOf = (asked: Resend) => `${asked.audience} ${asked.table}`;
   const unanswered = new Set(consumer.resume().map(tableOf));
-  let askedBefore = new Map<string, string>();
+  let askedBefore = new Map<string, { readonly after: string; readonly at: number }>();
   const ask = async () => {
     if (ended.signal.aborted) return;
     const resumed = new Map<string, number>();
@@ -184,20 +184,26 @@ async function serve(
         resumed.set(table, numberOf(asked.after));
       }
     }
-    const wanted = consumer.wanted();
-    const key = (asked: Resend) => `${asked.audience} ${asked.missingIn}`;
-    // what was not asked for yet, and that of which nothing came since
-    const due = wanted.filter((asked) => (askedBefore.get(key(asked)) ?? asked.after) === asked.after);
-    askedBefore = new Map(wanted.map((asked) => [key(asked), asked.after]));
-    for (const asked of due) {
+    const now = performance.now();
+    const before = askedBefore;
+    askedBefore = new Map();
+    for (const asked of consumer.wanted()) {
+      const key = `${asked.audience} ${asked.missingIn}`;
+      const last = before.get(key) ?? { after: asked.after, at: -Infinity };
+      // what was not asked for yet, and that of which nothing came for so long
+      const isDue = last.after === asked.after && now >= last.at + askAgainMs / 2;
+      askedBefore.set(key, last.after === asked.after && !isDue ? last : { after: asked.after, at: now });
+      if (!isDue) continue;
       if (numberOf(asked.after) >= (resumed.get(tableOf(asked)) ?? Infinity)) continue; // on its way
       warn(`events are missing: after=${asked.after} upto=${asked.upto}. Asking for them.`);
-      await resend(asked);
+      if (!(await resend(asked))) askedBefore.delete(key);
     }
   };
   let mayAsk = true;
-  const askAgain = () => {
-    if (timer !== undefined || ended.signal.aborted || !mayAsk) return;
+  /** Ask, unless that was done just now: at once for the first event that is missing. */
+  const askAgain = (isFirst = false) => {
+    if ((timer !== undefined && !isFirst) || ended.signal.aborted || !mayAsk) return;
+    clearTimeout(timer);
     timer = setTimeout(() => {
       timer = undefined;
       if (consumer.isWaiting || unanswered.size > 0) askAgain();
@@ -253,8 +259,9 @@ async function serve(
         warn(`not an event: ${error.message}`);
         continue;
       }
+      const wasWaiting = consumer.isWaiting;
       await applyDue(take);
-      if (consumer.isWaiting) askAgain();
+      if (consumer.isWaiting) askAgain(!wasWaiting);
     }
     if (failure !== null) throw failure;
     if (!signal.aborted) throw new ConnectionLost("the other end closed it");

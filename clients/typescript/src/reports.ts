@@ -68,6 +68,7 @@ interface Waiting {
 export class Reports {
   readonly #waiting: Waiting[] = [];
   #wake: () => void = () => undefined;
+  #dropped = 0;
 
   constructor(readonly referenceOf: (due: Due) => string | null) {}
 
@@ -95,7 +96,11 @@ export class Reports {
 
   #add(waiting: Waiting): void {
     this.#waiting.push(waiting);
-    if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
+    if (this.#waiting.length > MOST_WAITING) {
+      const dropped = { code: "dropped", text: "too many reports wait" };
+      this.#waiting.shift()?.answered?.({ accepted: false, error: dropped });
+      this.#dropped += 1;
+    }
     this.#wake();
   }
 
@@ -110,6 +115,10 @@ export class Reports {
     warn: (line: string) => void,
   ): Promise<void> {
     while (!signal.aborted) {
+      if (this.#dropped > 0) {
+        warn(`reports were dropped, too many waited: ${this.#dropped}`);
+        this.#dropped = 0;
+      }
       const waiting = this.#waiting[0];
       if (waiting === undefined) {
         await new Promise<void>((wake) => {

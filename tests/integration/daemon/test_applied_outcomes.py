@@ -14,13 +14,14 @@ from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.socket_client import calling
 
 BOUND_S = 3600
+"""Longer than any test takes."""
 
 
-def write(folder: Path, **user: Any) -> Path:
+def write(folder: Path, *, within_s: int = BOUND_S, **user: Any) -> Path:
     """A table whose outcomes are to be applied within an hour."""
     config = folder / "table.toml"
     section = table_section(
-        port=str(folder / "shoe"), announcements="explicit", applied_within_s=BOUND_S
+        port=str(folder / "shoe"), announcements="explicit", applied_within_s=within_s
     )
     reporter = this_user("gaming_shift_manager", **{"applies": True, **user})
     others = [{"user": 64_001, "position": "dealer", "applies": True}]
@@ -79,6 +80,28 @@ async def test_what_was_applied_is_stored_and_told_once_also_after_a_restart(
         assert "outcome.applied" not in [e["type"] for e in told.events[before:]]
     with Reader.open(tmp_path / "journal.db") as reader:
         assert verify(reader).ok
+
+
+async def test_the_pit_learns_of_what_nobody_applied_also_after_a_restart(tmp_path: Path) -> None:
+    told = ToldEvents()
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, within_s=1)
+        async with serving(config, told) as daemon, calling(tmp_path / "shoectl.sock") as caller:
+            table = SocketTable(daemon, rig, told, caller)
+            await table.rounds(1)
+        async with serving(config, told) as daemon, calling(tmp_path / "shoectl.sock") as caller:
+            await told.until(lambda: bool(told.data("outcome.not_applied")))
+            (outcome,) = outcomes(told)
+            (late,) = told.data("outcome.not_applied")
+            assert late["round_id"] == outcome["subject"]
+            assert late["told"] == outcome["time"]
+            (held,) = (await caller.asks(request="status"))["tables"]
+            assert [each["overdue"] for each in held["unapplied"]] == [True]
+            assert outcome["subject"] in held["next"]["message"]["text"]
+            await caller.asks(request="applied", event=outcome["id"], reference="b-1")
+            (held,) = (await caller.asks(request="status"))["tables"]
+            assert held["unapplied"] == []
+            assert outcome["subject"] not in held["next"]["message"]["text"]
 
 
 async def test_what_was_not_told_to_the_user_cannot_be_applied(tmp_path: Path) -> None:

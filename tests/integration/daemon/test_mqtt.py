@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import pytest
 
 from shoe_ctl.sinks import brokers, mqtt
+from shoe_testing.answer_shapes import assert_is_an_answer
 from shoe_testing.brokers import (
     Authority,
     Got,
@@ -132,7 +133,7 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
             ids = [event["id"] for event in events(subscriber, RESTRICTED)]
             assert ids == [f"{TABLE}/r{n}" for n in range(1, len(ids) + 1)]
             await subscriber.until(lambda: subscriber.payloads(STATE)[-1] == b"")
-    of_one_caller = ("parked", "doubt", "acts_as")
+    of_one_caller = ("parked", "doubt", "acts_as", "source")
     wanted = {key: value for key, value in stands.items() if key not in of_one_caller}
     assert state == {**wanted, "last_event": last}
 
@@ -300,7 +301,9 @@ class User(Subscriber):
         (answer,) = answers()
         assert answer.topic == f"shoe/v1/{table}/answers/{self.name}"
         assert answer.properties["ContentType"] == "application/json"
-        return dict(json.loads(answer.payload))
+        answered = dict(json.loads(answer.payload))
+        assert_is_an_answer(answered)
+        return answered
 
     async def asks(self, **asked: Any) -> dict[str, Any]:
         return await self.says(json.dumps(asked).encode())
@@ -433,7 +436,7 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
         assert sent_to(user)[len(behind) :] == behind[:2]
         got = len(sent_to(user))
         answer = await user.asks(request="events", after="beginning", audience="public")
-        assert answer == {"events": {"table": TABLE, "audience": "public", "after": "beginning"}}
+        assert answer == {"sent": {"table": TABLE, "audience": "public", "after": "beginning"}}
         await user.until(lambda: len(sent_to(user)) == got + len(told.events))
         assert sent_to(user)[got:] == told.events
         wrong = await user.asks(request="events", after=f"{TABLE}/p999", audience="public")

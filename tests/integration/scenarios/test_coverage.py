@@ -94,7 +94,6 @@ NOT_IN_A_SCENARIO = {
     "outage.closed": DISK,
     "outage.opened": DISK,
     "outcome.applied": SYSTEM,
-    "outcome.not_applied": SYSTEM,
     "shoe.line_resumed": "garbage on the line: tests/integration/link",
     "shoe.line_suspended": "garbage on the line: tests/integration/link",
     "shoe.reconciled": SYSTEM,

@@ -14,6 +14,7 @@ from shoe_ctl.api import shapes
 OF_KEYS: dict[str, type[shapes.Shape]] = {
     "tables": shapes.StatusAnswer,
     "resent": shapes.ResendAnswer,
+    "sent": shapes.EventsAnswer,
     "redelivered": shapes.RedeliverAnswer,
     "applied": shapes.AppliedAnswer,
     "shoe": shapes.ShoeAnswer,

@@ -281,7 +281,10 @@ class InProcessBench(TableAtPort):
     """
 
     def __init__(self, scenario: Scenario, *, key: bytes | None = None) -> None:
-        plain = {"table": [configured(scenario, "memory")]}
+        plain: dict[str, Any] = {"table": [configured(scenario, "memory")]}
+        if "applied_within_s" in scenario.table:
+            reporter = {"user": 0, "position": "dealer", "applies": True}
+            plain["socket"] = {"user": [reporter], "path": "s"}
         checked = resolve(of_plain(plain, scenario.name))[0]
         self.game, self.settings = checked.game, checked.settings
         self.controller = TableController(self.game, self.settings)
@@ -446,7 +449,8 @@ class InProcessBench(TableAtPort):
             self._port.advance(A_MOMENT_S)
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
-        del plain["table"], plain["preview"]
+        for key in ("table", "preview", "audience", "language"):
+            del plain[key]
         effects = self._happened(self._with_older_round(TableCommand(**plain)))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
         self._port.pump()
