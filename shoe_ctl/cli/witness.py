@@ -105,9 +105,8 @@ def witness(  # noqa: PLR0913 - one for each option
     signer = open_key(signing_key, create=not kept.exists())
 
     def begin() -> Witness:
-        return Witness(
-            name, signer, read_verifier_keys("--journal", journals), kept, lambda: int(time.time())
-        )
+        keys = read_verifier_keys("--journal", journals)
+        return Witness(name, signer, keys, kept, lambda: int(time.time()))
 
     if show_key:
         click.echo(str(begin().key))

@@ -1,4 +1,4 @@
-"""Cosignatures beside a journal: those of known witnesses for this journal are stored, each once."""
+"""Cosignatures beside a journal: those of known witnesses for it are stored, each once."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_line_that_a_power_failure_tore_does_not_spoil_the_next_one(journal: P
 def test_a_file_of_cosignatures_that_cannot_be_written_is_named(journal: Path) -> None:
     cosignatures_path(journal).mkdir()
 
-    with pytest.raises(JournalError, match="journal.db-cosignatures cannot be written: Is a dir"):
+    with pytest.raises(JournalError, match=r"db-cosignatures cannot be written: Is a dir"):
         append_cosigned(journal, [line(journal, 3)])
 
 
