@@ -9,6 +9,7 @@ trace here.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -42,6 +43,8 @@ from shoe_ctl.journal.group import (
     read_header,
     unpack_group,
 )
+from shoe_ctl.journal.merkle_tree import LEAF, Frontier
+from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Moment, Reader
 from shoe_ctl.journal.record_format import (
     JOURNAL,
@@ -369,6 +372,8 @@ class _Walk:
         self.checkpoints = Checkpoints(
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
+        self.tree = begins.tree()
+        self._leaves: list[bytes] = []
         self._chains: dict[str, _Chain] = {}
         self._landmarks: list[tuple[str, str, int]] = []
         self._rounds = IndexedRounds(reader) if reader.has_rounds else None
@@ -392,9 +397,11 @@ class _Walk:
     def _walked(self, progress: Progress) -> BadRecord | None:
         # Millions of groups a few microseconds each: what is asked for once a group stands here.
         ends, chains, whole, due = self.ends, self._chains, self._whole, self._due
+        leaf = self._leaves.append
         records = 0
 
         def passing(n: int) -> None:
+            self._grow_tree()
             self._take_notes()
             progress(n, self._last_n)
 
@@ -408,7 +415,10 @@ class _Walk:
                 if n < due:
                     return self._placed(row, due)
                 head = pack_head(n, len(chain.name), len(body))
-                if sha256(ends.get(table, GENESIS) + head + chain.name + body).digest() != digest:
+                if (
+                    sha256(LEAF + ends.get(table, GENESIS) + head + chain.name + body).digest()
+                    != digest
+                ):
                     return self._placed(row, due)
                 header = read_header(body)
                 first = n - header.records + 1
@@ -417,6 +427,7 @@ class _Walk:
                 if (bad := self._follow(chain, row, header, records)) is not None:
                     return bad
                 ends[table] = digest
+                leaf(digest)
                 records += header.records
                 due = n + 1
         except InvalidGroup as error:
@@ -426,6 +437,12 @@ class _Walk:
         finally:
             self.records, self._due, self._row = records, due, row
         return None
+
+    def _grow_tree(self) -> Frontier:
+        """Return the tree of all groups that were walked."""
+        self.tree.append_all(self._leaves)
+        self._leaves.clear()
+        return self.tree
 
     def _take_notes(self) -> None:
         for chain in self._chains.values():
@@ -494,7 +511,8 @@ class _Walk:
         for place, kind, record in unpack_group(table, body, _OF_FORM):
             at = n - header.records + 1 + place
             if kind == Kind.CHECKPOINT.value:
-                if (bad := self.checkpoints.check(at, record, self.ends)) is not None:
+                tree = self._grow_tree() if self._whole else None
+                if (bad := self.checkpoints.check(at, record, self.ends, tree)) is not None:
                     return bad
                 self.signed = records + place + 1
             elif table != JOURNAL:
@@ -584,12 +602,27 @@ class _Walk:
             return BadRecord(None, last_n, Fault.ALTERED, what)
         if self._rounds is not None and (bad := self._rounds.wrong(last_n)) is not None:
             return bad
+        if self._whole and not self._past_leads_here():
+            what = "what the file keeps of past checkpoints, that does not lead to it"
+            return BadRecord(JOURNAL, self._begins.n, Fault.ALTERED, what)
         wrong = set(reader.landmarks(last_n)) ^ set(self._landmarks)
         if not wrong:
             return None
         table, _, n = min(wrong, key=lambda found: found[2])
         what = "the file's list of landmarks, that does not lead to it"
         return BadRecord(table, n, Fault.ALTERED, what)
+
+    def _past_leads_here(self) -> bool:
+        """Return True if what is kept of past checkpoints leads to where the journal begins."""
+        begins = self._begins
+        try:
+            newest = deque(trees(self._reader.past_checkpoints()), maxlen=1)
+        except ValueError:
+            return False
+        if begins.n == 1 or not newest:
+            return begins.n == 1 and not newest
+        ((row, tree),) = newest
+        return (row.n, tree.size, tuple(tree.hashes)) == (begins.n, begins.size, begins.frontier)
 
     def _ends_at(self, table: str, head: Head) -> bool:
         """Return True if the record that the head names has the head's hash."""
