@@ -19,7 +19,7 @@ SOAK_S ?= 600
 # Bytecode is kept: hundreds of tests start a program, and each would compile all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# A worker more than cores, as some tests wait. Each begins with a stretch of its own, so that what a file or a run makes once is
+# Two workers more than cores, as some tests wait. Each begins with a stretch of its own, so that what a file or a run makes once is
 # made about once, and who is done takes half of what another has left. One that dies ends the run:
 # pytest names the test that it was at.
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --max-worker-restart 0

@@ -48,7 +48,8 @@ from shoe_ctl.config.schema import of_plain
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.daemon.delivery import NamedSink
 from shoe_ctl.records import Audience
-from shoe_ctl.sinks.mqtt import Asked, MqttSink, topic
+from shoe_ctl.sinks.brokers import Asked
+from shoe_ctl.sinks.mqtt import MqttSink, topic
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.pump import Sink
 from shoe_testing.brokers import Mosquitto, broker

@@ -129,6 +129,16 @@ def utc(t_us: int) -> str:
     return f"{_second(second)}.{fraction:06d}Z"
 
 
+def since_1970_us(time: str) -> int:
+    """Return the microseconds since 1970 UTC of a time that ``utc`` wrote.
+
+    Raises:
+        ValueError: it is no such time.
+    """
+    since = datetime.fromisoformat(time) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
 @lru_cache(1 << 10)
 def _second(since: int) -> str:
     """Return a second as RFC 3339: many events have the same."""

@@ -138,8 +138,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return a worker more than there are cores, within bounds: a test that waits idles one."""
-    return min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
+    """Return two workers more than there are cores, within bounds: one that waits idles a core."""
+    return min(len(os.sched_getaffinity(0)) + 2, MOST_WORKERS)
 
 
 @pytest.hookimpl(optionalhook=True)

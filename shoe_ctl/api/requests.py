@@ -1,14 +1,14 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command or a question (status, redeliver, resend, events), or a
-BadRequest that says what is wrong with it.
+In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events) or a report
+(applied, shoe); or a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 
@@ -48,6 +48,15 @@ Text = Annotated[
     ),
 ]
 
+Money = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Share = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[0-9]{1,18}/[1-9][0-9]{0,17}\Z",
+        description='a fraction such as "19/2"',
+    ),
+]
+
 # Arguments are journaled and read again years later: nothing deep, and no inexact number.
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 Plain = None | bool | Whole | str
@@ -55,10 +64,27 @@ Grouped = None | bool | Whole | str | list[Plain] | dict[str, Plain]
 Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
 
 
+class Reply(Protocol):
+    """The place where one caller, and nobody else, gets the events that it asked for."""
+
+    @property
+    def address(self) -> str:
+        """Its name, which no other caller's has."""
+
+    async def send(self, events: Sequence[bytes]) -> None:
+        """Send these there, in order.
+
+        Raises:
+            OSError: they cannot be sent now.
+        """
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """The user at the other end, with the highest position it may act in and what it may see.
 
     ``also`` are further positions that it may act in. ``names`` are all the names it goes by.
+    ``applies``: it reports what its table system applied.
+    ``reply`` is where it gets events that it asks for alone; without it, its sink gets them.
     """
 
     user: str
@@ -66,6 +92,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     sees: Audience
     also: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    applies: bool = False
+    reply: Reply | None = None
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,12 +129,52 @@ class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     table: Id | None = None
 
 
+class AppliedRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Report that an outcome, a revision or a void was applied: the event's id, an own reference.
+
+    ``source`` is that of the event, where the sender knows it.
+    """
+
+    request: str
+    event: Id
+    reference: Id
+    source: Id | None = None
+
+
+class StatedMoney(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The money of a wager in one round, in minor units; a fraction as ``"19/2"``."""
+
+    staked: Money
+    paid_out: Money | Share
+
+
+class StatedRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One round of a shoe as the sender counts it; ``wagers`` has the money by wager."""
+
+    round_id: Id
+    void: bool = False
+    wagers: dict[Name, StatedMoney] = {}
+
+
+class ShoeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """State the rounds of a shoe and their money: the table compares them with its own."""
+
+    request: str
+    table: Id
+    shoe_id: Id
+    rounds: list[StatedRound]
+
+
 class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Offer a sink again what it had of a table behind the event with the id ``after``."""
+    """Offer again what a sink had of a table behind the event with the id ``after``.
+
+    ``upto`` is the id of the last one that is wanted; without it, all that the sink had.
+    """
 
     request: str
     sink: Text
     after: Id
+    upto: Id | None = None
 
 
 class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,7 +196,9 @@ class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return None if self.audience is None else Audience[self.audience.upper()]
 
 
-Question = StatusRequest | RedeliverRequest | ResendRequest | EventsRequest
+Question = (
+    StatusRequest | RedeliverRequest | ResendRequest | EventsRequest | AppliedRequest | ShoeRequest
+)
 
 Request = Command | Question
 """Anything that can be requested."""
@@ -152,13 +222,23 @@ class BadRequest(InputRefused):
 _peek = msgspec.json.Decoder(_Peek)
 _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
     form: msgspec.json.Decoder(form)
-    for form in (Command, StatusRequest, RedeliverRequest, ResendRequest, EventsRequest)
+    for form in (
+        Command,
+        StatusRequest,
+        RedeliverRequest,
+        ResendRequest,
+        EventsRequest,
+        AppliedRequest,
+        ShoeRequest,
+    )
 }
 _questions: Mapping[str, type[Question]] = {
     "status": StatusRequest,
     "redeliver": RedeliverRequest,
     "resend": ResendRequest,
     "events": EventsRequest,
+    "applied": AppliedRequest,
+    "shoe": ShoeRequest,
 }
 
 

@@ -16,8 +16,7 @@ from shoe_ctl.errors import UsageError
 from shoe_ctl.records import Audience
 
 if TYPE_CHECKING:
-    from shoe_ctl.sinks.brokers import Certificates
-    from shoe_ctl.sinks.mqtt import Asked
+    from shoe_ctl.sinks.brokers import Asked, Certificates
 
 Deliver = Callable[[Sequence[bytes]], Awaitable[None]]
 """Publishes events: they are taken when it returns. It raises why they are not."""

@@ -42,23 +42,43 @@ NAME = 40
     metavar="N",
     help="Fail unless signatures cover record N (the last one in the daemon's log).",
 )
+@click.option(
+    "--jobs", type=WholeNumber(min=1), default=1, metavar="N", help="Verify in N processes.  [1]"
+)
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep in this file what is done, and go on from it after a stop.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
-def verify(
-    ctx: click.Context, journal: Path, keys: tuple[str, ...], signed_to: int, as_json: bool
+def verify(  # noqa: PLR0913 - one for each option
+    ctx: click.Context,
+    journal: Path,
+    keys: tuple[str, ...],
+    signed_to: int,
+    jobs: int,
+    state: Path | None,
+    as_json: bool,
 ) -> None:
     """Check the hash chain and signatures of JOURNAL.
 
     It fails if a record was altered, removed, added or moved.
 
+    With --jobs or --state a long journal is verified in parts; the result is the same. Where one
+    is wrong, all of it is verified by one process.
+
     \b
     Examples:
       shoectl verify journal.db
       shoectl verify journal.db --public-key journal.pub --signed-to 100
+      shoectl verify journal.db --jobs 4 --state verify.state
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.journal.signing import parse_public_key
 
-    found = _verified(journal, frozenset(parse_public_key(key) for key in keys), signed_to)
+    trusted = frozenset(parse_public_key(key) for key in keys)
+    found = _verified(journal, trusted, signed_to, jobs, state)
     if as_json:
         import msgspec
 
@@ -68,14 +88,22 @@ def verify(
     ctx.exit(0 if found.ok else 1)
 
 
-def _verified(journal: Path, trusted: frozenset[bytes], signed_to: int) -> Verification:
+def _verified(
+    journal: Path, trusted: frozenset[bytes], signed_to: int, jobs: int, state: Path | None
+) -> Verification:
     from shoe_ctl.journal.reader import Reader
-    from shoe_ctl.journal.verify import verify as walk
+    from shoe_ctl.journal.verify import verify as run
 
     with Progress("verified") as progress:
+        walk = None
+        if jobs > 1 or state is not None:
+            from shoe_ctl.history.snapshots import software
+            from shoe_ctl.journal.verify_parts import in_parts
+
+            walk = in_parts(trusted, jobs=jobs, software=software(), state=state, progress=progress)
         while True:
             with _without_advice(), Reader.open(journal) as reader:
-                found = walk(reader, trusted, signed_to=signed_to, progress=progress)
+                found = run(reader, trusted, signed_to=signed_to, progress=progress, walk=walk)
                 # a journal at rest is read without locks: if a daemon was started on it meanwhile,
                 # what looks wrong may only have been read at two different moments
                 if found.ok or not reader.has_new_writer:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from shoe_ctl import toml
 from shoe_ctl.config.sinks import (
@@ -146,6 +147,10 @@ class TableConfig(Strict, frozen=True, kw_only=True):
     """Full rounds to deal after the round in which the cutting card came."""
     result_timeout_s: Positive = 5
     """Seconds to wait for the result of a shoe that judges the round too."""
+    applied_within_s: Positive | None = None
+    """Seconds within which a table system reports that it applied an outcome, a revision or a void;
+    else the pit hears of it. Needs a user with `applies = true`. Without it, nothing is
+    reported."""
     method_b: MethodBConfig = MethodBConfig()
     """The section `[table.method_b]`."""
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
@@ -209,6 +214,7 @@ class TableConfig(Strict, frozen=True, kw_only=True):
             faces=self.method_b.faces if staffed else "face_up",
             face_up_after_ms=self.method_b.face_up_after_ms,
             result_timeout_s=self.result_timeout_s,
+            applied_within_s=UNSET if self.applied_within_s is None else self.applied_within_s,
             limits=self.limits,
             highest_position=self.highest_position,
         )
@@ -442,6 +448,24 @@ def _mistakes_between(config: Config, ids: Sequence[str]) -> Iterator[str]:
     for at, sink in enumerate(config.sink):
         if isinstance(sink, MqttConfig):
             yield from _wrong_positions(sink.sender, f"sink[{at}].sender")
+    yield from _reports_nobody_expects(config)
+
+
+def _reports_nobody_expects(config: Config) -> Iterator[str]:
+    """Yield tables whose reports nobody may give, or a user whose reports no table takes."""
+    users = [
+        *(() if config.socket is None else config.socket.user),
+        *(s for sink in config.sink if isinstance(sink, MqttConfig) for s in sink.sender),
+    ]
+    has_reporter = any(user.applies for user in users)
+    tables = [at for at, table in enumerate(config.table) if table.applied_within_s is not None]
+    if tables and not has_reporter:
+        yield (
+            f"table[{tables[0]}].applied_within_s: nobody may report what was applied: give a user "
+            "applies = true"
+        )
+    if has_reporter and not tables:
+        yield "applies: no table takes such reports: give one applied_within_s"
 
 
 def _wrong_positions(users: Sequence[UserConfig], where: str) -> Iterator[str]:

@@ -67,6 +67,9 @@ class UserConfig(Strict, frozen=True, kw_only=True):
     audience: Literal["public", "restricted"] = "public"
     """The stream whose event ids the answers to this user name. At the socket the user may also ask
     for its events, and for those of the public stream."""
+    applies: bool = False
+    """`true`: this user reports which outcomes its table system has applied, at tables with
+    `applied_within_s`."""
 
     @property
     def sees(self) -> Audience:

@@ -17,19 +17,21 @@ import msgspec
 
 from shoe_ctl.api.answers import failure, refusal
 from shoe_ctl.api.requests import (
+    AppliedRequest,
     BadRequest,
     Caller,
     Command,
     RedeliverRequest,
     Request,
     ResendRequest,
+    ShoeRequest,
     StatusRequest,
     read_request,
 )
 from shoe_ctl.api.unix_socket import MOST_BYTES, Handler
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience, event_id
-from shoe_ctl.sinks.mqtt import Asked
+from shoe_ctl.sinks.brokers import Asked
 from shoe_ctl.texts.message import Message, message
 
 NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
@@ -109,6 +111,7 @@ class BrokerDesk:
         command_id = request.command_id if isinstance(request, Command) else None
         if (why := _why_refused(request, asked)) is not None:
             return refusal(why, command_id)
+        caller = msgspec.structs.replace(caller, reply=asked.reply)
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came
@@ -147,12 +150,13 @@ def _why_refused(request: Request, asked: Asked) -> Message | None:
 def _other_table(request: Request, table: str) -> str | None:
     """Return the table that a request is for, if it is another than the topic's."""
     named: str | None = None
-    if isinstance(request, ResendRequest):
+    if isinstance(request, ResendRequest | AppliedRequest):
+        event = request.after if isinstance(request, ResendRequest) else request.event
         try:
-            named = event_id(request.after).table
+            named = event_id(event).table
         except ValueError:
             return None  # refused by whoever reads it
-    elif isinstance(request, Command | StatusRequest | RedeliverRequest):
+    elif isinstance(request, Command | StatusRequest | RedeliverRequest | ShoeRequest):
         named = request.table
     return None if named in (None, table) else named
 

@@ -36,6 +36,7 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             sees=entry.sees,
             also=tuple(entry.also),
             names=_names(entry, uid),
+            applies=entry.applies,
         )
         for name in users[uid].names:
             if named.setdefault(normalize_name(name), uid) != uid:
@@ -79,6 +80,7 @@ def senders_of(config: Config, users: Iterable[Caller]) -> dict[str, dict[str, C
                 sees=entry.sees,
                 also=tuple(entry.also),
                 names=names,
+                applies=entry.applies,
             )
             before = known.setdefault(entry.user, caller)
             if (before.position, before.also) != (caller.position, caller.also):

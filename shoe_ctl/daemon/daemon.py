@@ -438,6 +438,7 @@ class Daemon:
             requests = RequestHandler(
                 self.runners, deliveries.sinks, self._people, streams.open, disk
             )
+            stack.push_async_callback(requests.close)
             await self._clear_outage()
             await stack.enter_async_context(self._accept_requests(requests.answer, requests.events))
             failed = False

@@ -21,12 +21,14 @@ from shoe_ctl.config.resolve import naming_file
 from shoe_ctl.config.sinks import JsonlConfig, NatsConfig
 from shoe_ctl.daemon.environment import Environment, WayIn
 from shoe_ctl.daemon.event_streams import why_unknown
+from shoe_ctl.daemon.resends import Range
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.history.shoe_sections import current_shoe_start
 from shoe_ctl.journal.evidence import DeliveredEvent
 from shoe_ctl.journal.journal import (
     DeadLetters,
     DeliveryGate,
+    EventRange,
     HeldEvent,
     Journal,
     LostRange,
@@ -221,8 +223,19 @@ class RunningSink:
         """Offer the parked event at record ``n`` once more: None when taken, else why not."""
         return self._pump.offer_again(n)
 
-    async def resend(self, after: EventId) -> Resend:
+    async def resend(self, after: EventId, upto: EventId | None = None) -> Resend:
         """Offer again what the sink had of the event's table behind that event.
+
+        Raises:
+            RequestRefused, JournalError: as ``find_range``.
+        """
+        found = await self.find_range(after, upto)
+        return self._pump.resend(
+            Resend(after.table, after=found.after, upto=found.upto, events=found.events)
+        )
+
+    async def find_range(self, after: EventId, upto: EventId | None = None) -> EventRange:
+        """Return what the sink had of the event's table behind that event, up to another one.
 
         Raises:
             RequestRefused: the journal does not have the event, or not what follows it, or the
@@ -234,12 +247,18 @@ class RunningSink:
         # A broker may have passed these on already, when the receiver had not come back yet.
         in_flight = self._pump.in_flight
         try:
-            found = await self._feed.find_range(after, in_flight)
+            return await self._feed.find_range(after, upto, in_flight=in_flight)
         except UnknownEvent as error:
             raise RequestRefused(why_unknown(after, error)) from None
-        return self._pump.resend(
-            Resend(after.table, after=found.after, upto=found.upto, events=found.events)
-        )
+
+    async def read(self, table: str, records: Range, limit: int) -> list[tuple[int, bytes]]:
+        """Return the first events of a table in this range of records, each with its record.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        after, upto = records
+        return await self._feed.earlier(table, after=after, upto=upto, limit=limit)
 
 
 class Deliveries(msgspec.Struct, frozen=True):

@@ -15,19 +15,24 @@ from typing import Any, Protocol
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import (
+    AppliedRequest,
     Caller,
     Command,
     EventsRequest,
     RedeliverRequest,
+    Reply,
     Request,
     ResendRequest,
+    ShoeRequest,
     StatusRequest,
 )
 from shoe_ctl.api.unix_socket import EventBatches, EventSource
 from shoe_ctl.daemon.disk_use import DiskUse
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
+from shoe_ctl.daemon.resends import Range, Resends
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.errors import EnvironmentFault, JournalError
+from shoe_ctl.journal.journal import EventRange
 from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
@@ -116,8 +121,14 @@ class SinkOffers(Protocol):
     def offer_again(self, n: int) -> asyncio.Future[str | None]:
         """Offer the parked event at record ``n`` once more: None when taken, else why not."""
 
-    async def resend(self, after: EventId) -> Resend:
-        """Offer again what it had of the event's table behind that event."""
+    async def resend(self, after: EventId, upto: EventId | None) -> Resend:
+        """Offer again what it had of the event's table behind that event, up to another one."""
+
+    async def find_range(self, after: EventId, upto: EventId | None) -> EventRange:
+        """Return the records of these events."""
+
+    async def read(self, table: str, records: Range, limit: int) -> list[tuple[int, bytes]]:
+        """Return the first events of a table in a range of records."""
 
 
 class RequestHandler:
@@ -140,6 +151,7 @@ class RequestHandler:
         self._sinks = sinks
         self._people = people
         self._streams = streams
+        self._resends = Resends()
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -149,6 +161,10 @@ class RequestHandler:
             EnvironmentFault: what failed.
         """
         await self._failure
+
+    async def close(self) -> None:
+        """Send nothing more of what callers asked for."""
+        await self._resends.close()
 
     async def answer(self, caller: Caller, asked: Request) -> dict[str, Any]:
         """Return the answer to a request.
@@ -167,6 +183,8 @@ class RequestHandler:
                 return await self._resend(caller, asked)
             if isinstance(asked, EventsRequest):
                 raise RequestRefused(message("events_at_the_socket"))
+            if isinstance(asked, AppliedRequest | ShoeRequest):
+                return await self._report(caller, asked)
             return await self._command(caller, asked)
 
     async def events(self, caller: Caller, asked: EventsRequest) -> EventBatches:
@@ -246,24 +264,15 @@ class RequestHandler:
                 else message("sink_unknown_none", sink=asked.sink)
             )
         sink = sinks[asked.sink]
-        try:
-            after = event_id(asked.after)
-        except ValueError:
-            example = f"bac-07/{sink.sees.value}31"
+        after = _named_event(asked.after, asked.sink, sink.sees)
+        upto = None if asked.upto is None else _named_event(asked.upto, asked.sink, sink.sees)
+        if upto is not None and upto.table != after.table:
             raise RequestRefused(
-                message("sink_after_invalid", after=asked.after, example=example)
-            ) from None
-        if after.audience is not sink.sees:
-            raise RequestRefused(
-                message(
-                    "sink_of_other_audience",
-                    sink=asked.sink,
-                    audience=sink.sees.name.lower(),
-                    after=asked.after,
-                    example=str(after._replace(audience=sink.sees)),
-                )
+                message("sink_upto_of_other_table", after=asked.after, upto=asked.upto)
             )
-        resend = await sink.resend(after)
+        if caller.reply is not None:
+            return await self._resend_to_caller(caller, caller.reply, asked, after, upto)
+        resend = await sink.resend(after, upto)
         log.info(
             "sink %s: resend started: events=%d after=%s user=%s",
             asked.sink, resend.events, after, caller.user,
@@ -281,6 +290,35 @@ class RequestHandler:
                 "waiting": resend.waiting,
             }
         }
+
+    async def _resend_to_caller(
+        self,
+        caller: Caller,
+        reply: Reply,
+        asked: ResendRequest,
+        after: EventId,
+        upto: EventId | None,
+    ) -> dict[str, Any]:
+        """Let the caller have a range of events alone; answer how many they are."""
+        sink = self._sinks[asked.sink]
+        found = await sink.find_range(after, upto)
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            with self._noting_failure():
+                return await sink.read(after.table, records, limit)
+
+        self._resends.add(
+            caller.user,
+            reply,
+            source=(asked.sink, after.table),
+            records=(found.after, found.upto),
+            read=read,
+        )
+        log.info(
+            "sink %s: resend to one user: events=%d after=%s user=%s",
+            asked.sink, found.events, after, caller.user,
+        )  # fmt: skip
+        return {"resent": {"sink": asked.sink, "after": asked.after, "events": found.events}}
 
     async def _redeliver(self, caller: Caller, asked: RedeliverRequest) -> dict[str, Any]:
         """Offer parked events again, in the journal's order; answer how that went, by sink."""
@@ -306,6 +344,14 @@ class RequestHandler:
             )
             went[sink][how] += 1
         return {"redelivered": [{"sink": sink, **counted} for sink, counted in went.items()]}
+
+    async def _report(self, caller: Caller, asked: AppliedRequest | ShoeRequest) -> dict[str, Any]:
+        """Hand a report of a table system to its table."""
+        if isinstance(asked, ShoeRequest):
+            (runner,) = _runners_named(self._tables, asked.table)
+            return await runner.reports.shoe(caller, asked)
+        (runner,) = _runners_named(self._tables, asked.event.rpartition("/")[0])
+        return await runner.reports.applied(caller, asked)
 
     async def _command(self, caller: Caller, asked: Command) -> dict[str, Any]:
         if asked.table not in self._tables:
@@ -409,6 +455,30 @@ def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list
 
 def _unknown(table: str, tables: Iterable[str]) -> Message:
     return message("daemon_no_such_table", table=table, tables=list(tables))
+
+
+def _named_event(text: str, sink: str, sees: Audience) -> EventId:
+    """Return the event with this id.
+
+    Raises:
+        RequestRefused: it is no event of what the sink gets.
+    """
+    try:
+        named = event_id(text)
+    except ValueError:
+        example = f"bac-07/{sees.value}31"
+        raise RequestRefused(message("sink_after_invalid", after=text, example=example)) from None
+    if named.audience is not sees:
+        raise RequestRefused(
+            message(
+                "sink_of_other_audience",
+                sink=sink,
+                audience=sees.name.lower(),
+                after=text,
+                example=str(named._replace(audience=sees)),
+            )
+        )
+    return named
 
 
 def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from shoe_ctl.daemon.applied_reports import AppliedReports
 from shoe_ctl.daemon.command_answers import CommandAnswers
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import Unrecorded
@@ -58,6 +59,7 @@ class TableRunner:
         self.transactions = transactions
         self.link = link
         self.answers = CommandAnswers(transactions, link, executor)
+        self.reports = AppliedReports(transactions, link, executor)
         self.controller = transactions.controller
         self.table = transactions.table
         self.turn = transactions.turn

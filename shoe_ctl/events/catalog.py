@@ -12,7 +12,15 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.events import hands, irregularities, refusals, shoe, table_start, wagers
+from shoe_ctl.events import (
+    applied_outcomes,
+    hands,
+    irregularities,
+    refusals,
+    shoe,
+    table_start,
+    wagers,
+)
 from shoe_ctl.events import round as rounds
 from shoe_ctl.events.event_type import EventType
 from shoe_ctl.records import Audience
@@ -25,6 +33,7 @@ FAMILIES: Mapping[str, tuple[EventType, ...]] = MappingProxyType(
         "Irregularities and halts": irregularities.EVENTS,
         "Wagers": wagers.EVENTS,
         "The shoe": shoe.EVENTS,
+        "Applied outcomes": applied_outcomes.EVENTS,
         "Commands and delivery": refusals.EVENTS,
     }
 )

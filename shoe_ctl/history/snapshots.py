@@ -97,6 +97,8 @@ def controller_for(meta: Meta, before: TableController | None = None) -> TableCo
     if before is None:
         return TableController(game, settings)
     state = before.state
+    if isinstance(settings.applied_within_s, msgspec.UnsetType):
+        state = msgspec.structs.replace(state, told=msgspec.UNSET)
     same_cards = (before.game.deck, before.settings.decks) == (game.deck, settings.decks)
     if not same_cards and state.state != "no_shoe":
         state = msgspec.structs.replace(

@@ -97,17 +97,22 @@ def _named_by(reader: Reader, last: Record | None) -> Anchor:
     first = next(reader.records(after=begins.n - 1, upto=begins.n), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
         raise WrongAnchor(begins.n, Fault.MISSING, "the checkpoint with which the journal begins")
-    return _anchor(first, begins.counters)
+    return anchor_at(first, begins.counters)
 
 
 def _of_export(reader: Reader) -> Anchor:
     first = next(reader.records(), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
         return FIRST_RECORD
-    return _anchor(first, {})
+    return anchor_at(first, {})
 
 
-def _anchor(first: Record, counters: Mapping[str, tuple[int, int]]) -> Anchor:
+def anchor_at(first: Record, counters: Mapping[str, tuple[int, int]]) -> Anchor:
+    """Return the anchor that a checkpoint is, with so many events of each table before it.
+
+    Raises:
+        WrongAnchor: it is no checkpoint.
+    """
     try:
         said = read_checkpoint(first.body)
         ends = {table: bytes.fromhex(head.hash) for table, head in said.heads.items()}

@@ -262,7 +262,10 @@ class Checkpoints:
         self._trusted = {key.hex() for key in trusted}
         self._late = late
         self._only = only
-        self._last: Checkpoint | None = None
+        self._heads: Mapping[str, SignedHead] = {}
+        self._origin: str | None = None
+        self.number: int | None = None
+        """The number of the last one."""
         self.coverage = Coverage()
 
     def check(
@@ -285,17 +288,36 @@ class Checkpoints:
         wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
         wrong = wrong or self._of_other_tree(n, said, tree)
         if wrong is None:
-            keys = dict.fromkeys((*self.coverage.keys, said.public_key))
-            self.coverage = Coverage(
-                self.coverage.checkpoints + 1, said.upto, said.t_us, tuple(keys)
-            )
-            self._last = said
+            self._add(Coverage(1, said.upto, said.t_us, (said.public_key,)), said.number)
+            self._heads, self._origin = said.heads, said.origin
         return wrong
 
+    def extend(self, later: Coverage, number: int) -> bool:
+        """Add what was compared with the records that follow, up to checkpoint ``number``.
+
+        Return False if checkpoints before those are missing.
+        """
+        continues = self._is_next(number - later.checkpoints + 1)
+        if continues:
+            self._add(later, number)
+        return continues
+
+    def _add(self, later: Coverage, number: int) -> None:
+        keys = dict.fromkeys((*self.coverage.keys, *later.keys))
+        checkpoints = self.coverage.checkpoints + later.checkpoints
+        self.coverage = Coverage(checkpoints, later.upto, later.t_us, tuple(keys))
+        self.number = number
+
+    def _is_next(self, number: int) -> bool:
+        return number == self._due() or (self._late and self.number is None)
+
+    def _due(self) -> int:
+        return 1 if self.number is None else self.number + 1
+
     def _out_of_turn(self, n: int, said: Checkpoint) -> BadRecord | None:
-        due = 1 if self._last is None else self._last.number + 1
-        if said.number != due and not (self._late and self._last is None):
-            return BadRecord(JOURNAL, n, Fault.MISSING, f"checkpoint {due} before checkpoint {n}")
+        if not self._is_next(said.number):
+            detail = f"checkpoint {self._due()} before checkpoint {n}"
+            return BadRecord(JOURNAL, n, Fault.MISSING, detail)
         if said.upto != n - 1:
             detail = f"the checkpoint was signed as record {said.upto + 1}"
             return BadRecord(JOURNAL, n, Fault.ALTERED, detail)
@@ -303,7 +325,7 @@ class Checkpoints:
 
     def _of_other_tree(self, n: int, said: Checkpoint, tree: Frontier | None) -> BadRecord | None:
         """Return how its tree is another than that of the groups: chains alone may agree."""
-        if self._last is not None and said.origin != self._last.origin:
+        if self._origin not in (None, said.origin):
             return BadRecord(JOURNAL, n, Fault.ALTERED, f"it is of another journal, {said.origin}")
         if tree is not None and (tree.size, tree.root()) != (said.size, said.root):
             detail = f"the tree of {tree.size} groups is not the one that it signed"
@@ -311,7 +333,7 @@ class Checkpoints:
         return None
 
     def _against(self, n: int, said: Checkpoint, ends: Mapping[str, bytes]) -> BadRecord | None:
-        before = {} if self._last is None else self._last.heads
+        before = self._heads
         tables = said.heads.keys() | ends.keys()
         for table in sorted(tables if self._only is None else tables & self._only):
             signed = said.heads.get(table)

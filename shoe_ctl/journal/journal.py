@@ -743,8 +743,10 @@ class SinkFeed(EventFeed):
         found, _ = self._reader.events(self._audience, after=n - 1, limit=1, table=self._table)
         return found[0][1] if found and found[0][0] == n else None
 
-    async def find_range(self, after: EventId, in_flight: int = 0) -> EventRange:
-        """Return the events of a table behind this one that were delivered.
+    async def find_range(
+        self, after: EventId, last: EventId | None = None, *, in_flight: int = 0
+    ) -> EventRange:
+        """Return the events of a table behind this one, up to the ``last``, that were delivered.
 
         Up to record ``in_flight`` they count as delivered, although the cursor is not there yet.
 
@@ -752,15 +754,17 @@ class SinkFeed(EventFeed):
             UnknownEvent: the journal does not have the event, or not what follows it.
             JournalError: the journal cannot be read.
         """
-        return await self._read(partial(self._find_range, after, in_flight))
+        return await self._read(partial(self._find_range, after, last, in_flight))
 
-    def _find_range(self, after: EventId, in_flight: int) -> EventRange:
+    def _find_range(self, after: EventId, last: EventId | None, in_flight: int) -> EventRange:
         upto = self._position
         if upto is None:
             upto = self._reader.cursor(self._sink)
         upto = max(upto, in_flight)
         check_kept(self._reader, after)
         n = self._reader.find_event(after)
+        if last is not None and (end := self._reader.find_event(last)) is not None:
+            upto = min(upto, end)
         given = self._reader.event_numbers(after.table, self._audience, upto=upto)
         last_given = 0 if given is None else given[1]
         return EventRange(n or 0, upto, max(0, last_given - after.number))

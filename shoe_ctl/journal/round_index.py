@@ -92,13 +92,15 @@ class RoundQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions for a list of rounds: those are listed for which every value given holds.
 
     ``since_us`` (inclusive) and ``until_us`` (exclusive) are when a round was opened, in µs since
-    1970 UTC; ``before`` is the record that opened another one; ``last`` is how many of the newest.
+    1970 UTC. ``after`` and ``before`` are records: it was opened by a later, an earlier one.
+    ``last`` is how many of the newest.
     """
 
     table: str | None = None
     shoe: int | None = None
     since_us: int | None = None
     until_us: int | None = None
+    after: int | None = None
     before: int | None = None
     last: int | None = None
 
@@ -159,6 +161,7 @@ def select(query: RoundQuery, *, limit: int, after: int | None) -> tuple[str, li
         ("shoe = ?", query.shoe),
         ("t_us >= ?", query.since_us),
         ("t_us < ?", query.until_us),
+        ("n > ?", query.after),
         ("n < ?", query.before),
         ("n > ?" if query.last is None else "n < ?", after),
     ):

@@ -10,11 +10,11 @@ trace here.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -29,7 +29,12 @@ from shoe_ctl.journal.chain import (
     chain_hash,
     pack_head,
 )
-from shoe_ctl.journal.derived_values import DerivedValues, IndexedRounds
+from shoe_ctl.journal.derived_values import (
+    DerivedValues,
+    IndexedRounds,
+    RoundCounts,
+    TableValues,
+)
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.group import (
@@ -228,26 +233,28 @@ Progress = Callable[[int, int], None]
 """Is called now and then with the record reached and the last one."""
 
 
-def verify(
+def verify(  # noqa: PLR0913 - all of it by name
     reader: Reader,
     trusted: frozenset[bytes] = frozenset(),
     *,
     signed_to: int = 0,
     newest: bool = True,
     progress: Progress = lambda _n, _last_n: None,
+    walk: WalkInParts | None = None,
 ) -> Verification:
     """Verify all records there are at this moment; a daemon may go on writing behind them.
 
     ``trusted`` are the public keys (32 bytes each) that checkpoints may be signed with; where any
     is named there must be a checkpoint. None: any key may. ``signed_to`` is a record up to which
     the journal is known to have been signed: one that was cut off before it is told by that alone.
-    ``newest`` false: what shows that its newest part was lost is not looked at.
+    ``newest`` false: what shows that its newest part was lost is not looked at. ``walk`` walks a
+    journal in parts; where it cannot, or a part is wrong, all is walked here.
 
     Raises:
         JournalError: the journal cannot be read, or has a record of another format.
     """
     while True:
-        found = _verify_once(reader, trusted, progress, newest=newest)
+        found = _verify_once(reader, trusted, progress, walk, newest=newest)
         if found.ok and found.signed.upto < signed_to:
             bad = _diagnose_truncation(found.last_n, signed_to)
             found = msgspec.structs.replace(found, ok=False, first_bad=bad)
@@ -273,7 +280,12 @@ def _first_n(reader: Reader) -> int:
 
 
 def _verify_once(
-    reader: Reader, trusted: frozenset[bytes], progress: Progress, *, newest: bool
+    reader: Reader,
+    trusted: frozenset[bytes],
+    progress: Progress,
+    walk_in_parts: WalkInParts | None,
+    *,
+    newest: bool,
 ) -> Verification:
     looked_at = newest and not reader.is_export
     found = find_evidence(reader, writer_at_work=is_held(reader.path)) if looked_at else []
@@ -284,8 +296,15 @@ def _verify_once(
     except WrongAnchor as error:
         bad = BadRecord(JOURNAL, error.n, error.fault, error.detail)
         return Verification(False, 0, len(heads.keys() - {JOURNAL}), bad, Coverage(), last_n)
-    walk = _Walk(reader, trusted, begins, last_n, heads)
-    wrong = walk.records_hold(progress) or walk.heads_hold() or walk.form_holds()
+    walk, wrong = None, None
+    if walk_in_parts is not None and not reader.is_export:
+        walk = _Walk(reader, trusted, begins, last_n, heads)
+        if not walk.joins(walk_in_parts(reader, begins, last_n)):
+            walk = None
+    if walk is None:
+        walk = _Walk(reader, trusted, begins, last_n, heads)
+        wrong = walk.records_hold(progress)
+    wrong = wrong or walk.heads_hold() or walk.form_holds()
     wrong = wrong or walk.index_holds() or walk.notes_hold(moment)
     head_file: Literal["agrees", "missing"] | None = "agrees" if looked_at else None
     for doubt in found:
@@ -306,6 +325,55 @@ def _verify_once(
         walk.records - walk.signed,
         head_file,
     )
+
+
+class Walked(msgspec.Struct):
+    """The findings in a part of a journal's records, which are those that were written.
+
+    ``ends`` and ``counters`` are those of all tables behind the part, and ``size`` and ``frontier``
+    the tree of all groups up to its end; ``groups`` and ``values``
+    those of the tables in it. ``signed`` of the ``records`` stand before or in the last of the
+    checkpoints, ``checkpoint`` is that one's number.
+    """
+
+    ends: dict[str, bytes]
+    counters: dict[str, tuple[int, int]]
+    groups: dict[str, int]
+    values: dict[str, TableValues]
+    records: int
+    signed: int
+    landmarks: list[tuple[str, str, int]]
+    coverage: Coverage
+    checkpoint: int | None
+    rounds: RoundCounts
+    size: int
+    frontier: tuple[bytes, ...]
+
+
+WalkInParts: TypeAlias = Callable[[Reader, Anchor, int], Sequence[tuple[Anchor, Walked]]]
+"""Walks the records from an anchor up to one in parts, and returns what was found in each, in
+order, with where it begins: nothing where all are to be walked as a whole."""
+
+
+def walk_part(  # noqa: PLR0913 - all that a part depends on
+    reader: Reader,
+    trusted: frozenset[bytes],
+    begins: Anchor,
+    upto: int,
+    last_n: int,
+    progress: Progress,
+) -> Walked | None:
+    """Walk the records from an anchor up to ``upto``; None where one is not what was written.
+
+    ``last_n`` is the journal's last record.
+
+    Raises:
+        JournalError: the journal cannot be read, or has a record of another format.
+    """
+    walk = _Walk(reader, trusted, begins, upto, {}, after=begins.n - 1)
+    if walk.records_hold(progress) is not None or not walk.counts_rounds(last_n):
+        return None
+    return walk.walked()
 
 
 class _Shape(NamedTuple):
@@ -346,6 +414,11 @@ class _Chain:
         self.counters = counters
         self.notes = DerivedValues(table, whole=table not in begins.ends)
 
+    @property
+    def told(self) -> tuple[int, int]:
+        """Return how many events, public and restricted, the table has had."""
+        return self.counters.public, self.counters.restricted
+
 
 class _Walk:
     """One pass over the groups, in order. ``ends`` are the chains' ends so far.
@@ -353,16 +426,19 @@ class _Walk:
     ``signed`` of the ``records`` stand before or in the last checkpoint.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a walk depends on
         self,
         reader: Reader,
         trusted: frozenset[bytes],
         begins: Anchor,
         last_n: int,
         heads: Mapping[str, Head],
+        *,
+        after: int | None = None,
     ) -> None:
         self._reader = reader
         self._begins = begins
+        self._after = after
         self._whole = not reader.is_export
         self._last_n, self._heads = last_n, heads
         self._due = begins.n
@@ -376,7 +452,7 @@ class _Walk:
         self._leaves: list[bytes] = []
         self._chains: dict[str, _Chain] = {}
         self._landmarks: list[tuple[str, str, int]] = []
-        self._rounds = IndexedRounds(reader) if reader.has_rounds else None
+        self._rounds = IndexedRounds(reader, after) if reader.has_rounds else None
 
     def records_hold(self, progress: Progress) -> BadRecord | None:
         """Return what is wrong with the first record that is not what was written."""
@@ -406,7 +482,9 @@ class _Walk:
             progress(n, self._last_n)
 
         # What is no group has another hash, or none: only then its types are looked at.
-        rows = self._reader.rows(after=None, upto=self._last_n, passing=passing, checked=False)
+        rows = self._reader.rows(
+            after=self._after, upto=self._last_n, passing=passing, checked=False
+        )
         row: Row | None = None
         try:
             for row in rows:
@@ -443,6 +521,66 @@ class _Walk:
         self.tree.append_all(self._leaves)
         self._leaves.clear()
         return self.tree
+
+    def walked(self) -> Walked:
+        """Return what was found in all records, once they were walked."""
+        self._take_notes()
+        tree = self._grow_tree()
+        counters = {table: chain.told for table, chain in self._chains.items()}
+        return Walked(
+            ends=self.ends,
+            counters={**self._begins.counters, **counters},
+            groups={table: chain.groups for table, chain in self._chains.items()},
+            values={table: chain.notes.values for table, chain in self._chains.items()},
+            records=self.records,
+            signed=self.signed,
+            landmarks=self._landmarks,
+            coverage=self.checkpoints.coverage,
+            checkpoint=self.checkpoints.number,
+            rounds=RoundCounts() if self._rounds is None else self._rounds.counts,
+            size=tree.size,
+            frontier=tuple(tree.hashes),
+        )
+
+    def counts_rounds(self, last_n: int) -> bool:
+        """Count what the index has of the rounds opened here; False if it is wrong."""
+        return self._rounds is None or self._rounds.count_index(self._last_n, last_n)
+
+    def joins(self, parts: Sequence[tuple[Anchor, Walked]]) -> bool:
+        """Take what was found in all parts; False if there are none, or they are not one chain."""
+        return bool(parts) and all(self._extend(begins, part) for begins, part in parts)
+
+    def _extend(self, begins: Anchor, part: Walked) -> bool:
+        """Take what was found in the next part, which begins there."""
+        if (begins.n, begins.ends) != (self._due, self.ends):
+            return False
+        if (begins.size, list(begins.frontier)) != (self.tree.size, self.tree.hashes):
+            return False
+        if not part.groups.keys() <= part.counters.keys() & part.values.keys():
+            return False
+        for table, groups in part.groups.items():
+            chain = self._chains.get(table)
+            if chain is None:
+                told = self._begins.counters.get(table, (0, 0))
+                chain = self._chains[table] = _Chain(table, self._begins, Counters(*told))
+            if begins.counters.get(table, (0, 0)) != chain.told:
+                return False
+            chain.groups += groups
+            chain.counters = Counters(*part.counters[table])
+            chain.notes.values.extend(part.values[table])
+        number = part.checkpoint
+        if number is not None:
+            if not self.checkpoints.extend(part.coverage, number):
+                return False
+            self.signed = self.records + part.signed
+        self.tree = Frontier(part.size, part.frontier)
+        self.records += part.records
+        self._due += part.records
+        self.ends = part.ends
+        self._landmarks += part.landmarks
+        if self._rounds is not None:
+            self._rounds.extend(part.rounds, self._due - 1)
+        return True
 
     def _take_notes(self) -> None:
         for chain in self._chains.values():

@@ -11,39 +11,25 @@ before it.
 
 from __future__ import annotations
 
-import os
-import selectors
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
-from shoe_ctl.errors import InputRefused, ShoeCtlError
+from shoe_ctl.errors import InputRefused
 from shoe_ctl.history import snapshots
-from shoe_ctl.journal.files import write_atomically
+from shoe_ctl.journal import part_processes
+from shoe_ctl.journal.part_processes import Progress, part_size
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import last_start, read_snapshot
 from shoe_ctl.replay.replay import Part, Replay, Span, replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 
-PARTS_A_JOB = 2
-"""Parts for each process: one that is done early takes the next."""
-
 LEAST_RECORDS = 200_000
 """Records of a part at least: the process that replays one takes a third of a second to start."""
-
-MOST_RECORDS = 2_000_000
-"""Records of a part at most: so much is replayed again after a stop."""
-
-MOST_PARTS = 1_000
-"""Parts at most, as many as two billion records make: a stranger's journal may number its records
-as it likes."""
 
 _TRIES = 3
 """Snapshots behind a cut that are tried: one by another version of the software is not used."""
@@ -59,14 +45,17 @@ class PartResult(msgspec.Struct, frozen=True):
     missing: list[tuple[str, int]]
 
 
-class Progress(msgspec.Struct):
-    """All parts of a replay with the results so far, as the file keeps them."""
+class _Given(msgspec.Struct, frozen=True):
+    """The part to replay, as it stands on a process's standard input."""
 
-    journal: str
-    """The journal's last record and its hash, the software, and whether keys were given."""
-    parts: list[Part]
-    done: dict[int, PartResult] = {}
-    """The results, by the part's place."""
+    path: str
+    part: Part
+    keys: dict[str, dict[int, bytes]] | None
+
+
+Kept = Progress[Part, PartResult]
+"""A replay as its file keeps it. Its identity is the journal's last record and its hash, the
+software, and whether keys were given."""
 
 
 def replay_in_parts(  # noqa: PLR0913 - all of it by name
@@ -88,20 +77,29 @@ def replay_in_parts(  # noqa: PLR0913 - all of it by name
     Raises:
         InputRefused: the state is that of another replay, or is none.
         JournalError: the journal cannot be read.
-        OSError: the state cannot be written.
+        EnvironmentFault: the state cannot be written.
     """
     with Reader.open(path) as reader:
         work = _resumed(reader, keys, state)
         if work is None:
             identity = _identity(reader, reader.newest() or 0, keys)
-            work = Progress(identity, cut(reader, jobs, least=least))
+            work = Kept(identity, cut(reader, jobs, least=least))
     last_n = work.parts[-1].upto if work.parts else 0
     if len(work.parts) < 2:
         return None
-    found = _run(path, work, jobs, keys, state, progress)
+    plain = None if keys is None else {name: dict(known) for name, known in keys.items()}
+    found = part_processes.run(
+        work,
+        PartResult,
+        module=__spec__.name,
+        given=lambda part: msgspec.json.encode(_Given(str(path), part, plain)),
+        jobs=jobs,
+        state=state,
+        progress=progress,
+    )
     if state is not None:
         state.unlink(missing_ok=True)
-    if found is None or any(one.replay.found for one in found):
+    if found is None:
         return None
     progress(last_n, last_n)
     sessions.authenticated = sum(one.authenticated for one in found)
@@ -118,15 +116,10 @@ def replay_in_parts(  # noqa: PLR0913 - all of it by name
 # Where a journal is cut.
 
 
-def _resumed(reader: Reader, keys: Keys | None, state: Path | None) -> Progress | None:
+def _resumed(reader: Reader, keys: Keys | None, state: Path | None) -> Kept | None:
     """Return the replay that the file keeps; None where there is no such file."""
-    if state is None or not state.exists():
-        return None
-    try:
-        kept = msgspec.json.decode(state.read_bytes(), type=Progress)
-    except (OSError, ValueError) as error:
-        raise InputRefused(f"{state}: not the state of a replay: {error}") from None
-    if not kept.parts or kept.journal != _identity(reader, kept.parts[-1].upto, keys):
+    kept = part_processes.load(state, Kept, "replay")
+    if kept is not None and kept.journal != _identity(reader, kept.parts[-1].upto, keys):
         raise InputRefused(
             f"{state}: of another journal, version of shoe-ctl or key file; name another file, or "
             "remove it"
@@ -150,7 +143,7 @@ def cut(reader: Reader, jobs: int, *, least: int) -> list[Part]:
     last_n, heads = reader.heads()
     first = (reader.first_n() or 1) - 1
     records = last_n - first
-    size = max(least, min(MOST_RECORDS, records // (jobs * PARTS_A_JOB)), records // MOST_PARTS)
+    size = part_size(records, jobs, least=least)
     at = list(range(first + size, last_n - size // 2, size))
     tables = sorted(heads.keys() - {JOURNAL})
     spans: list[tuple[dict[str, Span], dict[str, Span]]] = [({}, {}) for _ in range(len(at) + 1)]
@@ -212,126 +205,26 @@ def _connections_behind(
     return found
 
 
-# Processes.
+# In the process of one part.
 
 
-class _Given(msgspec.Struct, frozen=True):
-    """The part to replay, as it stands on a process's standard input."""
-
-    path: str
-    part: Part
-    keys: dict[str, dict[int, bytes]] | None
-
-
-def _run(  # noqa: PLR0913 - all of it by name
-    path: Path,
-    work: Progress,
-    jobs: int,
-    keys: Keys | None,
-    state: Path | None,
-    progress: Callable[[int, int], None],
-) -> list[PartResult] | None:
-    """Replay the parts that are left; None as soon as one cannot be replayed, or differs."""
-    left = [place for place in range(len(work.parts)) if place not in work.done]
-    before = sum(work.parts[place].records for place in work.done)
-    total = sum(part.records for part in work.parts)
-    with ExitStack() as stack:
-        selector = stack.enter_context(selectors.DefaultSelector())
-        while left or selector.get_map():
-            while left and len(selector.get_map()) < jobs:
-                place = left.pop(0)
-                process = stack.enter_context(_Process(path, place, work.parts[place], keys))
-                selector.register(process.output, selectors.EVENT_READ, process)
-            for key, _ in selector.select():
-                process = key.data
-                if process.read():
-                    continue
-                selector.unregister(process.output)
-                if process.result is None or process.result.replay.found:
-                    return None
-                work.done[process.place] = process.result
-                before += work.parts[process.place].records
-                if state is not None:
-                    write_atomically(state, msgspec.json.encode(work))
-            at_work = (key.data.reached for key in selector.get_map().values())
-            progress(before + sum(at_work), total)
-    return [work.done[place] for place in range(len(work.parts))]
-
-
-class _Process:
-    """A process that replays one part. It ends with its parent, whatever ends that.
-
-    Attributes:
-        reached: how many records it has replayed.
-        result: what it found, once it has ended; None if it failed.
-    """
-
-    def __init__(self, path: Path, place: int, part: Part, keys: Keys | None) -> None:
-        self.place = place
-        self.reached = 0
-        self.result: PartResult | None = None
-        self._lines = b""
-        command = (sys.executable, "-P", "-m", __spec__.name)
-        self._popen = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        assert self._popen.stdin is not None and self._popen.stdout is not None
-        self.output = self._popen.stdout
-        plain = None if keys is None else {name: dict(known) for name, known in keys.items()}
-        with suppress(BrokenPipeError), self._popen.stdin as given:
-            given.write(msgspec.json.encode(_Given(str(path), part, plain)))
-
-    def __enter__(self) -> _Process:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._popen.kill()
-        self.output.close()
-        self._popen.wait()
-
-    def read(self) -> bool:
-        """Take what it has written; return False once it has ended."""
-        some = os.read(self.output.fileno(), 1 << 16)
-        *lines, self._lines = (self._lines + some).split(b"\n")
-        for line in lines:
-            if line.isdigit():
-                self.reached = int(line)
-            else:
-                self.result = msgspec.json.decode(line, type=PartResult)
-        return bool(some)
-
-
-def main() -> None:
-    """Replay the part that standard input names, and write its result as the last line.
-
-    Errors are left to whoever replays it all.
-    """
-    given = msgspec.json.decode(sys.stdin.buffer.read(), type=_Given)
+def _replay_part(given: _Given, progress: Callable[[int], None]) -> PartResult | None:
     sessions = RecordedSessions(given.keys)
-
-    def progress(n: int, _last_n: int) -> None:
-        _write_line(b"%d" % (n - given.part.after))
-
-    with suppress(ShoeCtlError, KeyboardInterrupt), Reader.open(given.path) as reader:
+    with Reader.open(given.path) as reader:
         found = replay(
             reader,
             snapshots.controller_for,
             snapshots.agrees,
             sessions,
-            progress,
+            lambda n, _last_n: progress(n - given.part.after),
             from_first_snapshot=snapshots.from_first_snapshot,
             first_only=True,
             part=given.part,
         )
-        result = PartResult(found, sessions.authenticated, sorted(sessions.missing))
-        _write_line(msgspec.json.encode(result))
-
-
-def _write_line(line: bytes) -> None:
-    sys.stdout.buffer.write(line + b"\n")
-    sys.stdout.buffer.flush()
+    return (
+        None if found.found else PartResult(found, sessions.authenticated, sorted(sessions.missing))
+    )
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    main()
+    part_processes.do_part(_Given, _replay_part)

@@ -32,6 +32,8 @@ _INPUT_TEXTS = {
     "hearing_lost": "the shoe does not receive what is sent to it",
     "hearing_restored": "the shoe receives again what is sent to it",
     "disk_checked": "the disk of the journal was checked",
+    "outcome_applied": "a table system reports that it applied an outcome",
+    "shoe_stated": "a table system states the rounds and the money of a shoe",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
@@ -52,7 +54,13 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             said = words.sentence("host boot: {boot}", boot=given.get("host_boot"))
             return words.sentence(started), [said]
         case (
-            "tick" | "commands_refused" | "hearing_lost" | "hearing_restored" | "disk_checked"
+            "tick"
+            | "commands_refused"
+            | "hearing_lost"
+            | "hearing_restored"
+            | "disk_checked"
+            | "outcome_applied"
+            | "shoe_stated"
         ) as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
@@ -157,6 +165,7 @@ SETTING_TEXTS: Mapping[str, Callable[[Any, Words], str]] = {
     "faces": lambda which, words: words.sentence(_FACES.get(which, which)),
     "face_up_after_ms": _setting("a card dealt face up counts as seen after {value:,} ms"),
     "result_timeout_s": _setting("the table waits up to {value} s for the shoe's result"),
+    "applied_within_s": _setting("a table system applies outcomes within {value} s"),
     "rounds_after_cutting_card": _rounds_after,
     "limits": lambda limits, words: words.sentence(
         "limits in minor units: {value}", value=values_text(limits, words)
@@ -602,6 +611,14 @@ def _counted(data: Data, words: Words) -> Told:
     return _sentence(text, "shoe_id")(data, words)
 
 
+def _reconciled(data: Data, words: Words) -> Told:
+    if data.pop("agrees", False):
+        text = "the table system's count of the shoe agrees: {rounds} rounds"
+    else:
+        text = "the table system's count of the shoe differs, first in {first}: {what}"
+    return _sentence(text, "shoe_id", "wagers")(data, words)
+
+
 def _paused(text: str) -> Callable[[Data, Words], Told]:
     """A sentence about a pause, with who ordered or ended it."""
 
@@ -673,6 +690,9 @@ EVENT_TEXTS: Mapping[str, Callable[[Data, Words], Told]] = {
     "outage.closed": _paused("the storage fault is dealt with"),
     "delivery.parked": _sentence("sink {sink} refused event {event} ({type}), which is parked"),
     "delivery.taken": _sentence("sink {sink} took the parked event {event} ({type})"),
+    "outcome.applied": _sentence("a table system applied {event}"),
+    "outcome.not_applied": _sentence("no table system applied the {type} of {told} in time"),
+    "shoe.reconciled": _reconciled,
     "delivery.lost": _sentence("sink {sink} lost events {first} to {last}; they are sent again"),
     "delivery.refilled": _sentence("sink {sink} has the lost events {first} to {last} again"),
     "disk.filling": _sentence("the disk of the journal is full soon: {full_at}"),

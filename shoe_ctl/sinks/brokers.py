@@ -1,14 +1,16 @@
-"""The common part of the connections to brokers: the files that TLS needs.
+"""The common part of the connections to brokers: the files that TLS needs, requests of their users.
 
-In: paths. Out: an SSL context, or one line that names the file that cannot be used.
-Must not know: any protocol, events.
+In: paths. Out: an SSL context, or one line that names the file that cannot be used; the form of a
+request, and of where its answer goes.
+Must not know: any protocol, what an event or a request means.
 """
 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.secret_file import read_secret
@@ -47,3 +49,43 @@ def error_words(error: BaseException) -> str:
     """Return what an error says to people, without the place in a library's source."""
     said = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
     return str(said).rpartition(" (_ssl.c")[0] or str(said)
+
+
+class Reply(Protocol):
+    """The place where one user, and nobody else, gets the events that it asked for."""
+
+    @property
+    def address(self) -> str:
+        """Its name at the broker."""
+
+    async def send(self, events: Sequence[bytes]) -> None:
+        """Send these there, in order.
+
+        Raises:
+            OSError: they cannot be sent now.
+        """
+
+
+class Asked(NamedTuple):
+    """A request that a user of the broker sent for a table.
+
+    ``refused`` is why it must not be done. It must not be done after ``expires_at`` either, a time
+    of the loop. Events that it asks for go to ``reply``.
+    """
+
+    table: str
+    user: str
+    body: bytes
+    refused: Literal["retained", "response_topic"] | None = None
+    expires_at: float | None = None
+    reply: Reply | None = None
+
+
+class Desk(Protocol):
+    """Answers the broker's users, and knows how the tables stand."""
+
+    async def answer(self, asked: Asked) -> bytes:
+        """Return the answer as JSON."""
+
+    async def state(self, table: str) -> Mapping[str, Any] | None:
+        """Return how the table stands, in public; None while that is not known."""

@@ -7,7 +7,8 @@ Must not know: the journal, what an event or a command means, how a broker is co
     shoe/v1/TABLE/public, /restricted      events
     shoe/v1/TABLE/state                    how the table stands, in public; retained
     shoe/v1/TABLE/commands/USER            commands of a user
-    shoe/v1/TABLE/answers/USER             answers to them, there or below it
+    shoe/v1/TABLE/answers/USER             answers to them, there or below it, and the events that
+                                           the user asked for
 
 Each table has a connection of its own: a connection has one last will, which clears the state.
 """
@@ -25,11 +26,12 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from shoe_ctl.records import Audience, EventId, event_id
+from shoe_ctl.sinks.brokers import Asked, Desk
 from shoe_ctl.sinks.mqtt_connection import (
     Answer,
     Broker,
@@ -51,8 +53,9 @@ LONGEST_RETRY_S = 5.0
 """The pauses between attempts to connect double from the first to the longest: at most ten
 seconds after a broker is back its tables connect."""
 
-STEADY_S = 10.0
-"""A connection that lasted so long worked: the next one is tried at once."""
+STEADY_S = 2.0
+"""A connection that lasted so long worked: the next one is tried at once. Two clients of one id cut
+each other off sooner."""
 
 MOST_SHORT_LIVED = 3
 """So many connections that end soon, one after the other, are worth a hint."""
@@ -78,30 +81,6 @@ MOST_COMMANDS = 64
 _EVENT_STARTS = b'{"id":"'
 
 log = logging.getLogger(__name__)
-
-
-class Asked(NamedTuple):
-    """A request that a user of the broker sent for a table.
-
-    ``refused`` is why it must not be done. It must not be done after ``expires_at`` either, a time
-    of the loop.
-    """
-
-    table: str
-    user: str
-    body: bytes
-    refused: Literal["retained", "response_topic"] | None = None
-    expires_at: float | None = None
-
-
-class Desk(Protocol):
-    """Answers the broker's users, and knows how the tables stand."""
-
-    async def answer(self, asked: Asked) -> bytes:
-        """Return the answer as JSON."""
-
-    async def state(self, table: str) -> Mapping[str, Any] | None:
-        """Return how the table stands, in public; None while that is not known."""
 
 
 Connect = Callable[[Broker, str, Will | None], Awaitable[Connection]]
@@ -497,7 +476,8 @@ class _TableLink:
         expires_at = None
         if message.expires_s is not None:
             expires_at = asyncio.get_running_loop().time() + message.expires_s
-        asked = Asked(self._table, user, message.payload, refused, expires_at)
+        events_to = _AnswerTopic(connection, reply)
+        asked = Asked(self._table, user, message.payload, refused, expires_at, events_to)
         try:
             answered = await self._sink.desk.answer(asked)
             (taken,) = await connection.publish(
@@ -520,6 +500,32 @@ class _TableLink:
                 'sink %s: answer not published: topic=%s reason="%s"',
                 self._sink.name, reply, taken.refused,
             )  # fmt: skip
+
+
+class _AnswerTopic(NamedTuple):
+    """A topic of one user's answers, for as long as a connection lasts."""
+
+    connection: Connection
+    address: str
+
+    async def send(self, events: Sequence[bytes]) -> None:
+        """Publish these events there; one that is too large is left out, as on its own topic.
+
+        Raises:
+            OSError: the connection is lost, or the broker takes none.
+        """
+        try:
+            answers = await self.connection.publish(
+                [
+                    Outgoing(self.address, event, CONTENT_TYPE, expires_s=ANSWER_EXPIRES_S)
+                    for event in events
+                ]
+            )
+        except ConnectionLost as lost:
+            raise OSError(str(lost)) from None
+        for answer in answers:
+            if answer.refused is not None and not answer.of_the_message:
+                raise OSError(answer.refused)
 
 
 def is_below(name: str, folder: str) -> bool:

@@ -18,7 +18,7 @@ from firmware_proto.commands import Armed, Locked
 from firmware_proto.events import Hello
 from firmware_proto.suggestion import nearest_name
 from shoe_ctl.games.game import Game
-from shoe_ctl.table import answers, commands, status, transitions
+from shoe_ctl.table import answers, applied_outcomes, commands, status, transitions
 from shoe_ctl.table.answers import sentence
 from shoe_ctl.table.cases import find_case
 from shoe_ctl.table.effects import Answer, Effect, WakeAt
@@ -38,8 +38,10 @@ from shoe_ctl.table.inputs import (
     LinkLost,
     LinkUp,
     NotTold,
+    OutcomeApplied,
     Restarted,
     ShoeSaid,
+    ShoeStated,
     StorageRestored,
     TableCommand,
     Tick,
@@ -80,6 +82,8 @@ _TRIGGERS = {
     DeliveryRefilled: "delivery_refilled",
     CommandsRefused: "commands_refused",
     DiskChecked: "disk_checked",
+    OutcomeApplied: "outcome_applied",
+    ShoeStated: "shoe_stated",
 }
 """Type of an input that is neither a shoe event nor a command → its trigger."""
 
@@ -161,6 +165,8 @@ class TableController:
         Where nothing of it changed, those of the state before stand. A halt may look at more than
         the state.
         """
+        if self.settings.applied_within_s is not msgspec.UNSET:
+            applied_outcomes.follow(turn)
         if turn.has_changed or turn.now.halt is not None or self._settled is not self.state:
             _order_shoe_and_wake_up(turn)
             _assert_phase(turn.now)
@@ -282,11 +288,16 @@ def _assert_phase(now: TableState) -> None:
 
 
 def _wake_us(turn: Turn) -> int | None:
-    """Return when to wake the table: for the round, an answer of the shoe, or its proof."""
+    """Return when to wake the table: for the round, a shoe's answer or proof, a table system."""
     now, round_us = turn.now, _round_wakes_us(turn)
-    if not now.outbox.waiting and now.link.claim is None:
+    if not now.outbox.waiting and now.link.claim is None and now.told is msgspec.UNSET:
         return round_us
-    wakes = (round_us, outbox.next_deadline_us(now), link.proof_due_us(now))
+    wakes = (
+        round_us,
+        outbox.next_deadline_us(now),
+        link.proof_due_us(now),
+        applied_outcomes.next_due_us(now, turn.settings),
+    )
     return min((t for t in wakes if t is not None), default=None)
 
 

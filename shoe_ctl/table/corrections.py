@@ -19,7 +19,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.table.arguments import Name, NoArgs, require_args
-from shoe_ctl.table.irregularities import draw_order, overdraw, power_failure
+from shoe_ctl.table.irregularities import card_taken, draw_order, overdraw, power_failure
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.round import card_entry, outcome, reconstruct, reveal
 from shoe_ctl.table.round import deal as dealing
@@ -119,6 +119,7 @@ def derive_round(turn: Turn, *, announces: bool) -> None:
 def _arrange_third_cards(turn: Turn) -> None:
     """Give each third card, in the order drawn, to the hand that is due; lay aside what is left."""
     cards = turn.round.cards
+    card_taken.name_place(turn)
     thirds = [dealt for dealt in cards if not reconstruct.is_initial_card(dealt)]
     placed = [dealt for dealt in cards if reconstruct.is_initial_card(dealt)]
     left: list[DealtCard] = []
@@ -128,6 +129,8 @@ def _arrange_third_cards(turn: Turn) -> None:
             left.append(third)
         else:
             placed.append(msgspec.structs.replace(third, hand=hand, index=3))
+    for third in left:
+        card_taken.leave_round(turn, third)
     turn.set_round(cards=tuple(placed))
     _hold_early(turn, left)
     for was, now in zip(thirds, placed[len(placed) - len(thirds) + len(left) :], strict=False):

@@ -6,7 +6,7 @@ their JSON bytes. Must not know: where they came from in the program, clocks, th
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 
@@ -210,6 +210,8 @@ _FAULT_PLACES = {
     "delivery_refilled": "DeliveryRefilled",
     "commands_refused": "CommandsRefused",
     "disk_checked": "DiskChecked",
+    "outcome_applied": "OutcomeApplied",
+    "shoe_stated": "ShoeStated",
 }
 """Tag of an input → its name in ``Fault.where``. Journals contain these names: they stay as they
 are, also when a class is renamed."""
@@ -299,6 +301,60 @@ class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused
     """Since when, µs since 1970 UTC."""
 
 
+class OutcomeApplied(Happened, frozen=True, kw_only=True, tag="outcome_applied"):
+    """A table system reports that it applied an outcome, a revision or a void."""
+
+    user: str
+    """The configured user who reports it."""
+    reference: str
+    """The table system's own reference."""
+    round_id: str
+    """The round, as found by the event's id."""
+    type: str
+    """The type of that event."""
+    told_us: int
+    """When the event was told, in µs since 1970 UTC."""
+    public_id: str | None
+    """The event's id on the public stream."""
+    restricted_id: str
+    """Its id on the restricted stream."""
+
+
+class ToldMoney(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The money of one wager of the game in one round, all Players together, in minor units."""
+
+    staked: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    """The chips that lay there."""
+    paid_out: (
+        Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+        | Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,18}/[1-9][0-9]{0,17}\Z")]
+    ) = 0
+    """The amount that the Players got, stakes that went back included: a whole number, or an exact
+    fraction such as ``"19/2"``."""
+
+
+class StatedRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One round as a table system counts it."""
+
+    round_id: str
+    """The round."""
+    void: bool = False
+    """True if it was void: no money changed hands."""
+    wagers: dict[str, ToldMoney] = {}
+    """Its money by wager. A wager that nobody placed may be left out."""
+
+
+class ShoeStated(Happened, frozen=True, kw_only=True, tag="shoe_stated"):
+    """A table system states the rounds of a shoe and their money, to be compared."""
+
+    user: str
+    """The configured user who states it."""
+    shoe_id: str
+    """The set of cards."""
+    rounds: tuple[StatedRound, ...]
+    """Its rounds."""
+
+
 class DiskChecked(Happened, frozen=True, kw_only=True, tag="disk_checked"):
     """The disk of the journal will be full soon, or not so soon any more."""
 
@@ -324,6 +380,8 @@ _OtherInput = (
     | DeliveryLost
     | DeliveryRefilled
     | CommandsRefused
+    | OutcomeApplied
+    | ShoeStated
     | DiskChecked
 )
 

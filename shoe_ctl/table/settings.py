@@ -45,6 +45,9 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     highest_position: Literal["gaming_shift_manager", "assistant_casino_manager"] | None = None
     """The one of these two that outranks the other here; the documents rank neither above the
     other."""
+    applied_within_s: int | msgspec.UnsetType = msgspec.UNSET
+    """The longest time that a table system may take to apply an outcome, a revision or a void;
+    unset: it does not report that, and what was recorded without it is the same without it."""
 
     @property
     def implied(self) -> bool:

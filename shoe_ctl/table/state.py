@@ -15,6 +15,7 @@ import msgspec
 from firmware_proto.cards import Card, card
 from shoe_ctl.records import key_difference
 from shoe_ctl.table.effects import Answer, Instance, Instances
+from shoe_ctl.table.inputs import ToldMoney
 from shoe_ctl.table.wagers.types import Scope, Wager, Wagers
 from shoe_ctl.texts.message import Message, message
 
@@ -651,6 +652,38 @@ class UndeliveredEvents(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of the first and last event that it took and lost, until it has them again."""
 
 
+class ToldRound(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a round, as it was told last, and whether a table system applied that."""
+
+    round_id: str
+    """The round."""
+    shoe_id: str
+    """The set of cards that it was dealt from."""
+    type: str = ""
+    """The type of the event that told it; ``round.reopened`` while the round goes on after it."""
+    told_us: int = 0
+    """When it was told."""
+    reference: str | None = None
+    """The table system's own reference; None until it reported that it applied this."""
+    user: str | None = None
+    """The user who reported that."""
+    overdue: bool = False
+    """True once it was reported that nobody applied it in time."""
+    wagers: dict[str, ToldMoney] = {}
+    """The money of the round by wager, once it is settled."""
+
+
+class ToldRounds(msgspec.Struct, frozen=True, kw_only=True):
+    """The rounds of the last two shoes, and older ones that nobody applied, in the order dealt."""
+
+    rounds: tuple[ToldRound, ...] = ()
+    """The rounds."""
+    agreed: tuple[str, ...] = ()
+    """The shoes of which a table system stated the same as the table has."""
+    part_of: str | None = None
+    """The shoe that was under way when the table began to keep this."""
+
+
 class FirstAnswer(Answer, frozen=True, kw_only=True):
     """The answer to a command, kept for a repetition of the command."""
 
@@ -717,6 +750,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The declarations since the last round ended, oldest first."""
     undelivered: tuple[UndeliveredEvents, ...] = ()
     """Events that sinks refused, by sink."""
+    told: ToldRounds | msgspec.UnsetType = msgspec.UNSET
+    """The rounds that a table system is to apply; unset where it does not report that."""
 
     @property
     def armed(self) -> tuple[int, str, int] | None:

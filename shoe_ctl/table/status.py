@@ -13,7 +13,14 @@ from typing import Any
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
-from shoe_ctl.table import offers, positions, retractions, situations, undelivered
+from shoe_ctl.table import (
+    applied_outcomes,
+    offers,
+    positions,
+    retractions,
+    situations,
+    undelivered,
+)
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities import unread_cards
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
@@ -123,28 +130,32 @@ def status(
     at = TableView(now, game, settings, procedures)
     choices = offers.list_choices(at)
     trouble = link.link_trouble(now, now.t_us if t_us is None else t_us)
-    return {
-        "table": settings.table,
-        "game": game.id,
-        "method": at.method,
-        "state": now.state,
-        "link": link.link_state(now),
-        "link_reason": None if trouble is None else trouble[0],
-        "told": outbox.public_commands(now),
-        "refused": arming.public_refusal(now),
-        "shoe": None
-        if now.shoe is None
-        else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
-        "round": None if now.round is None else _round(now.round),
-        "wagers": payments.describe_wagers(at, restricted=False),
-        "last_round": payments.describe_last_round(at, restricted=False),
-        "declared": retractions.describe_declarations(at),
-        "next": _beside(trouble, _next(at, choices)),
-        "takes": [offer.public() for offer in offers.list_offers(at)],
-        "halt": _halt(at, choices),
-        "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
-        "parked": undelivered.describe(now, restricted=False),
-    } | _in_players_hands(at)
+    return (
+        {
+            "table": settings.table,
+            "game": game.id,
+            "method": at.method,
+            "state": now.state,
+            "link": link.link_state(now),
+            "link_reason": None if trouble is None else trouble[0],
+            "told": outbox.public_commands(now),
+            "refused": arming.public_refusal(now),
+            "shoe": None
+            if now.shoe is None
+            else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
+            "round": None if now.round is None else _round(now.round),
+            "wagers": payments.describe_wagers(at, restricted=False),
+            "last_round": payments.describe_last_round(at, restricted=False),
+            "declared": retractions.describe_declarations(at),
+            "next": _beside(trouble, applied_outcomes.overdue_message(now), _next(at, choices)),
+            "takes": [offer.public() for offer in offers.list_offers(at)],
+            "halt": _halt(at, choices),
+            "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
+            "parked": undelivered.describe(now, restricted=False),
+        }
+        | applied_outcomes.describe(now)
+        | _in_players_hands(at)
+    )
 
 
 def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
@@ -290,9 +301,13 @@ def next_message(at: TableView) -> Message:
     return Message(**_next(at, [])["message"])
 
 
-def _beside(trouble: tuple[str, Message] | None, step: dict[str, Any]) -> dict[str, Any]:
-    """The step, with what is wrong at the other end of the line."""
-    return step if trouble is None else with_trouble(step, trouble[1])
+def _beside(
+    trouble: tuple[str, Message] | None, overdue: Message | None, step: dict[str, Any]
+) -> dict[str, Any]:
+    """The step, with what is wrong at the other end of the line, or else at the table system."""
+    if trouble is not None:
+        return with_trouble(step, trouble[1])
+    return step if overdue is None else with_trouble(step, overdue)
 
 
 def with_trouble(step: dict[str, Any], trouble: Message) -> dict[str, Any]:

@@ -16,7 +16,14 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import NamedTuple
 
-from shoe_ctl.table import answers, corrections, decisions, disk, undelivered
+from shoe_ctl.table import (
+    answers,
+    applied_outcomes,
+    corrections,
+    decisions,
+    disk,
+    undelivered,
+)
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
 from shoe_ctl.table.commands import command_rows
 from shoe_ctl.table.corrections import correct_card
@@ -578,6 +585,10 @@ ALWAYS: Mapping[str, Cell] = {
         why="They were too many to be recorded one by one: their number is."),
     "disk_checked": does(disk.emit_disk_use,
         why="A full disk halts every table. Staff are warned days before, and the round goes on."),
+    "outcome_applied": does(applied_outcomes.note_applied,
+        why="A table system applied an outcome. The round does not depend on table systems."),
+    "shoe_stated": does(applied_outcomes.compare_shoe,
+        why="A table system states a shoe's rounds and money: they are compared, no more."),
     "not_told": does(
         why="The order could not be sent. What waits for its answer acts on it, not the round."),
     # -- the shoe's set of cards -----------------------------------------------------------------

@@ -21,6 +21,7 @@ TEXTS: Mapping[str, str] = {
         "两张牌同时抽出：原样放置，不得看牌；由监场经理决定上面或下面的一张在先"
     ),
     "prompt_card_taken_replace": "从一副完整的牌中取相同的牌，补回原位",
+    "prompt_card_taken_not_due": ("被带走的牌不应发给任何一方：视为放在一旁；玩家若已回来则继续"),
     "prompt_card_taken_sort": "把牌靴中的余牌和弃牌按副分拣，摊开给所有人和监控查看",
     "prompt_card_taken_value": "向监控查询看到了什么；再说明是否知道是什么牌，依据是牌靴还是监控",
     "prompt_cutting_card_allow": "把切牌卡放在一旁；荷官可允许玩家撤注",
@@ -215,6 +216,7 @@ TEXTS: Mapping[str, str] = {
     "next_wait_for_hello": "等待牌靴报出身份；若没有，运行 shoectl doctor 查原因",
     "next_wait_for_link": "请等待；{next}",
     "next_with_card_waiting": "{next}；已抽出的牌保持牌面朝下，牌桌继续时归位",
+    "next_not_applied": "请通知区域主管：账务系统有 {count} 局未入账，最早为 {round_id}",
     "next_with_trouble": "{next}；{trouble}",
     # What is wrong with the shoe or its line.
     "shoe_not_told": "命令未发给牌靴：{detail}",
@@ -419,6 +421,19 @@ TEXTS: Mapping[str, str] = {
     "refused_round_unknown": "本桌没有 {round_id} 局；shoectl rounds 列出各局",
     "refused_round_unreadable": "无法读取 {round_id} 局的记录；请看运行记录",
     "refused_round_taken_out": "{round_id} 局的记录已删除：无法更正",
+    "refused_applied_not_kept": "{table} 号桌不记录结果是否入账：请在其配置中设置 applied_within_s",
+    "refused_applied_forgotten": "{round_id} 局太早：本桌只保留最近两靴的局",
+    "refused_applied_reopened": "{round_id} 局在结果后继续进行：请等待其结束",
+    "refused_applied_void": "{round_id} 局已作废：请按作废入账",
+    "refused_applied_superseded": "{round_id} 局已更正：请按最新的更正入账",
+    "refused_applied_twice": "{round_id} 局：用户 {user} 已入账，编号 {reference}",
+    "refused_shoe_kept_in_part": "开始记录时牌靴 {shoe_id} 已在使用：无法核对",
+    "refused_shoe_not_kept": "没有保留牌靴 {shoe_id} 的局：只保留最近两靴",
+    "refused_shoe_round_open": "{round_id} 局仍在进行：结束后再申报该靴",
+    "refused_shoe_agreed": "牌靴 {shoe_id} 已核对，一致",
+    "refused_applied_no_right": "用户 {user} 无权报告入账：请设置 applies = true",
+    "refused_applied_unknown": "日志中没有编号为 {event} 的结果、更正或作废",
+    "refused_applied_other_source": "事件 {event} 不属于来源 {source}：请按来源 {now} 的事件入账",
     "refused_round_not_settled": "{round_id} 局未结算：没有可更正的结果",
     "refused_round_under_other_rules": "{round_id} 局按其他规则或其他版本进行：无法在此更正",
     "refused_round_of_older_shoe": "{round_id} 局属于更早的牌靴：只能更正本靴和上一靴的局",
@@ -493,6 +508,7 @@ TEXTS: Mapping[str, str] = {
     "refused_name_two_cards": "请指明两张不同的牌",
     "refused_no_two_cards": "没有两张已知而未露出牌面的牌",
     "refused_no_card_there": "该处没有牌：{place:place}",
+    "refused_early_card_stays": "此牌靴提前抽出的牌原处不动：由翻开的牌决定",
     "refused_card_stays": "全场已看到{place:place}：原处不动",
     "refused_exchanged_before": (
         "{one:place}与{other:place}已经互换过：若要再次互换，加上 again=true"
@@ -619,6 +635,8 @@ TEXTS: Mapping[str, str] = {
     "sink_of_other_table": "接收端 {sink} 只接收 {table} 号桌的事件",
     "sink_unknown": "没有接收端 {sink}（现有：{sinks}）",
     "sink_unknown_none": "没有接收端 {sink}（没有任何接收端）",
+    "sink_upto_of_other_table": "upto：{upto} 与 {after} 不是同一张桌的事件",
+    "sink_resends_too_many": "用户 {user} 已在 {most} 处接收事件：请稍后再请求",
     # Why a request is not read, or not handled.
     "request_incomplete": "最后一行没有行尾：未做任何处理",
     "request_invalid": "请求无效：{detail}",

@@ -30,6 +30,10 @@ TEXTS: Mapping[str, str] = {
     "prompt_card_taken_replace": (
         "take cards of the same face from a complete deck and lay them in their place"
     ),
+    "prompt_card_taken_not_due": (
+        "no hand is due the card that is gone: count it as set aside, or play on if the "
+        "Player is back"
+    ),
     "prompt_card_taken_sort": (
         "sort the cards left in the shoe and the discards into decks, and show them to "
         "everyone and to surveillance"
@@ -346,6 +350,9 @@ TEXTS: Mapping[str, str] = {
         "{next}; the card that was drawn waits face down, and takes its place when the table "
         "goes on"
     ),
+    "next_not_applied": (
+        "tell the pit: {count:count round rounds} not applied by the table system, first {round_id}"
+    ),
     "next_with_trouble": "{next}; {trouble}",
     # What is wrong with the shoe or its line.
     "shoe_not_told": "the command was not sent to the shoe: {detail}",
@@ -588,6 +595,25 @@ TEXTS: Mapping[str, str] = {
     ),
     "refused_round_unreadable": "the records of round {round_id} cannot be read; see the log",
     "refused_round_taken_out": "the records of round {round_id} were removed: it cannot be revised",
+    "refused_applied_not_kept": (
+        "table {table} does not keep what was applied: set applied_within_s in its section"
+    ),
+    "refused_applied_forgotten": "round {round_id} is too old: the table keeps the last two shoes",
+    "refused_applied_reopened": "round {round_id} goes on after its outcome: wait for how it ends",
+    "refused_applied_void": "round {round_id} is void by now: apply that",
+    "refused_applied_superseded": "round {round_id} was revised since: apply the newest revision",
+    "refused_applied_twice": ("round {round_id}: user {user} applied this already, as {reference}"),
+    "refused_shoe_kept_in_part": (
+        "shoe {shoe_id} was under way when the table began to keep this: it cannot be compared"
+    ),
+    "refused_shoe_not_kept": "no rounds of shoe {shoe_id} are kept: only the last two shoes' are",
+    "refused_shoe_round_open": "round {round_id} is open: state the shoe once it is over",
+    "refused_shoe_agreed": "shoe {shoe_id} was compared already, and agreed",
+    "refused_applied_no_right": "user {user} may not report what was applied: set applies = true",
+    "refused_applied_unknown": "no outcome, revision or void has the id {event} in the journal",
+    "refused_applied_other_source": (
+        "event {event} is of another source than {source}: apply the one of {now}"
+    ),
     "refused_round_not_settled": "round {round_id} was not settled: there is no outcome to revise",
     "refused_round_under_other_rules": (
         "round {round_id} was played under other rules or another version: it cannot be revised"
@@ -688,6 +714,7 @@ TEXTS: Mapping[str, str] = {
     "refused_name_two_cards": "name two different cards",
     "refused_no_two_cards": "no two cards that are known lie there unseen",
     "refused_no_card_there": "no card lies there: {place:place}",
+    "refused_early_card_stays": "this shoe's early card stays where it is: the open cards decide",
     "refused_card_stays": "everyone has seen {place:place}: it stays where it is",
     "refused_exchanged_before": (
         "{one:place} and {other:place} were exchanged already: to exchange them again, say "
@@ -840,6 +867,8 @@ TEXTS: Mapping[str, str] = {
     "sink_of_other_table": "sink {sink} gets the events of table {table} only",
     "sink_unknown": "there is no sink {sink} (there is: {sinks})",
     "sink_unknown_none": "there is no sink {sink}, and no other",
+    "sink_upto_of_other_table": "upto: {upto} is not an event of the same table as {after}",
+    "sink_resends_too_many": "user {user} gets events at {most} places already: ask again later",
     # Why a request is not read, or not handled.
     "request_incomplete": "the last line has no end: nothing of it was done",
     "request_invalid": "{detail}",

@@ -52,6 +52,8 @@ NOT_DONE: Mapping[str, str] = {
     "delivery_refilled": "events that a sink has again",
     "commands_refused": "commands of a user that were too many to be recorded",
     "disk_checked": "a disk that was nearly full",
+    "outcome_applied": "an outcome that a table system applied",
+    "shoe_stated": "a shoe that a table system stated",
     "challenged": "a shoe that proves itself with a key",
     "authenticated": "the proof of a shoe with its key",
     "authentication_failed": "a shoe that could not prove itself",

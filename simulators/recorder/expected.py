@@ -22,6 +22,7 @@ NOT_OF_PLAY = (
     "outage.opened", "outage.closed", "review.opened",
     "frame.discarded", "login.accepted", "login.refused", "login.locked",
     "shoe.hearing_lost", "shoe.hearing_restored", "disk.filling", "disk.relieved",
+    "outcome.applied", "outcome.not_applied", "shoe.reconciled",
 )  # fmt: skip
 """Events of sinks, disks, lines and logins, which a scenario does not bring about.
 

@@ -100,6 +100,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "announcements": "explicit",
     "rounds_after_cutting_card": 0,
     "result_timeout_s": 5,
+    "applied_within_s": None,
     "highest_position": None,
 }
 _FACES: Mapping[str, Any] = {"faces": "turned_by_dealer", "face_up_after_ms": 1000}

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from shoe_events import Consumer, Due, Resend
+from shoe_events import Consumer, Due, Position, Resend, read_event
 from shoe_events import follow as follow_module
-from shoe_events.follow import ConnectionLost, NotAllowed, Received, follow
+from shoe_events.follow import ConnectionLost, NotAllowed, NotAnswered, Received, follow
 from shoe_events.unix_socket import socket
 from shoe_testing.consumer_vectors import make_event
 from shoe_testing.simulated_time import VirtualLoop
@@ -280,3 +280,53 @@ def test_a_refused_right_is_asked_for_every_half_minute() -> None:
 
 def test_readers_do_not_all_come_back_in_the_same_moment() -> None:
     assert len({pauses(Flickering(0))[0] for _ in range(20)}) > 10
+
+
+class Deaf:
+    """A transport with a gap, whose daemon answers nothing in the first seconds."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[float, str, int | None]] = []
+        self._is_asked = asyncio.Event()
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Deaf]:
+        yield self
+
+    async def events(self) -> AsyncIterator[Received]:
+        await self._is_asked.wait()
+        for number in (6, 7, 10):
+            yield Received(line(OLD, number))
+        await asyncio.Event().wait()
+
+    async def resend(self, asked: Resend) -> None:
+        now = asyncio.get_running_loop().time()
+        self.asked.append((now, asked.after, asked.upto))
+        self._is_asked.set()
+        if now < 4:
+            raise NotAnswered
+
+
+def test_a_request_that_is_repeated_names_what_is_missing_by_then() -> None:
+    daemon = Deaf()
+    event = read_event(line(OLD, 5))
+    start = Position(event.source, "t1", "public", 5, since=event.time)
+
+    async def follow_for_a_while() -> None:
+        following = asyncio.create_task(
+            follow(daemon.connected, Consumer([start]), lambda _: None, ask_again_s=5)
+        )
+        await asyncio.sleep(9)
+        following.cancel()
+        await asyncio.wait({following})
+
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(follow_for_a_while())
+    finally:
+        loop.close()
+    assert daemon.asked[:1] == [(0.0, "t1/p4", None)]
+    assert [asked for asked in daemon.asked if asked[0] > 0] == [
+        (5.0, "t1/p9", None),
+        (5.0, "t1/p7", 9),
+    ]

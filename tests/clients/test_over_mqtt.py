@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,34 @@ async def test_300_acknowledged_events_that_the_broker_lost_are_noticed_and_fetc
             await system.until(len(told.events))
     assert system.applied == [(event["source"], event["id"]) for event in told.events]
     assert len({source for source, _ in system.applied}) == 2
+
+
+async def test_what_one_of_five_consumers_asks_for_comes_to_no_other(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told = ToldEvents()
+    system = table_system(at.port, SINK)
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        async with AsyncExitStack() as stack:
+            others = [
+                await stack.enter_async_context(
+                    subscribed(at.port, PUBLIC, f"shoe/v1/{TABLE}/answers/other-{number}/#")
+                )
+                for number in range(4)
+            ]
+            daemon = await stack.enter_async_context(serving(configuration(tmp_path, at), told))
+            caller = await stack.enter_async_context(calling(tmp_path / "shoectl.sock"))
+            table = SocketTable(daemon, rig, told, caller)
+            await table.rounds(1)
+            async with system.running():
+                await system.until(len(told.events))
+                await table.rounds(2)  # behind what was sent
+                await system.until(len(told.events))
+            sent = [event["id"] for event in told.events]
+            for other in others:
+                await other.until(lambda: len(other.got) >= len(sent))  # noqa: B023
+                assert [json.loads(got.payload)["id"] for got in other.got] == sent
+    assert system.applied == [(event["source"], event["id"]) for event in told.events]
 
 
 async def test_a_program_that_stops_while_it_connects_leaves_no_connection(

@@ -387,19 +387,18 @@ class Consumer:
                 yield _resend(stream.position, gaps[0][0] - 1, gaps[-1][1])
 
     def resume(self) -> list[Resend]:
-        """Return what to ask for after a new connection: the last event applied, and all behind.
+        """Return what to ask for after a new connection: the last event that came, and all behind.
 
-        The last events may be missing without one that follows them. The last one that was applied
-        shows whether the journal still has the same source.
+        The last events may be missing without one that follows them. The last one that came shows
+        whether the journal still has the same source. What is missing before it ``wanted`` names.
         """
         return [self._resume(stream) for stream in self._newest.values()]
 
     def _resume(self, stream: _Stream) -> Resend:
         while self._waits_for_beginning(stream) and stream.former is not None:
             stream = stream.former
-        position = stream.position
-        first = min([position.number, *(first for first, _ in position.missing)])
-        return _resend(position, max(0, first - 1), None)
+        last = max(stream.position.number, stream.seen)
+        return _resend(stream.position, max(0, last - 1), None)
 
     def step_back(self, asked: Resend, last: int | None = None) -> Resend | None:
         """Return what to ask for where there is no event ``after``; None if there is nothing.

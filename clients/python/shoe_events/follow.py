@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import NamedTuple, Protocol
 
 from shoe_events.consumer import Consumer, Due, Resend
-from shoe_events.event import InvalidEvent, read_event
+from shoe_events.event import InvalidEvent, number_of, read_event
 
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 3.0
@@ -26,6 +27,9 @@ REFUSED_RETRY_S = 30.0
 """A right that is missing is given by a person, not by a restart."""
 
 ASK_AGAIN_S = 5.0
+
+COMES_WITHIN_S = 0.1
+"""Where events come unasked, the first of them show within about this time what is missing."""
 
 CANCELLED_AGAIN_S = 3.0
 """After so long a task that goes on is cancelled once more: longer than any cleaning up takes."""
@@ -74,7 +78,10 @@ class Shown(NamedTuple):
 
 
 class Connection(Protocol):
-    """A transport that is connected."""
+    """A transport that is connected.
+
+    One whose events come before they are asked for has a true ``comes_unasked``.
+    """
 
     def events(self) -> AsyncIterator[Received | Shown]:
         """Return what comes, also what is sent again.
@@ -164,7 +171,7 @@ class _Reading:
         """An event came, and was applied: the transport works."""
         self._waits = asyncio.Event()
         self._applying = asyncio.Lock()
-        self._asked: dict[tuple[str, str], str] = {}
+        self._asked: dict[tuple[str, str], tuple[str, float]] = {}
 
     async def run(self, connect: Connect) -> None:
         """Connect and read.
@@ -220,25 +227,40 @@ class _Reading:
             await asyncio.get_running_loop().create_future()  # reading goes on
 
     async def _ask_on(self) -> None:
-        resume = self._consumer.resume()
+        if getattr(self._connection, "comes_unasked", False):
+            await asyncio.sleep(COMES_WITHIN_S)
+        unanswered = {_table(asked) for asked in self._consumer.resume()}
         while True:
-            resume = [asked for asked in resume if not await self._resend(asked)]
+            resumed: dict[tuple[str, str], int] = {}
+            for asked in self._consumer.resume():  # from where it is now
+                if _table(asked) in unanswered and await self._resend(asked):
+                    unanswered.discard(_table(asked))
+                    resumed[_table(asked)] = number_of(asked.after)
             for asked in self._due_again(self._consumer.wanted()):
+                if number_of(asked.after) >= resumed.get(_table(asked), math.inf):
+                    continue  # it is on its way
                 log.warning(
                     "events are missing: after=%s upto=%s. Asking for them.",
                     asked.after, asked.upto,
                 )  # fmt: skip
                 await self._resend(asked)
-            is_done = not (resume or self._consumer.is_waiting)
+            is_done = not (unanswered or self._consumer.is_waiting)
             with suppress(TimeoutError):
                 async with asyncio.timeout(None if is_done else self._ask_again_s):
                     await self._waits.wait()
             self._waits.clear()
 
     def _due_again(self, wanted: Sequence[Resend]) -> list[Resend]:
-        """Return what was not asked for yet, and that of which nothing came since."""
-        due = [each for each in wanted if self._asked.get(_key(each), each.after) == each.after]
-        self._asked = {_key(each): each.after for each in wanted}
+        """Return what was not asked for yet, and that of which nothing came for so long."""
+        now = asyncio.get_running_loop().time()
+        before, self._asked, due = self._asked, {}, []
+        for each in wanted:
+            asked = before.get(_key(each), (each.after, -math.inf))
+            is_due = asked[0] == each.after and now >= asked[1] + self._ask_again_s
+            due += [each] * is_due
+            self._asked[_key(each)] = (
+                (each.after, now) if is_due or asked[0] != each.after else asked
+            )
         return due
 
     async def _resend(self, asked: Resend) -> bool:
@@ -284,6 +306,10 @@ async def _end(tasks: Collection[asyncio.Task[None]]) -> list[BaseException]:
         raise asyncio.CancelledError
     ended = (task.exception() for task in tasks if not task.cancelled())
     return [failure for failure in ended if failure is not None]
+
+
+def _table(asked: Resend) -> tuple[str, str]:
+    return asked.table, asked.audience
 
 
 def _key(asked: Resend) -> tuple[str, str]:

@@ -8,7 +8,6 @@ Must not know: what an event means, stores.
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import socket
 import ssl
@@ -22,15 +21,14 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from shoe_events.answers import EVENT_TYPE, as_object, check, request_for
 from shoe_events.consumer import Resend
-from shoe_events.event import Audience, make_id, number_of
+from shoe_events.event import Audience, make_id
 from shoe_events.follow import (
     Connect,
     ConnectionLost,
     NotAllowed,
     NotAnswered,
-    NotFound,
-    NotKept,
     Received,
     Shown,
 )
@@ -71,7 +69,7 @@ def mqtt(  # noqa: PLR0913 - what a connection to a broker takes
     broker is waited for ``timeout_s``.
 
     ``sink`` is the name of the daemon's sink for this broker. ``user`` must be one of its senders,
-    so that the daemon sends again what is missing. Without a ``sink`` nothing is asked for.
+    so that the daemon sends it again what is missing. Without a ``sink`` nothing is asked for.
 
     Raises:
         ValueError: there is a ``sink`` and no ``user``.
@@ -185,6 +183,8 @@ class Client(aiomqtt.Client):
 class _Broker:
     """A connection to the broker. ``answers`` ends the topics of answers to us."""
 
+    comes_unasked = True
+
     def __init__(
         self,
         client: Client,
@@ -205,7 +205,10 @@ class _Broker:
             body = message.payload
             table, kind = message.topic.value.removeprefix(f"{ROOT}/").split("/")[:2]
             if kind == "answers":
-                self._answered(message, body)
+                if getattr(message.properties, "ContentType", "") == EVENT_TYPE:
+                    yield Received(body)  # one that we asked for
+                else:
+                    self._answered(message, body)
             elif kind == "state":
                 if (shown := _shown(table, body, self._audience)) is not None:
                     yield Shown(shown)
@@ -215,7 +218,7 @@ class _Broker:
     def _answered(self, message: aiomqtt.Message, body: bytes | str) -> None:
         correlation = getattr(message.properties, "CorrelationData", b"")
         waiting = self._asked.pop(correlation, None)
-        answer = _object(body)
+        answer = as_object(body)
         if waiting is not None and not waiting.done():
             waiting.set_result(answer)
 
@@ -228,25 +231,15 @@ class _Broker:
         properties.ResponseTopic = f"{ROOT}/{asked.table}/answers/{self.answers}"
         properties.CorrelationData = correlation
         properties.MessageExpiryInterval = max(1, round(ANSWER_S))
-        request = {"request": "resend", "sink": self._sink, "after": asked.after}
         topic = f"{ROOT}/{asked.table}/commands/{self._user}"
         try:
-            await self._client.say(topic, json.dumps(request), properties)
+            await self._client.say(topic, request_for(asked, self._sink), properties)
             async with asyncio.timeout(ANSWER_S):
-                _check(await answer)
+                check(await answer)
         except TimeoutError:
             raise NotAnswered from None
         finally:
             self._asked.pop(correlation, None)
-
-
-def _object(body: bytes | str) -> dict[str, Any]:
-    """Return a JSON object; an empty one for anything else."""
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _shown(table: str, state: bytes | str, audience: Audience) -> str | None:
@@ -254,26 +247,8 @@ def _shown(table: str, state: bytes | str, audience: Audience) -> str | None:
 
     The state names the last public event. A table at work has told of its start, to both audiences.
     """
-    shown = _object(state)
+    shown = as_object(state)
     last = shown.get("last_event")
     if isinstance(last, str) and last.rpartition("/")[2].startswith(audience[0]):
         return last
     return make_id(table, audience, 1) if shown else None
-
-
-def _check(answer: Mapping[str, Any]) -> None:
-    """Raise what the daemon's refusal means; nothing for one that is to be tried again."""
-    if answer.get("accepted") is not False:
-        return
-    error = answer["error"]
-    code = error["code"]
-    text = str(error.get("text", code))
-    if code == "events_not_kept":
-        raise NotKept(text)
-    if code == "events_unknown":
-        raise NotFound(text, number_of(error["args"]["last"]))
-    if code == "events_none":
-        raise NotFound(text)
-    if code == "daemon_starting":
-        raise NotAnswered
-    raise ConnectionLost(text)

@@ -224,18 +224,17 @@ export class Consumer {
   }
 
   /**
-   * Return what to ask for after a new connection: the last event applied, and all behind.
+   * Return what to ask for after a new connection: the last event that came, and all behind.
    *
-   * The last events may be missing without one that follows them. The last one that was applied
-   * shows whether the journal still has the same source.
+   * The last events may be missing without one that follows them. The last one that came shows
+   * whether the journal still has the same source. What is missing before it `wanted` names.
    */
   resume(): Resend[] {
     return [...this.#newest.values()].map((newest) => {
       let stream = newest;
       while (this.#waitsForBeginning(stream) && stream.former !== null) stream = stream.former;
-      const { number, missing } = stream.position;
-      const first = Math.min(number, ...missing.map((range) => range[0]));
-      return resendOf(stream.position, Math.max(0, first - 1), null);
+      const last = Math.max(stream.position.number, stream.seen);
+      return resendOf(stream.position, Math.max(0, last - 1), null);
     });
   }
 

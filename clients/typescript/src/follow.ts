@@ -9,11 +9,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Consumer, Due, Resend } from "./consumer.js";
-import { InvalidEvent, readEvent, readId } from "./event.js";
+import { InvalidEvent, numberOf, readEvent, readId } from "./event.js";
 
 const FIRST_RETRY_MS = 500;
 /** An outage of the broker costs so much at most once it is back. A hall has few readers. */
 const LONGEST_RETRY_MS = 3_000;
+/** Where events come unasked, the first of them show within about this time what is missing. */
+const COMES_WITHIN_MS = 100;
 /** A right that is missing is given by a person, not by a restart. */
 const REFUSED_RETRY_MS = 30_000;
 
@@ -61,6 +63,8 @@ export interface Connection {
   events(): AsyncIterable<Received>;
   /** Ask for events; they come as others do. It throws an error of this module. */
   resend(asked: Resend): Promise<void>;
+  /** Whether events come before they are asked for. */
+  readonly comesUnasked?: boolean;
   close(): Promise<void> | void;
 }
 
@@ -114,7 +118,7 @@ async function serve(
 ): Promise<void> {
   const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
   let timer: NodeJS.Timeout | undefined;
-  let asking: Promise<void> = Promise.resolve();
+  let asking: Promise<void> = connection.comesUnasked ? sleep(COMES_WITHIN_MS) : Promise.resolve();
   let failure: unknown = null;
   const ended = new AbortController();
   const stop = () => void connection.close();
@@ -155,18 +159,27 @@ async function serve(
     return true;
   };
 
-  let resume = consumer.resume();
+  const tableOf = (asked: Resend) => `${asked.audience} ${asked.table}`;
+  const unanswered = new Set(consumer.resume().map(tableOf));
   let askedBefore = new Map<string, string>();
   const ask = async () => {
-    const unanswered: Resend[] = [];
-    for (const asked of resume) if (!(await resend(asked))) unanswered.push(asked);
-    resume = unanswered;
+    if (ended.signal.aborted) return;
+    const resumed = new Map<string, number>();
+    for (const asked of consumer.resume()) {
+      // from where it is now
+      const table = tableOf(asked);
+      if (unanswered.has(table) && (await resend(asked))) {
+        unanswered.delete(table);
+        resumed.set(table, numberOf(asked.after));
+      }
+    }
     const wanted = consumer.wanted();
     const key = (asked: Resend) => `${asked.audience} ${asked.missingIn}`;
     // what was not asked for yet, and that of which nothing came since
     const due = wanted.filter((asked) => (askedBefore.get(key(asked)) ?? asked.after) === asked.after);
     askedBefore = new Map(wanted.map((asked) => [key(asked), asked.after]));
     for (const asked of due) {
+      if (numberOf(asked.after) >= (resumed.get(tableOf(asked)) ?? Infinity)) continue; // on its way
       warn(`events are missing: after=${asked.after} upto=${asked.upto}. Asking for them.`);
       await resend(asked);
     }
@@ -176,7 +189,7 @@ async function serve(
     if (timer !== undefined || ended.signal.aborted || !mayAsk) return;
     timer = setTimeout(() => {
       timer = undefined;
-      if (consumer.isWaiting || resume.length > 0) askAgain();
+      if (consumer.isWaiting || unanswered.size > 0) askAgain();
     }, askAgainMs);
     asking = asking.then(ask).catch(async (error: unknown) => {
       if (error instanceof NotAllowed) {

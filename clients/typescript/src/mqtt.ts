@@ -16,14 +16,13 @@ import {
   type MqttClient,
 } from "mqtt";
 
+import { asObject, check, EVENT_TYPE, requestFor, type Answer } from "./answers.js";
 import type { Resend } from "./consumer.js";
-import { makeId, numberOf, type Audience } from "./event.js";
+import { makeId, type Audience } from "./event.js";
 import {
   ConnectionLost,
   NotAllowed,
   NotAnswered,
-  NotFound,
-  NotKept,
   type Connect,
   type Connection,
   type Received,
@@ -92,16 +91,8 @@ export function mqtt(address: string, given: MqttOptions): Connect {
   };
 }
 
-interface Answer {
-  readonly accepted?: boolean;
-  readonly error?: {
-    readonly code: string;
-    readonly args?: { readonly last?: string };
-    readonly text?: string;
-  };
-}
-
 class Broker implements Connection {
+  readonly comesUnasked = true;
   readonly #queue = new Queue();
   readonly #asked = new Map<string, (answer: Answer) => void>();
 
@@ -132,7 +123,9 @@ class Broker implements Connection {
 
   #take(topic: string, payload: Buffer, packet: IPublishPacket): void {
     const [table = "", kind] = topic.slice(ROOT.length + 1).split("/");
-    if (kind === "answers") {
+    if (kind === "answers" && packet.properties?.contentType === EVENT_TYPE) {
+      this.#queue.push({ body: payload, seamless: false }); // one that we asked for
+    } else if (kind === "answers") {
       const answered = this.#asked.get(String(packet.properties?.correlationData));
       answered?.(asObject(payload) as Answer);
     } else if (kind === "state") {
@@ -156,8 +149,7 @@ class Broker implements Connection {
     });
     answer.catch(() => undefined); // it may come to that while the request is still being sent
     try {
-      const request = JSON.stringify({ request: "resend", sink, after: asked.after });
-      await this.client.publishAsync(topic, request, {
+      await this.client.publishAsync(topic, requestFor(asked, sink), {
         qos: 1,
         properties: {
           responseTopic: `${ROOT}/${asked.table}/answers/${this.answers}`,
@@ -199,31 +191,4 @@ function shownBy(
 /** Whether the broker answered, and said no. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof ErrorWithReasonCode || error instanceof ErrorWithSubackPacket;
-}
-
-/** Return a JSON object; an empty one for anything else. */
-function asObject(payload: Buffer): Record<string, unknown> {
-  try {
-    const found: unknown = JSON.parse(payload.toString());
-    return typeof found === "object" && found !== null ? (found as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
-/** Throw what the daemon's refusal means. */
-function check({ accepted, error }: Answer): void {
-  if (accepted !== false || error === undefined) return;
-  const text = error.text ?? error.code;
-  switch (error.code) {
-    case "events_not_kept":
-      throw new NotKept(text);
-    case "events_unknown":
-    case "events_none":
-      throw new NotFound(text, error.args?.last === undefined ? null : numberOf(error.args.last));
-    case "daemon_starting":
-      throw new NotAnswered();
-    default:
-      throw new ConnectionLost(text);
-  }
 }

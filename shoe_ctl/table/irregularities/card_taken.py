@@ -14,11 +14,16 @@ Must not know: who may take which choice beyond what the procedure says.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Literal
+
+import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.table.arguments import ChoiceArgs, DeclarationArgs, require_args
+from shoe_ctl.table.irregularities import overdraw
 from shoe_ctl.table.irregularities.double_draw import ORDERED, choices_of_first_card
+from shoe_ctl.table.procedures import withdrawal
 from shoe_ctl.table.procedures.procedure import (
     DECIDES,
     Accepts,
@@ -31,10 +36,12 @@ from shoe_ctl.table.procedures.procedure import (
 from shoe_ctl.table.procedures.shared import (
     CALL_VOID,
     GO_ON,
+    SET_ASIDE,
     align,
     check_can_resume,
     check_no_unplaced_cards,
     end_play_on,
+    end_set_aside,
     end_void,
     require_new_cards,
     update_data,
@@ -43,11 +50,25 @@ from shoe_ctl.table.procedures.withdrawal import window_step
 from shoe_ctl.table.round import card_entry, cards_ahead, hands, reveal, unordered_cards
 from shoe_ctl.table.round import deal as dealing
 from shoe_ctl.table.shoe import ledger as card_ledger
-from shoe_ctl.table.state import ASIDE, DealtCard, Round, TableState
+from shoe_ctl.table.state import (
+    ASIDE,
+    DealtCard,
+    OpenIrregularity,
+    Round,
+    TableState,
+    subject_of_draw,
+)
 from shoe_ctl.table.turn import Objection, TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
 CARD_TAKEN_KEY = "card_taken"
+
+NOT_DUE = "not_due"
+"""The step at which it is decided what becomes of a taken card that no hand is due."""
+
+CARD = "card"
+"""Key of stored data: the subject of the taken card once it is in no hand."""
+
 _HANDS = {"player": ("player",), "banker": ("banker",), "both": ("player", "banker")}
 
 
@@ -74,8 +95,7 @@ def check_taken(turn: Turn, args: TakenCards | None) -> Message | None:
 
 def missing_cards(view: TableView) -> list[DealtCard]:
     """Return the cards that are gone and that nobody has seen, Player's before Banker's."""
-    noted = view.current.data
-    return _face_down(view.round, noted["hand"], noted.get("index"))
+    return _missing_of(view.round, view.current)
 
 
 def missing_places(now: TableState) -> set[tuple[str, int]]:
@@ -83,9 +103,50 @@ def missing_places(now: TableState) -> set[tuple[str, int]]:
     played, stack = now.round, () if now.halt is None else now.halt.stack
     if played is None:
         return set()
-    noted = [opened.data for opened in stack if opened.key == CARD_TAKEN_KEY]
-    missing = (_face_down(played, each["hand"], each.get("index")) for each in noted)
+    missing = (_missing_of(played, one) for one in stack if one.key == CARD_TAKEN_KEY)
     return {(dealt.hand, dealt.index) for each in missing for dealt in each}
+
+
+def name_place(turn: Turn) -> None:
+    """Note where the one card lies that was declared by its hand alone: a correction may move it.
+
+    A third card is the only one that lies face down: those that imply it lie open.
+    """
+
+    def named(opened: OpenIrregularity) -> OpenIrregularity:
+        missing = _missing_of(turn.round, opened)
+        if len(missing) != 1:
+            return opened
+        place = {"hand": missing[0].hand, "index": missing[0].index}
+        return msgspec.structs.replace(opened, data={**opened.data, **place})
+
+    _replace_opened(turn, named)
+
+
+def leave_round(turn: Turn, was: DealtCard) -> None:
+    """Let the round do without a taken card that by the corrected cards is nobody's."""
+
+    def not_due(opened: OpenIrregularity) -> OpenIrregularity:
+        if was not in _missing_of(turn.round, opened):
+            return opened
+        withdrawal.emit_window_closed(turn, opened, "stands")
+        subject = subject_of_draw(was.number)
+        return msgspec.structs.replace(
+            opened, step=NOT_DUE, window=None, data={**opened.data, CARD: subject}
+        )
+
+    _replace_opened(turn, not_due)
+
+
+def _missing_of(played: Round, opened: OpenIrregularity) -> list[DealtCard]:
+    return _face_down(played, opened.data["hand"], opened.data.get("index"))
+
+
+def _replace_opened(turn: Turn, new: Callable[[OpenIrregularity], OpenIrregularity]) -> None:
+    """Replace what is open about taken cards."""
+    if (halt := turn.now.halt) is not None:
+        opened = tuple(new(one) if one.key == CARD_TAKEN_KEY else one for one in halt.stack)
+        turn.change(halt=msgspec.structs.replace(halt, stack=opened))
 
 
 def _face_down(played: Round, hand: str, index: int | None) -> list[DealtCard]:
@@ -311,6 +372,19 @@ def replace_taken_cards(turn: Turn) -> None:
     _reveal_cards(turn, missing, "replaced")
 
 
+# The round does without it
+
+
+def _is_without_card(view: TableView) -> bool:
+    """Return True if no hand is due the card: another correction may make it due again."""
+    return reveal.due_hand(view) is None
+
+
+def _set_aside_taken(turn: Turn) -> None:
+    """Set the card aside that is gone: it waits for no turn, and opens no round."""
+    overdraw.set_taken_aside(turn, turn.current.data[CARD])
+
+
 # Procedure
 
 
@@ -346,6 +420,7 @@ def _set_aside_step(index: int, then: str) -> Step:
         facts=public_missing_places,
         arms_slot=armed,
         cites=(CARD_TAKEN_KEY, "two_set_aside"),
+        automatic=(NOT_DUE,),
     )
 
 
@@ -378,6 +453,20 @@ CARD_TAKEN = Procedure(
             ),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "value_known"),
+            automatic=(NOT_DUE,),
+        ),
+        Step(
+            NOT_DUE,
+            message("prompt_card_taken_not_due"),
+            (
+                Choice(
+                    SET_ASIDE, DECIDES, "aside",
+                    (_set_aside_taken, require_new_cards(CARD_TAKEN_KEY), align),
+                    offered_if=_is_without_card,
+                ),
+                GO_ON,
+                CALL_VOID,
+            ),
         ),
         _set_aside_step(1, "second_aside"),
         _set_aside_step(2, "sort"),
@@ -388,6 +477,7 @@ CARD_TAKEN = Procedure(
              CALL_VOID),
             facts=public_missing_places,
             cites=("double_draw", "ordered"),
+            automatic=(NOT_DUE,),
         ),
         window_step(
             "remaining",
@@ -395,7 +485,7 @@ CARD_TAKEN = Procedure(
             ORDERED,
             "sort",
             CALL_VOID,
-        ),
+        )._replace(automatic=(NOT_DUE,)),
         Step(
             "sort",
             message("prompt_card_taken_sort"),
@@ -409,6 +499,7 @@ CARD_TAKEN = Procedure(
             ),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "sorted"),
+            automatic=(NOT_DUE,),
         ),
         Step(
             "determine",
@@ -416,6 +507,7 @@ CARD_TAKEN = Procedure(
             (_DETERMINED, CALL_VOID),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "determined"),
+            automatic=(NOT_DUE,),
         ),
         Step(
             "replace",
@@ -430,11 +522,13 @@ CARD_TAKEN = Procedure(
             ),
             facts=public_missing_places,
             cites=(CARD_TAKEN_KEY, "replaced"),
+            automatic=(NOT_DUE,),
         ),
     ),
     (
         End("known", "value_known", (CARD_TAKEN_KEY, "value_known")),
         End("finished", "replaced", (CARD_TAKEN_KEY, "finished")),
+        end_set_aside(),
         end_play_on(),
         end_void(),
     ),

@@ -228,10 +228,14 @@ class TwoPlaces(ChoiceArgs, frozen=True, kw_only=True):
 
 
 def _cards_by_place(view: TableView) -> dict[str, CardOnTable]:
-    """Return the cards on the table by place."""
+    """Return the cards on the table that may be exchanged, by place.
+
+    A shoe that judges reports a card drawn early, or objects to it, by what it has read: that card
+    stays, or a refusal would tell which of them it did.
+    """
     assert view.now.round is not None
     cards: dict[str, CardOnTable] = {dealt.place: dealt for dealt in view.now.round.cards}
-    if view.now.early:
+    if view.now.early and not view.now.link.judges:
         cards[_EARLY_PLACE] = view.now.early[0]
     return cards
 
@@ -273,6 +277,8 @@ def _check_exchange(turn: Turn, args: TwoPlaces | None) -> Message | None:
         return message("refused_name_two_cards")
     cards = _cards_by_place(turn)
     for place in (args.one, args.other):
+        if place == _EARLY_PLACE and turn.now.early and turn.now.link.judges:
+            return message("refused_early_card_stays")
         if place not in cards:
             return message("refused_no_card_there", place=place)
         if cards[place].seen:

@@ -240,6 +240,14 @@ def halt_for_each_early_card(turn: Turn) -> None:
             stack.escalate_pending(turn, opened, SEEN if early.seen else RULING)
 
 
+def set_taken_aside(turn: Turn, subject: str) -> None:
+    """Set the early card with this subject aside: a Player has it, and the round does without."""
+    opened, early = _opened_for(turn, subject), early_cards.find_overdrawn(turn.now, subject)
+    assert opened is not None and early is not None, "what is gone waits until it is decided"
+    stack.resolve_pending(turn, opened, _ASIDE_END)
+    unplaced.set_aside(turn, (early,))
+
+
 def _opened_for(turn: Turn, subject: str) -> OpenIrregularity | None:
     waiting = turn.now.pending_irregularities
     return next((o for o in waiting if (o.key, o.subject) == (OVERDRAW_KEY, subject)), None)
@@ -355,6 +363,8 @@ def _send_fate(turn: Turn, fate: str) -> None:
 _KEPT = End("kept", "kept", (OVERDRAW_KEY, "kept"))
 """The card was due after all: it is that hand's card *(5.7, reading)*."""
 
+_ASIDE_END = end_set_aside((OVERDRAW_KEY, "set_aside"))
+
 _TAKE = Choice(
     "due",
     DECIDES,
@@ -385,7 +395,7 @@ OVERDRAW = Procedure(
     (
         _KEPT,
         End("next_round", "first_card", ("overdraw", "next_round")),
-        end_set_aside(("overdraw", "set_aside")),
+        _ASIDE_END,
         end_void(RULED_BY_AUTHORITY),
     ),
     begins=("waiting", "ruling"),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
-from shoe_ctl.sinks import mqtt
+from shoe_ctl.sinks import brokers, mqtt
 from shoe_testing.brokers import (
     Authority,
     Got,
@@ -325,6 +325,45 @@ async def at_work(
         yield User.of(subscriber, user), caller, told
 
 
+async def test_a_user_of_the_broker_reports_what_its_table_system_applied(
+    tmp_path: Path, at: Mosquitto
+) -> None:
+    told = ToldEvents()
+    reporting = sinks(tmp_path, at.address, sender=[{**SENDER, "applies": True}])
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, *reporting, applied_within_s=3600)
+        topics = (f"shoe/v1/+/answers/{SENDER['user']}/#", PUBLIC)
+        async with (
+            as_user(at, SENDER["user"], *topics) as subscriber,
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock") as caller,
+        ):
+            await SocketTable(daemon, rig, told, caller).rounds(1)
+            user = User.of(subscriber, SENDER["user"])
+            (outcome,) = [event for event in told.events if event["type"] == "round.outcome"]
+            asked = {"request": "applied", "event": outcome["id"], "reference": "b-1"}
+            assert not (await user.asks(**asked))["applied"]["repeated"]
+            assert (await user.asks(**asked))["applied"]["repeated"]
+            await subscriber.until(lambda: events(subscriber)[-1]["type"] == "outcome.applied")
+            elsewhere = {**asked, "event": "bac-08/p1"}
+            assert (await user.asks(**elsewhere))["error"]["code"] == "daemon_no_such_table"
+            shoe = {"shoe_id": outcome["data"]["shoe_id"], "table": TABLE}
+            stated = await user.asks(
+                request="shoe", **shoe, rounds=[{"round_id": outcome["subject"]}]
+            )
+            assert stated["shoe"]["agrees"]
+
+
+def sent_to(user: User) -> list[dict[str, Any]]:
+    """The events that came among the answers to this user."""
+    return [
+        json.loads(got.payload)
+        for got in user.got
+        if "/answers/" in got.topic
+        and got.properties.get("ContentType") == "application/cloudevents+json"
+    ]
+
+
 async def test_a_user_of_the_broker_is_answered_as_at_the_socket(
     tmp_path: Path, at: Mosquitto
 ) -> None:
@@ -382,12 +421,17 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
     async with at_work(tmp_path, at) as (user, caller, told):
         assert (await user.asks(**envelope("b", "place_your_bets")))["accepted"]
         await user.until(lambda: events(user)[-1:] == told.events[-1:])
-        got = len(events(user))
-        answer = await user.asks(request="resend", sink="floor", after=told.events[0]["id"])
-        assert answer["resent"]["events"] == len(told.events) - 1
-        assert answer["resent"]["taken"] == len(told.events) - 1
-        await user.until(lambda: len(events(user)) == got + len(told.events) - 1)
-        assert events(user)[got:] == told.events[1:]
+        after, *behind = told.events
+        answer = await user.asks(request="resend", sink="floor", after=after["id"])
+        assert answer == {"resent": {"sink": "floor", "after": after["id"], "events": len(behind)}}
+        await user.until(lambda: len(sent_to(user)) == len(behind))
+        assert sent_to(user) == behind
+        bound = {"after": after["id"], "upto": behind[1]["id"]}
+        answer = await user.asks(request="resend", sink="floor", **bound)
+        assert answer["resent"]["events"] == 2
+        await user.until(lambda: len(sent_to(user)) == len(behind) + 2)
+        assert sent_to(user)[len(behind) :] == behind[:2]
+        assert events(user) == told.events  # on their own topic they came once
         other = await user.asks(request="resend", sink="floor", after="bac-08/p1")
         assert other["error"]["code"] == "daemon_no_such_table"
         assert await user.asks(request="redeliver") == {"redelivered": []}
@@ -454,9 +498,9 @@ async def test_a_command_that_expires_before_its_turn_is_refused(
     tmp_path: Path, at: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with at_work(tmp_path, at) as (user, _, told):
-        asked = mqtt.Asked
+        asked = brokers.Asked
 
-        def late(*args: Any) -> mqtt.Asked:
+        def late(*args: Any) -> brokers.Asked:
             return asked(*args)._replace(expires_at=asyncio.get_running_loop().time())
 
         monkeypatch.setattr(mqtt, "Asked", late)

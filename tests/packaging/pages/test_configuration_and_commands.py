@@ -86,7 +86,7 @@ def test_the_page_has_the_envelope_and_the_limits() -> None:
 
 
 def test_the_page_of_the_socket_has_every_key_of_a_status() -> None:
-    table = TableHarness(method="C", area="Paiza Club").open_shoe()
+    table = TableHarness(method="C", area="Paiza Club", applied_within_s=60).open_shoe()
     table.does("place_your_bets")
     keys = {*status(table.now, table.game, table.settings), "acts_as", "doubt", "fault"}
     (rows,) = re.findall(r"^\| key of a table .*?\n\n", SOCKET, re.DOTALL | re.MULTILINE)

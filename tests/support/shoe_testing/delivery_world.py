@@ -210,6 +210,7 @@ class Daemon:
             delivering(named, self.journal, store, SYSTEM, lambda *_: Never())
         )
         self._handler = RequestHandler({}, self._deliveries.sinks, People([]))
+        self._stack.push_async_callback(self._handler.close)
 
     async def _handle(self, caller: Caller, asked: Request) -> dict[str, Any]:
         if isinstance(asked, StatusRequest):

@@ -75,8 +75,10 @@ from shoe_ctl.table.inputs import (
     LinkLost,
     LinkUp,
     NotTold,
+    OutcomeApplied,
     Restarted,
     ShoeSaid,
+    ShoeStated,
     StorageRestored,
     TableCommand,
     Tick,
@@ -221,11 +223,14 @@ FACTS = (
     "delivery_refilled",
     "commands_refused",
     "disk_checked",
+    "outcome_applied",
+    "shoe_stated",
 )
 KINDS = (
     LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
     NotTold, Fault, StorageRestored,
     DeliveryParked, DeliveryTaken, DeliveryLost, DeliveryRefilled, CommandsRefused, DiskChecked,
+    OutcomeApplied, ShoeStated,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -319,11 +324,21 @@ def facts(t_us: int) -> Iterator[Input]:
     yield DeliveryRefilled(t_us=t_us, sink="nats:floor", refused=0)
     yield CommandsRefused(t_us=t_us, user="dora", count=3, since_us=t_us - 1)
     yield DiskChecked(t_us=t_us, full_us=t_us + 3_600_000_000)
+    yield from reports(t_us)
     yield StorageRestored(
         t_us=t_us,
         since_us=t_us - 1,
         what=message("daemon_journal_failed", detail="the disk is full"),
     )
+
+
+def reports(t_us: int) -> Iterator[Input]:
+    """What a table system reports: of a round that may be there, and of its shoe."""
+    yield OutcomeApplied(
+        t_us=t_us, user="ledger", reference="b-1", round_id="bac-07-s1-r1", type="round.outcome",
+        told_us=t_us, public_id="bac-07/p1", restricted_id="bac-07/r1",
+    )  # fmt: skip
+    yield ShoeStated(t_us=t_us, user="ledger", shoe_id="bac-07-s1", rounds=())
 
 
 def inputs(at: OfferingTable) -> Iterator[Tried]:

@@ -65,6 +65,8 @@ from shoe_ctl.table.inputs import (
     LineResumed,
     LineSuspended,
     NotTold,
+    OutcomeApplied,
+    ShoeStated,
     StorageRestored,
     Tick,
 )
@@ -579,6 +581,31 @@ def _delivery_refilled() -> Play:
     return Play(table, happens(lambda t_us: DeliveryRefilled(t_us=t_us, sink="floor", refused=0)))
 
 
+def _with_ledger() -> TableHarness:
+    """A table whose first round is over, and whose table system reports what it applied."""
+    table = idle(applied_within_s=60)
+    table.play(STAND)
+    return table
+
+
+def _outcome_applied() -> Play:
+    table = _with_ledger()
+    (told,) = table.now.told.rounds
+    return Play(table, happens(
+        lambda t_us: OutcomeApplied(
+            t_us=t_us, user="ledger", reference="b-1", round_id=told.round_id, type=told.type,
+            told_us=told.told_us, public_id="bac-07/p1", restricted_id="bac-07/r1",
+        )
+    ))  # fmt: skip
+
+
+def _shoe_stated() -> Play:
+    table = _with_ledger()
+    return Play(table, happens(
+        lambda t_us: ShoeStated(t_us=t_us, user="ledger", shoe_id=table.now.shoe.id, rounds=())
+    ))  # fmt: skip
+
+
 def _link_is_back() -> Play:
     table = round_at("2D 3C")
     table.disconnect()
@@ -1000,6 +1027,8 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     "disk_checked": _at("revealing", happens(
         lambda t_us: DiskChecked(t_us=t_us, full_us=t_us + 1)
     )),
+    "outcome_applied": _outcome_applied,
+    "shoe_stated": _shoe_stated,
     "not_told": _at("revealing", happens(
         lambda t_us: NotTold(t_us=t_us, number=1, reason="no_key", why=FULL)
     )),

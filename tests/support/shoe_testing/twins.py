@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from firmware_proto.cards import card
-from firmware_proto.events import CardDrawn, CardsDrawn, Result
+from firmware_proto.events import CardDrawn, CardOutsideGame, CardsDrawn, Error, Result
 from shoe_ctl.cli.table_view import lines
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand, total
@@ -32,6 +32,7 @@ Faces = tuple[str | None, str | None]
 """What the one shoe reads of a card, and what the other does."""
 
 HANDS = ("player", "banker")
+INITIAL_CARDS = 4
 
 
 class Twins:
@@ -61,6 +62,16 @@ class Twins:
         """
         if is_repeat(self.one, faces[0]) == is_repeat(self.other, faces[1]):
             self._draws(faces, armed)
+
+    def draws_early(self, faces: Faces, *, reported: bool) -> None:
+        """A card comes out before its turn. A shoe that judges objects where none is due.
+
+        ``reported``: a shoe that objects says which card it means.
+        """
+        if not self.one.angel_eye:
+            self.draws(faces, armed=False)
+        elif all(_can_judge(table) for table in (self.one, self.other)):
+            self._each(*(lambda table, f=face: draw_early(table, f, reported) for face in faces))
 
     def _draws(self, faces: Faces, armed: bool | None) -> None:
         self._each(*(lambda table, f=face: draw(table, f, armed) for face in faces))
@@ -115,6 +126,27 @@ def draw(table: TableHarness, face: str | None, armed: bool | None = None) -> No
         armed = table.now.armed is not None if armed is None else armed
         named = {"number": 1 if shoe is None else shoe.drawn + 1, "armed": armed}
     table.says(CardDrawn(card=None if face is None else card(face), **named))
+
+
+def _can_judge(table: TableHarness) -> bool:
+    """True if this shoe has read the initial deal, and the card that comes is the first early."""
+    played = table.now.round
+    dealt = () if played is None else played.cards
+    return len(dealt) == INITIAL_CARDS and all(d.card for d in dealt) and not table.now.unplaced
+
+
+def draw_early(table: TableHarness, face: str | None, reported: bool) -> None:
+    """The fifth card, at a shoe that judges by what it has read: for a hand, or objected to."""
+    played = table.now.round
+    assert played is not None
+    hand = next_hand(*(played.hand(name) for name in HANDS))
+    drawn = None if face is None else card(face)
+    if hand is not None:
+        table.says(CardDrawn(card=drawn, hand=hand, index=3))
+        return
+    table.says(Error(code="overdraw", in_error_mode=True))
+    if reported and drawn is not None:
+        table.says(CardOutsideGame(card=drawn, mode="error"))
 
 
 def together(table: TableHarness, pair: tuple[str | None, str | None], order_known: bool) -> None:

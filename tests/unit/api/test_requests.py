@@ -84,7 +84,10 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"\xff\xfe", "not JSON"),
         (b"[]", "expected an object, found a list"),
         (b"null", "expected an object, found null"),
-        (b'{"request": "more"}', "expected status, redeliver, resend or events, not 'more'"),
+        (
+            b'{"request": "more"}',
+            "expected status, redeliver, resend, events, applied or shoe, not 'more'",
+        ),
         (b'{"request": "events", "audience": "all"}', "audience: not a known value: 'all'"),
         (b'{"request": "events", "after": 31}', "after: expected a text, found 31"),
         (b'{"request": "events", "since": "a/p1"}', "unknown key `since`"),

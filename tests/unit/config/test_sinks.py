@@ -205,3 +205,13 @@ def test_a_broker_client_is_loaded_only_for_a_sink_that_names_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() in ("[]", "['ssl']")
+
+
+def test_reports_of_what_was_applied_need_a_table_and_a_user() -> None:
+    reporter = sink() + sender().replace("position", "applies = true\nposition", 1)
+    with pytest.raises(ConfigError, match="applies: no table takes such reports"):
+        parse((TABLES + reporter).encode(), "t.toml")
+    within = TABLES.replace("[[table]]", "[[table]]\napplied_within_s = 30", 1)
+    assert parse((within + reporter).encode(), "t.toml").table[0].applied_within_s == 30
+    with pytest.raises(ConfigError, match="nobody may report what was applied"):
+        parse((within + sink() + sender()).encode(), "t.toml")

@@ -23,7 +23,7 @@ from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience, EventId
-from shoe_ctl.sinks.mqtt import Asked
+from shoe_ctl.sinks.brokers import Asked
 from shoe_ctl.sinks.pump import SinkEnded
 from shoe_ctl.texts.catalogue import text
 from shoe_testing.journals import T_US, Never, stored, stored_round

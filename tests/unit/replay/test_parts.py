@@ -13,10 +13,10 @@ import pytest
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.history import snapshots
+from shoe_ctl.journal.part_processes import MOST_PARTS
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
-from shoe_ctl.replay import parts
-from shoe_ctl.replay.parts import Progress, cut, replay_in_parts
+from shoe_ctl.replay.parts import Kept, cut, replay_in_parts
 from shoe_ctl.replay.replay import Part, Replay, replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_testing import bulk_journal
@@ -93,7 +93,7 @@ def test_a_number_from_nowhere_makes_no_more_parts_than_a_journal_can_have(
             (2**63 - 1,),
         )
     with Reader.open(path) as reader:
-        assert len(cut(reader, 2, least=LEAST)) <= parts.MOST_PARTS + 1
+        assert len(cut(reader, 2, least=LEAST)) <= MOST_PARTS + 1
 
 
 def test_several_processes_find_what_one_finds(reconnected: Path) -> None:
@@ -123,16 +123,19 @@ def test_a_difference_is_left_to_one_process(reconnected: Path, tmp_path: Path) 
     assert alone.exit_code == 1
 
 
-def stopped(path: Path, state: Path) -> Progress:
+def stopped(path: Path, state: Path) -> Kept:
     """Stop a replay once its first part is done; return what the file keeps."""
 
     def stop(_n: int, _last_n: int) -> None:
-        if state.exists():
+        if kept().done:
             raise KeyboardInterrupt
+
+    def kept() -> Kept:
+        return msgspec.json.decode(state.read_bytes(), type=Kept)
 
     with pytest.raises(KeyboardInterrupt):
         replay_in_parts(path, RecordedSessions(), jobs=1, state=state, least=8_000, progress=stop)
-    return msgspec.json.decode(state.read_bytes(), type=Progress)
+    return kept()
 
 
 def test_a_replay_goes_on_where_it_was_stopped(reconnected: Path, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ import pytest
 
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import mqtt, mqtt_connection
-from shoe_ctl.sinks.mqtt import Asked, MqttSink
+from shoe_ctl.sinks.brokers import Asked
+from shoe_ctl.sinks.mqtt import MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker
 from shoe_ctl.sinks.pump import Pump, Resend, SinkAway
 from shoe_testing.brokers import Consumer, Mosquitto, broker, subscribed

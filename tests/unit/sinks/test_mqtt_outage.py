@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from shoe_ctl.records import Audience
-from shoe_ctl.sinks.mqtt import Asked, MqttSink
+from shoe_ctl.sinks.brokers import Asked
+from shoe_ctl.sinks.mqtt import MqttSink
 from shoe_ctl.sinks.mqtt_connection import (
     TAKEN,
     Answer,

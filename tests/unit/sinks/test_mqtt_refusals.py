@@ -15,8 +15,8 @@ import pytest
 
 from shoe_ctl.records import Audience
 from shoe_ctl.sinks import mqtt_connection
-from shoe_ctl.sinks.brokers import Certificates
-from shoe_ctl.sinks.mqtt import Asked, MqttSink
+from shoe_ctl.sinks.brokers import Asked, Certificates
+from shoe_ctl.sinks.mqtt import MqttSink
 from shoe_ctl.sinks.mqtt_connection import Broker, Login
 from shoe_ctl.sinks.pump import Pump, SinkAway
 from shoe_testing.brokers import PATIENCE_S, Authority, Mosquitto, broker, passwords

@@ -442,11 +442,17 @@ def test_one_that_was_not_due_is_ruled_on_and_may_open_the_next_round() -> None:
     assert balanced(tables[0].now)
 
 
-def test_a_card_that_a_player_took_is_still_the_one_once_it_is_anothers() -> None:
+DECLARED = [{"hand": "player", "index": 3}, {"hand": "player"}, {"hand": "both"}]
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=["by its place", "by its hand", "as any"])
+def test_a_card_that_a_player_took_is_still_the_one_once_it_is_anothers(
+    declared: dict[str, Any],
+) -> None:
     """Nobody has determined it yet when the correction makes it Banker's."""
     tables = [with_a_player(third) for third in ("4C", "9H")]
     for table in tables:
-        table.does("declare", key="card_taken", hand="player", index=3, reason="gone")
+        table.does("declare", key="card_taken", reason="gone", **declared)
         assert corrects(table, "player", 1, "7D").accepted
         (step,) = list(table.told("irregularity.step"))[-1:]
         assert step["gone"] == ["banker 3"]
@@ -457,6 +463,52 @@ def test_a_card_that_a_player_took_is_still_the_one_once_it_is_anothers() -> Non
     table.does("announce_outcome")
     assert table.told("round.outcome")[0]["banker"]["cards"] == ["3C", "TH", "4C"]
     assert balanced(table.now)
+
+
+def with_a_card_gone_that_is_not_due(declared: dict[str, Any]) -> TableHarness:
+    """Whatever it is, the room learns the same."""
+    tables = [with_a_player(third) for third in ("4C", "9H")]
+    for table in tables:
+        table.does("declare", key="card_taken", reason="gone", **declared)
+        assert corrects(table, "player", 1, "9D").accepted
+        assert (table.key, table.now.halt.current.step) == ("card_taken", "not_due")
+    assert public_bytes(tables[0]) == public_bytes(tables[1])
+    return tables[0]
+
+
+@pytest.mark.parametrize("declared", DECLARED, ids=["by its place", "by its hand", "as any"])
+def test_a_taken_card_that_is_not_due_opens_no_round_and_the_cards_are_replaced(
+    declared: dict[str, Any],
+) -> None:
+    table = with_a_card_gone_that_is_not_due(declared)
+    table.rules("set_aside")
+    assert table.told("irregularity.resolved")[-1]["key"] == "card_taken"
+    assert (table.now.open_irregularities, table.now.opening) == ((), ())
+    assert table.now.shoe.to_be_replaced
+    table.does("announce_outcome")
+    table.does("settle")
+    assert table.now.state == "shoe_change"
+    assert table.told("round.outcome")[0]["winner"] == "player"
+
+
+def test_a_player_who_is_back_with_a_card_that_is_not_due_lays_it_where_it_is_ruled_on() -> None:
+    table = with_a_card_gone_that_is_not_due({"hand": "player"})
+    table.rules("play_on")
+    assert (table.key, table.now.halt.current.step) == ("overdraw", "ruling")
+    table.rules("first_card")
+    assert [one.card.code for one in table.now.opening] == ["4C"]
+    assert not table.now.shoe.to_be_replaced
+
+
+def test_a_taken_card_that_another_correction_makes_due_again_is_not_counted_as_set_aside() -> None:
+    table = with_a_card_gone_that_is_not_due({"hand": "player"})
+    assert corrects(table, "player", 1, "2S").accepted
+    offered = status(table.now, table.game, table.settings)["halt"]["choices"]
+    assert [choice["choice"] for choice in offered] == ["play_on", "void"]
+    table.rules("play_on")
+    table.does("declare", key="card_taken", hand="player", reason="still gone")
+    table.does("decide", choice="value_known", source="shoe", reason="read", consented_by="lee")
+    assert table.told("round.card_revealed")[-1] == {"hand": "player", "index": 3, "card": "4C"}
 
 
 BY_KEY: dict[str, Any] = {"reason": "by key", "consented_by": "lee", "against_reading": True}

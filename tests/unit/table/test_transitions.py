@@ -313,6 +313,8 @@ ALONE: dict[str, Row] = {
     "delivery_refilled": stays("delivery.refilled"),
     "commands_refused": stays("secret command.unrecorded"),
     "disk_checked": stays("secret disk.filling"),
+    "outcome_applied": stays("outcome.applied"),
+    "shoe_stated": stays("shoe.reconciled agrees=false what=not_stated"),
     "not_told": stays(),
     "hello.answers_step": goes(
         "dealing",

@@ -16,11 +16,19 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
+from msgspec import UnsetType
 
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Button, CuttingCard, Gap, Lid, Reply, Started, Status
 from shoe_ctl.games import catalog
-from shoe_ctl.table.inputs import StorageRestored, TableCommand
+from shoe_ctl.table.inputs import (
+    OutcomeApplied,
+    ShoeStated,
+    StatedRound,
+    StorageRestored,
+    TableCommand,
+)
+from shoe_ctl.table.state import ToldRound
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.message import message
 from shoe_testing.examples import examples
@@ -72,6 +80,10 @@ class Bench:
         self.data = data
         self.given = dict(data.draw(st.sampled_from(SETTINGS), label="set"))
         shoe = data.draw(st.sampled_from([shoe for shoe, _ in KINDS]), label="shoe")
+        # A judging shoe reports at one of the twins alone: their clocks, and what follows from
+        # the time, are not the same.
+        if shoe != "angel_eye" and data.draw(st.booleans(), label="table system"):
+            self.given["applied_within_s"] = 1
         self.twins = Twins(**kind_of(shoe), **self.given)
         self.faces = faces(self.given["name"])
 
@@ -79,9 +91,9 @@ class Bench:
         return self.data.draw(self.faces, label="card")
 
     def step(self) -> None:
-        steps = (*[self.next] * 6, self.early, self.decides, self.decides, self.declares,
-                 self.wagers, self.happens, self.together, self.corrects,
-                 self.retracts, self.previews, self.previews)  # fmt: skip
+        steps = (*[self.next] * 6, self.early, self.reports, self.decides,
+                 self.decides, self.declares, self.wagers, self.happens, self.together,
+                 self.corrects, self.retracts, self.previews, self.previews)  # fmt: skip
         self.data.draw(st.sampled_from(steps))()
 
     def next(self) -> None:
@@ -102,7 +114,19 @@ class Bench:
 
     def early(self) -> None:
         if self.twins.one.now.shoe is not None:
-            self.twins.draws(self.card(), armed=False)
+            told = self.data.draw(st.booleans(), label="reported")
+            self.twins.draws_early(self.card(), reported=told)
+
+    def reports(self) -> None:
+        """A table system reports a round as applied, or states what it has of the shoe."""
+        shoe = self.twins.one.now.shoe
+        if "applied_within_s" not in self.given or shoe is None:
+            return
+        if self.data.draw(st.booleans(), label="states"):
+            at_most = self.data.draw(st.integers(0, 3), label="rounds stated")
+            self.twins.both(lambda table: states(table, shoe.id, at_most))
+        else:
+            self.twins.both(applies_newest)
 
     def together(self) -> None:
         known = self.data.draw(st.booleans(), label="order known")
@@ -184,6 +208,25 @@ def loses_records(table: TableHarness) -> None:
         consented_by="kim",
     )
     table.feed(StorageRestored(t_us=table.t_us, since_us=table.t_us, what=lost, ruling=ruling))
+
+
+def applies_newest(table: TableHarness) -> None:
+    """A table system reports the newest round that it was told, or one that it was not."""
+    told = [] if isinstance(table.now.told, UnsetType) else table.now.told.rounds
+    ended = told[-1] if told else ToldRound(round_id="bac-07-s1-r1", shoe_id="bac-07-s1")
+    table.feed(
+        OutcomeApplied(
+            t_us=table.t_us, user="ledger", reference="b-1", round_id=ended.round_id,
+            type=ended.type, told_us=ended.told_us,
+            public_id="bac-07/p1", restricted_id="bac-07/r1",
+        )
+    )  # fmt: skip
+
+
+def states(table: TableHarness, shoe_id: str, at_most: int) -> None:
+    """A table system states the first rounds of a shoe, each without money."""
+    rounds = tuple(StatedRound(round_id=f"{shoe_id}-r{n}") for n in range(1, at_most + 1))
+    table.feed(ShoeStated(t_us=table.t_us, user="ledger", shoe_id=shoe_id, rounds=rounds))
 
 
 HAPPENS = (
@@ -283,6 +326,31 @@ def test_no_correction_or_its_preview_says_what_lies_face_down(shoe: str) -> Non
         twins.both(lambda t, a=args, s=said: t.asks("correct_card", **s, **a))  # type: ignore[misc]
     assert not twins.parted
     assert twins.compared == before + 32
+
+
+@pytest.mark.parametrize("reported", [True, False])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way["faces"])
+def test_no_exchange_says_whether_a_shoe_that_judges_objects_to_an_early_card(
+    way: dict[str, Any], reported: bool
+) -> None:
+    """Player has 9 at one table, and no card is due; at the other Player has 2, and draws."""
+    twins = Twins(**kind_of("angel_eye"), **way)
+    twins.both(TableHarness.open_round)
+    for unlike in (("9C", "2C"), ("TS", "TH"), ("KD", "KC"), ("7D", "3D")):
+        twins.draws(unlike)
+    twins.draws_early(("4S", "4S"), reported=reported)
+    assert [t.now.early[0].named_slot for t in (twins.one, twins.other)] == [
+        ("set_aside", None),
+        ("player", 3),
+    ]
+    said = {"reason": "camera 4", "consented_by": "lee"}
+    twins.both(lambda t: t.does("declare", key="wrong_order", reason="mixed up"))
+    for places in itertools.permutations(("drawn early", "player 1", "banker 2"), 2):
+        args = {"choice": "exchange", **dict(zip(("one", "other"), places, strict=True))}
+        twins.previews("decide", args)
+        twins.both(lambda t, a=args: t.asks("decide", **said, **a))  # type: ignore[misc]
+    twins.both(lambda t: t.does("decide", choice="reconstruct", reason="in order"))
+    assert not twins.parted
 
 
 @examples(120)

@@ -1,0 +1,141 @@
+"""Resends: events that one user of a broker asked for again, sent to that user alone.
+
+In: ranges of records, where their events go. Out: the events, in the journal's order, no more than
+the user's budget at a time. What is asked for twice before it was sent is sent once.
+Must not know: brokers, the journal, what an event means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from shoe_ctl.api.answers import RequestRefused
+from shoe_ctl.api.requests import Reply
+from shoe_ctl.texts.message import message
+
+AT_ONCE = 10_000
+"""Events that a user gets without a pause: those of several shoes."""
+
+A_SECOND = 500
+"""Events that a user gets in each second after that, on all its connections together."""
+
+BATCH = 64
+"""Events that are read and sent together: fresh ones wait no longer for them."""
+
+MOST_REPLIES = 16
+"""Places that events are sent to for one user at the same time, as connections at the socket."""
+
+Range = tuple[int, int]
+"""The records behind the first number, up to the second."""
+
+Read = Callable[[Range, int], Awaitable[list[tuple[int, bytes]]]]
+"""Returns the first events of a range, each with its record."""
+
+log = logging.getLogger(__name__)
+
+
+class _Key(NamedTuple):
+    """Whoever asked, and for what: what is missing of the same is sent once."""
+
+    user: str
+    address: str
+    sink: str
+    table: str
+
+
+class _Budget:
+    """The events that a user may get now."""
+
+    def __init__(self) -> None:
+        self._left = float(AT_ONCE)
+        self._since = asyncio.get_running_loop().time()
+
+    async def take(self) -> None:
+        """Take a batch, and wait as long as that is more than there is."""
+        now = asyncio.get_running_loop().time()
+        self._left = min(AT_ONCE, self._left + (now - self._since) * A_SECOND) - BATCH
+        self._since = now
+        if self._left < 0:
+            await asyncio.sleep(-self._left / A_SECOND)
+
+    def give_back(self, events: int) -> None:
+        """These were not needed."""
+        self._left += events
+
+
+class Resends:
+    """All that is being sent again. ``close`` it in the end."""
+
+    def __init__(self) -> None:
+        self._missing: dict[_Key, list[Range]] = {}
+        self._replies: dict[_Key, Reply] = {}
+        self._tasks: dict[_Key, asyncio.Task[None]] = {}
+        self._budgets: defaultdict[str, _Budget] = defaultdict(_Budget)
+
+    def add(
+        self, user: str, reply: Reply, *, source: tuple[str, str], records: Range, read: Read
+    ) -> None:
+        """Send the events of these records, too. ``source`` is the sink and the table.
+
+        Raises:
+            RequestRefused: too much is being sent to this user.
+        """
+        key = _Key(user, reply.address, *source)
+        if key not in self._tasks:
+            if sum(each.user == user for each in self._tasks) >= MOST_REPLIES:
+                raise RequestRefused(message("sink_resends_too_many", user=user, most=MOST_REPLIES))
+            task = asyncio.create_task(self._send(key, read), name=f"resend {user}")
+            self._tasks[key] = task
+        self._replies[key] = reply  # of the latest connection
+        self._missing[key] = _union([*self._missing.get(key, []), records])
+
+    async def close(self) -> None:
+        """Send nothing more."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _send(self, key: _Key, read: Read) -> None:
+        budget = self._budgets[key.user]
+        try:
+            while missing := self._missing[key]:
+                await budget.take()
+                (after, upto), *rest = missing
+                events = await read((after, upto), BATCH)
+                budget.give_back(BATCH - len(events))
+                # What is asked for while it is on its way is sent again: it may get lost there.
+                left = [(events[-1][0], upto)] if len(events) == BATCH else []
+                self._missing[key] = _union([*left, *rest])
+                if events:
+                    await self._send_batch(key, [body for _, body in events])
+        except (OSError, RequestRefused) as error:
+            log.warning('resend ended: user=%s reason="%s"', key.user, error)
+        finally:
+            del self._tasks[key], self._missing[key], self._replies[key]
+
+    async def _send_batch(self, key: _Key, events: list[bytes]) -> None:
+        reply = self._replies[key]
+        try:
+            await reply.send(events)
+        except OSError:
+            if self._replies[key] is reply:
+                raise  # else it was asked again over a new connection
+
+
+def _union(ranges: list[Range]) -> list[Range]:
+    """Return the same records, each once, in order."""
+    found: list[Range] = []
+    for after, upto in sorted(ranges):
+        if upto <= after:
+            continue
+        if found and after <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], upto))
+        else:
+            found.append((after, upto))
+    return found
