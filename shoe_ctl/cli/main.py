@@ -35,6 +35,7 @@ COMMANDS = {
     "export": "Export one shoe of a journal to a compressed file.",
     "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",
+    "incidents": "List irregularities, rulings, corrections and changes.",
     "loss": "Show what a journal lost, and who still has it.",
     "odds": "Compute exact odds and house edge per wager.",
     "publish": "Publish recorded events, to test a table system.",
