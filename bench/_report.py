@@ -28,8 +28,9 @@ FOLDER = Path(__file__).parent
 REACHED = "reached.json"
 LOOK_EVERY_S = 0.2
 LAST_LINES = 5
-BY_NAME = ("rounds",)
-"""Benches that run only where they are named: some 4 GB, and most of an hour."""
+BY_NAME = ("rounds", "killed_brokers", "refill")
+"""Benches that run only where they are named: some 4 GB and most of an hour; many minutes, and
+several processes beside one another."""
 
 
 def run(bench: str, number: int, of: int) -> tuple[int, Any, str]:

@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import json
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench._delivery import TABLE, NoAlarm, event
-from bench._promises import Promise, report
+from bench._promises import Promise, median_of, most_of, report
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.delivery import NamedSink, delivering
@@ -304,8 +303,8 @@ def promises(hall: Hall) -> list[Promise]:
         missed_over_mqtt += missed if name.endswith("MQTT") else 0
         lost = len(hall.committed) - len(times)
         found += [
-            Promise(f"{name}: median wait", statistics.median(waits), "s", most=MOST_MEDIAN_S),
-            Promise(f"{name}: longest wait", max(waits), "s", most=MOST_WAIT_S),
+            median_of(f"{name}: median wait", waits, unit="s", most=MOST_MEDIAN_S),
+            most_of(f"{name}: longest wait", waits, unit="s", most=MOST_WAIT_S),
             Promise(f"{name}: lost of {len(hall.committed)}", lost, most=0),
             Promise(f"{name}: applied twice", sum(times.values()) - len(times), most=0),
             Promise(f"{name}: missed", missed),

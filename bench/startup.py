@@ -77,12 +77,15 @@ SUBJECTS = (
     Subject("shoectl table status", (SHOECTL, "table", "status", "--config", CONFIG), limit=MOST),
     Subject("shoectl demo --help", (SHOECTL, "demo", "--help"), limit=MOST),
     Subject("shoectl run --help", (SHOECTL, "run", "--help"), limit=MOST),
+    Subject("shoectl broker check --help", (SHOECTL, "broker", "check", "--help"), limit=MOST),
+    Subject("shoectl certify-consumer --help", (SHOECTL, "certify-consumer", "--help"), limit=MOST),
     Subject("shoectl floor --help", (SHOECTL, "floor", "--help"), limit=MOST),
     Subject(
         "shoectl publish",
         (SHOECTL, "publish", "--from", "irregular_shoe", "--pace-ms", "0"),
         limit=MOST,
     ),
+    Subject("shoectl certify-consumer --help", (SHOECTL, "certify-consumer", "--help"), limit=MOST),
     Subject(
         "shoectl capture",
         (SHOECTL, "capture", "--profile", "reference", "--port", PORT, "--seconds", "0.01"),
@@ -100,6 +103,8 @@ SUBJECTS = (
 LEFT_OUT = (
     "shoectl odds GAME counts every order of a shoe's cards: `odds` is the bench of that",
     "shoectl demo starts a daemon and a simulated shoe: each is measured by itself",
+    "shoectl certify-consumer starts a broker and waits for a receiver",
+    "shoectl broker waits for what a broker does not answer",
     "shoectl floor needs a stream, and nats-py, whose import takes as long as the baseline",
     "shoectl doctor --config listens at each port for seconds",
 )
@@ -110,6 +115,8 @@ JOURNAL = "shoe.journal"
 """Stands for a journal of some rounds in a command line."""
 OUTPUT = "shoe.journal.gz"
 """Stands for a file beside it that is not there yet."""
+WITNESS_KEY = "witness.key"
+"""Stands for a file beside it that a witness makes."""
 LEDGER = "events.jsonl"
 """Stands for a file with the public events of that journal."""
 OF_A_JOURNAL = (
@@ -117,6 +124,11 @@ OF_A_JOURNAL = (
     Subject("shoectl loss", (SHOECTL, "loss", JOURNAL), limit=MOST),
     Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=MOST),
     Subject("shoectl reconcile", (SHOECTL, "reconcile", JOURNAL, LEDGER), limit=MOST),
+    Subject(
+        "shoectl witness",
+        (SHOECTL, "witness", "--signing-key", WITNESS_KEY, "--name", "w1", LEDGER),
+        limit=MOST,
+    ),
     Subject("shoectl replay", (SHOECTL, "replay", JOURNAL, "--last", "1"), limit=MOST),
     Subject("shoectl export", (SHOECTL, "export", JOURNAL, "--output", OUTPUT), limit=MOST),
     Subject("shoectl capture --journal", (SHOECTL, "capture", "--journal", JOURNAL), limit=MOST),
@@ -407,6 +419,7 @@ def with_paths(subject: Subject, journal: Path, config: Path, port: str) -> Subj
         JOURNAL: str(journal),
         OUTPUT: str(journal.with_name(OUTPUT)),
         LEDGER: str(journal.with_name(LEDGER)),
+        WITNESS_KEY: str(journal.with_name(WITNESS_KEY)),
         CONFIG: str(config),
         PORT: port,
     }

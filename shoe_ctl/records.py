@@ -7,6 +7,7 @@ Must not know: the round, shoes, stores, sinks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import lru_cache
@@ -120,6 +121,25 @@ def epoch_in(source: str) -> str:
     return rest.partition("/")[0] if found and not start else ""
 
 
+class EventHead(msgspec.Struct):
+    """An event's id, its type and its subject."""
+
+    id: str = ""
+    type: str = ""
+    subject: str | None = None
+
+
+read_event_head = msgspec.json.Decoder(EventHead).decode
+"""Returns the head of an event. Raises ``ValueError`` if its bytes cannot be decoded."""
+
+
+def event_head(body: bytes | None) -> EventHead:
+    """Return the head of an event; an empty one if its bytes cannot be decoded."""
+    with suppress(ValueError):
+        return read_event_head(body or b"")
+    return EventHead()
+
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -142,4 +162,10 @@ def since_1970_us(time: str) -> int:
 @lru_cache(1 << 10)
 def _second(since: int) -> str:
     """Return a second as RFC 3339: many events have the same."""
-    return (_EPOCH + timedelta(seconds=since)).isoformat()[:19]  # a third of strftime's time
+    hours, seconds = divmod(since, 3600)
+    return f"{_hour(hours)}:{seconds // 60:02d}:{seconds % 60:02d}"
+
+
+@lru_cache(1 << 6)
+def _hour(since: int) -> str:
+    return (_EPOCH + timedelta(hours=since)).isoformat()[:13]  # a third of strftime's time

@@ -1,4 +1,4 @@
-"""Copy the kit's examples into the guide that shows them: each block names its file before it.
+"""Copy the kit's examples into the guides that show them: each block names its file before it.
 
 ``make docs`` runs it. In: a guide, the files that it names. Out: the guide with their text.
 """
@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-GUIDE = ROOT / "docs/guides/receive-events.md"
+GUIDES = [ROOT / "docs/guides" / name for name in ("receive-events.md", "certify.md")]
 
 _BLOCK = re.compile(r"<!-- (clients/\S+) -->\n```(\w+)\n.*?```\n", re.DOTALL)
 
@@ -25,4 +25,5 @@ def with_examples(page: str) -> str:
 
 
 if __name__ == "__main__":
-    GUIDE.write_text(with_examples(GUIDE.read_text("utf-8")), "utf-8")
+    for guide in GUIDES:
+        guide.write_text(with_examples(guide.read_text("utf-8")), "utf-8")

@@ -142,6 +142,9 @@ SENDABLE: Final = frozenset(_FIELDS_OF)
 """The events that the wire has a frame for."""
 
 
+_ENQ = bytes((ENQ,))
+
+
 def encode_event(event: ShoeEvent, seq: str) -> bytes:
     """The frame of this event with this sequence character (a digit or letter).
 
@@ -150,12 +153,21 @@ def encode_event(event: ShoeEvent, seq: str) -> bytes:
     """
     if type(event) not in SENDABLE:
         raise ValueError(f"the wire has no frame for {event.type}")
+    start = seq.encode()
+    if len(start) != 1 or start not in SEQUENCE:
+        raise ValueError(f"the wire has no sequence character {seq!r}")
+    body = start + _pack_meaning(event)
+    return _ENQ + body + bcc(body)
+
+
+@lru_cache(maxsize=1024)
+def _pack_meaning(event: ShoeEvent) -> bytes:
+    """The frame of this event from its code to its ETX, kept: a shoe has few cards and places."""
     code, fields_of = _FIELDS_OF[type(event)]
     try:
-        body = pack_event(seq, code, fields_of(event))
+        return pack_event("0", code, fields_of(event))[2:]
     except (KeyError, TypeError) as error:
-        raise ValueError(f"the wire cannot say {event!r} (sequence {seq!r}): {error}") from None
-    return body + bcc(body[1:])
+        raise ValueError(f"the wire cannot say {event!r}: {error}") from None
 
 
 def pack_event(seq: str, code: str, fields: Mapping[str, object]) -> bytes:
@@ -167,7 +179,7 @@ def pack_event(seq: str, code: str, fields: Mapping[str, object]) -> bytes:
     start = seq.encode()
     if len(start) != 1 or start not in SEQUENCE:
         raise KeyError(seq)
-    return bytes((ENQ,)) + start + code.encode() + EVENTS[code].pack(fields) + bytes((ETX,))
+    return _ENQ + start + code.encode() + EVENTS[code].pack(fields) + bytes((ETX,))
 
 
 def unpack_event(body: bytes) -> tuple[str, str, dict[str, Any]]:
@@ -177,7 +189,7 @@ def unpack_event(body: bytes) -> tuple[str, str, dict[str, Any]]:
         KeyError: a byte or a bit is not as declared.
     """
     start, seq, code, payload, end = body[:1], body[1:2], body[2:3], body[3:-1], body[-1:]
-    if start != bytes((ENQ,)) or not seq or seq not in SEQUENCE or end != bytes((ETX,)):
+    if start != _ENQ or not seq or seq not in SEQUENCE or end != bytes((ETX,)):
         raise KeyError(body)
     layout = EVENTS[code.decode("latin-1")]
     return seq.decode(), code.decode(), dict(zip(layout.names, layout.unpack(payload), strict=True))
@@ -187,7 +199,7 @@ def unpack_event(body: bytes) -> tuple[str, str, dict[str, Any]]:
 def _read_layout(meaning: bytes) -> ShoeEvent | None:
     """The event of these bytes of a frame (``MEANING``); None when a bit is not as declared."""
     try:
-        _, code, fields = unpack_event(bytes((ENQ,)) + SEQUENCE[:1] + meaning)
+        _, code, fields = unpack_event(_ENQ + SEQUENCE[:1] + meaning)
     except KeyError:
         return None
     event = _EVENT_OF[code](**fields)

@@ -119,6 +119,7 @@ def _read_warning(token: str) -> ShoeEvent:
     return Warned(code=token)
 
 
+@lru_cache(maxsize=1024)
 def encode(
     event: ShoeEvent, *, form: CardForm = CardForm.NAMED, ten: TenForm = TenForm.DIGITS
 ) -> bytes:

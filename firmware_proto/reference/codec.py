@@ -154,6 +154,47 @@ def _status_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader)
     return read_status
 
 
+_SlotFilledArmed = slot_filled(Armed)
+
+_ACKNOWLEDGE, _ARM = COMPILED[Kind.ACKNOWLEDGE], COMPILED[Kind.ARM]
+_ACKNOWLEDGE.require("through")
+_ARM.require("number", "hand", "index")
+_HANDS = _ARM.table("hand")
+_KIND_ACKNOWLEDGE, _KIND_ARM = int(Kind.ACKNOWLEDGE), int(Kind.ARM)
+
+
+def _acknowledge_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -> Reader:
+    """Return the fast path of acknowledgements; a host sends one for each card."""
+
+    def read_acknowledge(frame: bytes) -> DecodedFrame:
+        try:
+            return _KIND_ACKNOWLEDGE, Acknowledge(*unpack(frame)), 0, 0, 0
+        except struct.error:
+            return read_any(frame)  # names what is wrong
+
+    return read_acknowledge
+
+
+def _arm_reader(unpack: Callable[[bytes], tuple[Any, ...]], read_any: Reader) -> Reader:
+    """Return the fast path of arm orders; a host sends one for each card."""
+
+    def read_arm(frame: bytes) -> DecodedFrame:
+        try:
+            number, hand, index = unpack(frame)
+            if number:
+                order = _SlotFilledArmed()
+                order.number = number
+                order.hand = _HANDS[hand]
+                order.index = index
+                order.__class__ = Armed
+                return _KIND_ARM, order, 0, 0, 0
+        except (KeyError, struct.error):
+            pass
+        return read_any(frame)  # names the wrong field
+
+    return read_arm
+
+
 _CARD_START, _STATUS_START = (bytes((VERSION, kind)) for kind in (_KIND_CARD_DRAWN, _KIND_STATUS))
 _CARD_CODES, _ARMED_CODES, _FACE_CODES, _PERCENT_CODES, _LOCKED_CODES = (
     {meaning: code for code, meaning in table.items()}
@@ -161,46 +202,43 @@ _CARD_CODES, _ARMED_CODES, _FACE_CODES, _PERCENT_CODES, _LOCKED_CODES = (
 )
 
 
-def _fast_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes | None:
-    """Return the body of a card or a status; None for all else, and for what does not fit."""
-    if not seq:
-        return None
+def event_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes:
+    """As ``body_of``, of a shoe's event with its header; cards and statuses have a fast path."""
     try:
-        if type(event) is Status:
+        if type(event) is Status and seq:
             armed, locked = event.armed or 0, _LOCKED_CODES[event.locked_by_key]
             return _STATUS_START + _STATUS.payload.pack(
                 seq, boot_id, t_us, armed, event.drawn, event.unacknowledged, locked
             )
-        if type(event) is CardDrawn:
+        if type(event) is CardDrawn and seq:
             return _CARD_START + _CARD_DRAWN.payload.pack(
                 *(seq, boot_id, t_us, event.number or 0, _CARD_CODES[event.card]),
                 *(_ARMED_CODES[event.armed], _FACE_CODES[event.face_up]),
                 _PERCENT_CODES[event.confidence],
             )
     except (LookupError, TypeError, struct.error):
-        pass
-    return None
+        pass  # the layout names what does not fit
+    kind, values = values_of(event)
+    return COMPILED[kind].pack((seq, boot_id, t_us, *values))
 
 
-_ACKNOWLEDGE, _ARM = COMPILED[Kind.ACKNOWLEDGE], COMPILED[Kind.ARM]
-_ACKNOWLEDGE.require("through")
-_ARM.require("number", "hand", "index")
-_HANDS = {meaning: code for code, meaning in _ARM.table("hand").items()}
+_HAND_CODES = {meaning: code for code, meaning in _HANDS.items()}
 _ACKNOWLEDGE_START = bytes((VERSION, Kind.ACKNOWLEDGE))
 _ARM_START = bytes((VERSION, Kind.ARM))
 
 
-def _fast_host_body(content: HostMessage) -> bytes | None:
-    """As ``_fast_body``, of what a host sends for each card: an acknowledgement, and an arm."""
+def encode_host_message(content: HostMessage) -> bytes:
+    """As ``encode``, of a message of a host; acknowledgements and arms have a fast path."""
     try:
         if type(content) is Acknowledge:
-            return _ACKNOWLEDGE_START + _ACKNOWLEDGE.payload.pack(content.through)
+            return frame_body(_ACKNOWLEDGE_START + _ACKNOWLEDGE.payload.pack(content.through))
         if type(content) is Armed and content.number:
-            hand = _HANDS[content.hand]
-            return _ARM_START + _ARM.payload.pack(content.number, hand, content.index)
+            hand = _HAND_CODES[content.hand]
+            return frame_body(_ARM_START + _ARM.payload.pack(content.number, hand, content.index))
     except (LookupError, TypeError, struct.error):
-        pass
-    return None
+        pass  # the layout names what does not fit
+    kind, values = values_of(content)
+    return frame_body(COMPILED[kind].pack(values))
 
 
 # --- every frame ---------------------------------------------------------------------------------
@@ -230,20 +268,26 @@ def _no_such_kind(_: bytes) -> DecodedFrame:
     raise FrameError("unknown_kind")
 
 
-def _readers(
-    card_frame: struct.Struct, status_frame: struct.Struct, *, with_mac: bool
-) -> list[Reader]:
+_FAST_READERS = {
+    Kind.CARD_DRAWN: _card_reader,
+    Kind.STATUS: _status_reader,
+    Kind.ACKNOWLEDGE: _acknowledge_reader,
+    Kind.ARM: _arm_reader,
+}
+
+
+def _readers(*, with_mac: bool) -> list[Reader]:
     readers: list[Reader] = [_no_such_kind] * 256
     for kind, layout in COMPILED.items():
         readers[kind] = _reader(layout, with_mac=with_mac)
-    read_any_card = readers[_KIND_CARD_DRAWN]
-    readers[_KIND_CARD_DRAWN] = _card_reader(card_frame.unpack, read_any_card)
-    readers[_KIND_STATUS] = _status_reader(status_frame.unpack, readers[_KIND_STATUS])
+    for kind, fast in _FAST_READERS.items():
+        frame = COMPILED[kind].frame_with_mac if with_mac else COMPILED[kind].frame
+        readers[kind] = fast(frame.unpack, readers[kind])
     return readers
 
 
-_READERS = _readers(_CARD_DRAWN.frame, _STATUS.frame, with_mac=False)
-READERS_WITH_MAC = _readers(_CARD_DRAWN.frame_with_mac, _STATUS.frame_with_mac, with_mac=True)
+_READERS = _readers(with_mac=False)
+READERS_WITH_MAC = _readers(with_mac=True)
 """The reader of a frame with a MAC and its CRC, by its kind; it does not check the MAC."""
 
 
@@ -293,24 +337,6 @@ def read(stuffed: bytes) -> DecodedFrame:
 def encode(message: Message) -> bytes:
     """Return the frame with both its delimiters; raises like ``body_of``."""
     return frame_body(body_of(message))
-
-
-def encode_host_message(content: HostMessage) -> bytes:
-    """As ``encode``, of a message without a header: one of a host."""
-    body = _fast_host_body(content)
-    if body is None:
-        kind, values = values_of(content)
-        body = COMPILED[kind].pack(values)
-    return frame_body(body)
-
-
-def event_body(event: ShoeEvent, seq: int, boot_id: int, t_us: int) -> bytes:
-    """As ``body_of``, of a shoe's event with its header."""
-    body = _fast_body(event, seq, boot_id, t_us)
-    if body is not None:
-        return body
-    kind, values = values_of(event)
-    return COMPILED[kind].pack((seq, boot_id, t_us, *values))
 
 
 def body_of(message: Message) -> bytes:

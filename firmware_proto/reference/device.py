@@ -98,10 +98,13 @@ class ReferenceDevice:
         if self._boot_id is None or (self._auth is not None and not self._auth.is_authenticated):
             return
         boot = self._boot_id if boot_id is None else boot_id
+        if type(event) is Status:
+            self._out.append(event_body(event, seq, boot, t_us))
+            return
         if isinstance(event, Reply) and event.number is None and event.command_id is None:
             event = replace(event, number=self._armed)
         frame = event_body(event, seq, boot, t_us)
-        if isinstance(event, Status | Reply | QueryAnswered):
+        if isinstance(event, Reply | QueryAnswered):
             self._out.append(frame)
             return
         if self._kept and seq <= self._kept[-1][1]:
@@ -135,7 +138,7 @@ class ReferenceDevice:
         if hello is not None:
             bodies.insert(0, body_of(self._with_oldest(hello)))
         wire = frame_body if self._auth is None else self._auth.sign
-        out = bytes(self._handshake) + b"".join(wire(body) for body in bodies)
+        out = b"".join([self._handshake, *map(wire, bodies)])
         self._handshake.clear()
         return out
 
@@ -191,6 +194,8 @@ class ReferenceDevice:
 
     def _handle(self, kind: int, content: object, t: float) -> HostMessage | None:
         """Return the message that the owner has to act on; None if this session has."""
+        if type(content) is Acknowledge and self._boot_id is not None:
+            return self._acknowledged(content, t)
         if kind < FIRST_OF_HOST:
             return Discarded(reason="for_the_host", of=Kind(kind).name.lower())
         if isinstance(content, Challenge):
@@ -200,8 +205,6 @@ class ReferenceDevice:
         )
         if self._boot_id is None and not isinstance(content, HelloRequest):
             return Discarded(reason="before_hello", of=Kind(kind).name.lower())
-        if isinstance(content, Acknowledge):
-            return self._acknowledged(content, t)
         if isinstance(content, ReplayRequest):
             return self._replay(content)
         if isinstance(content, Armed | Locked):
@@ -221,6 +224,7 @@ class ReferenceDevice:
         self._sent = max(0, self._sent - (kept - len(self._kept)))
         if len(self._kept) < kept:
             self._stop_waiting()
+        if 0 < len(self._kept) < kept:
             self._fill()
             self._resend_timer.observe(t)
 
@@ -261,10 +265,11 @@ class ReferenceDevice:
 
     def _fill(self) -> None:
         """Send what the window has room for."""
-        while self._sent < min(len(self._kept), WINDOW):
-            self._out.append(self._kept[self._sent][2])
+        kept = self._kept
+        while self._sent < len(kept) and self._sent < WINDOW:
+            self._out.append(kept[self._sent][2])
             self._sent += 1
-        if self._kept and self._resend_timer.is_idle:
+        if kept and self._resend_timer.is_idle:
             self._resend_timer.start(self._wait_s)
 
 

@@ -242,8 +242,9 @@ class ReferenceHost:
     @property
     def next_deadline(self) -> float | None:
         """When ``tick`` wants to be called next; 0.0 is at once."""
-        first = self._hello_timer.deadline
-        if first is None and self._received_t is not None and self._hello_timer.is_idle:
+        hello = self._hello_timer
+        first = hello.deadline
+        if first is None and self._received_t is not None and not hello.has_expired:
             first = self._received_t + SILENCE_S
         if self._desired_state.is_pending and self._caught_up:
             first = _earlier(first, self._desired_state.timer.deadline)
@@ -341,15 +342,18 @@ class ReferenceHost:
         self.unheeded = 0
 
     def _handle_status(self, status: Status, seq: int, hello: Hello) -> None:
-        was_sent = self._desired_state.was_sent
-        self._desired_state.status(status)
+        desired = self._desired_state
+        was_sent = desired.was_sent
+        desired.status(status)
         self._look_behind(seq)
         before, acknowledged = self.acknowledged, seq - 1 - status.unacknowledged
-        self.acknowledged = Resume(hello.device_id, acknowledged)
-        is_armed = was_sent and self._desired_state.is_armed_as_desired(status)
+        device_id = hello.device_id
+        if before is None or before.seq != acknowledged or before.device_id != device_id:
+            self.acknowledged = Resume(device_id, acknowledged)
+        is_armed = was_sent and desired.is_armed_as_desired(status)
         if is_armed or (before is not None and before.seq < acknowledged <= self._told):
             self._note_heeded()
-        if acknowledged < self._told or (was_sent and self._desired_state.is_pending):
+        if acknowledged < self._told or (was_sent and desired.is_pending):
             self.unheeded += 1
         else:
             self.unheeded = 0
@@ -497,45 +501,41 @@ class Deadline:
     """A timer that runs from the first ``observe`` after its start: sending has no time.
 
     ``is_running``: it was started, and has not expired. Only then ``observe`` does anything.
+    ``deadline``: when ``observe`` is due; None while it does not run.
     """
 
-    __slots__ = ("_due", "_span_s", "has_expired", "is_running")
+    __slots__ = ("_span_s", "deadline", "has_expired", "is_running")
 
     def __init__(self) -> None:
         self.has_expired = self.is_running = False
         self._span_s: float | None = None
-        self._due: float | None = None
+        self.deadline: float | None = None
 
     @property
     def is_idle(self) -> bool:
         """Neither running nor expired."""
         return not self.has_expired and not self.is_running
 
-    @property
-    def deadline(self) -> float | None:
-        """When ``observe`` is due, or None."""
-        return AT_ONCE if self._span_s is not None else self._due
-
     def start(self, span_s: float) -> None:
         """Run for this many seconds, from the next observed time."""
-        self.has_expired, self._span_s, self._due = False, span_s, None
+        self.has_expired, self._span_s, self.deadline = False, span_s, AT_ONCE
         self.is_running = True
 
     def expire(self) -> None:
         """Expire now."""
-        self.has_expired, self._span_s, self._due = True, None, None
+        self.has_expired, self._span_s, self.deadline = True, None, None
         self.is_running = False
 
     def stop(self) -> None:
         """Stop; it is idle."""
-        self.has_expired, self._span_s, self._due = False, None, None
+        self.has_expired, self._span_s, self.deadline = False, None, None
         self.is_running = False
 
     def observe(self, t: float) -> None:
         """Take note that the time is ``t`` seconds."""
         if self._span_s is not None:
-            self._due, self._span_s = t + self._span_s, None
-        elif self._due is not None and t >= self._due:
+            self.deadline, self._span_s = t + self._span_s, None
+        elif self.deadline is not None and t >= self.deadline:
             self.expire()
 
 
@@ -548,21 +548,17 @@ class DesiredState:
     """Sends a state until the shoe confirms it, and again whenever the shoe shows another.
 
     A refused state is not sent again before the shoe has changed. With ``only_locks`` the shoe is
-    locked, whatever state is desired.
+    locked, whatever state is desired. ``is_pending``: there is a state that the shoe has neither
+    confirmed, nor refused, nor used up.
     """
 
     def __init__(self) -> None:
         self.timer = Deadline()
         self._desired: DesiredShoeState | None = None
-        self._is_settled = False  # confirmed, spent or refused
+        self.is_pending = False
         self._refused = False
         self._last_status: tuple[int | None, int, bool] | None = None
         self.only_locks = False
-
-    @property
-    def is_pending(self) -> bool:
-        """There is a state that the shoe has neither confirmed nor refused."""
-        return self._desired is not None and not self._is_settled
 
     @property
     def was_sent(self) -> bool:
@@ -575,13 +571,14 @@ class DesiredState:
         An owner that sets it after each event would otherwise never stop: the shoe sends a status
         after each command, and that is an event too.
         """
-        if state != self._desired:
+        if state is not self._desired and state != self._desired:
             self._desired = state
             self.send_again()
 
     def send_again(self) -> None:
         """Send the state again: what was known of the shoe may have changed."""
-        self._is_settled = self._refused = False
+        self._refused = False
+        self.is_pending = self._desired is not None
         self.timer.expire()
 
     def status(self, status: Status) -> None:
@@ -590,8 +587,10 @@ class DesiredState:
         if shown != self._last_status:
             self._refused = False
         self._last_status = shown
-        rested = self._is_settled
-        self._is_settled = self._refused or self._is_as_desired(status)
+        rested = not self.is_pending
+        self.is_pending = not (
+            self._desired is None or self._refused or self._is_as_desired(status)
+        )
         if rested and self.is_pending:
             self.timer.expire()
 
@@ -599,7 +598,7 @@ class DesiredState:
         """Handle the reply to an arm or a lock."""
         number = self._desired.number if isinstance(self._desired, Armed) else None
         if not reply.accepted and reply.number == number:
-            self._is_settled = self._refused = True
+            self._refused, self.is_pending = True, False
 
     def take(self) -> DesiredShoeState | None:
         """Take the state to send now, or None; it is sent again after half a second."""

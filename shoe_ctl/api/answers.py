@@ -5,11 +5,13 @@ In: why. Out: the answer, in plain values. Must not know: who asks, how the answ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from shoe_ctl.api.requests import BadRequest
+from shoe_ctl.api.requests import AudienceName, BadRequest, Caller, Language
 from shoe_ctl.errors import ShoeCtlError
-from shoe_ctl.texts.catalogue import text, with_texts
+from shoe_ctl.records import Audience
+from shoe_ctl.texts.catalogue import text, with_texts, without_texts
 from shoe_ctl.texts.message import Message, message
 
 NOT_ANSWERED = message(
@@ -23,6 +25,28 @@ class RequestRefused(ShoeCtlError):
     def __init__(self, why: Message) -> None:
         super().__init__(text(why))
         self.why = why
+
+
+def audience_of(caller: Caller, named: AudienceName | None) -> Audience:
+    """Return the audience that a request names; without a name the caller's own.
+
+    Raises:
+        RequestRefused: the caller may not see the restricted stream.
+    """
+    if named is None:
+        return caller.sees
+    audience = Audience[named.upper()]
+    if audience is Audience.RESTRICTED and caller.sees is not Audience.RESTRICTED:
+        raise RequestRefused(message("events_not_for_this_user", user=caller.user))
+    return audience
+
+
+def in_language(answer: Mapping[str, Any], to: Language | None) -> Mapping[str, Any]:
+    """Return an answer, whose texts are English, with its texts in this language or without."""
+    if to in (None, "en"):
+        return answer
+    told: Mapping[str, Any] = without_texts(answer) if to == "none" else with_texts(answer, to)
+    return told
 
 
 def refusal(why: Message, command_id: str | None = None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events) or a report
-(applied, shoe); or a BadRequest that says what is wrong with it.
+In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events, states) or a
+report (applied, shoe); or a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
@@ -64,6 +64,17 @@ Grouped = None | bool | Whole | str | list[Plain] | dict[str, Plain]
 Argument = None | bool | Whole | str | list[Grouped] | dict[str, Grouped]
 
 
+AudienceName = Literal["public", "restricted"]
+Language = Literal["en", "zh", "none"]
+"""The language of the texts in an answer; ``none``: codes and arguments alone."""
+
+
+class Asking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of every request. Without a ``language`` texts are English."""
+
+    language: Language | None = None
+
+
 class Reply(Protocol):
     """The place where one caller, and nobody else, gets the events that it asked for."""
 
@@ -96,10 +107,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     reply: Reply | None = None
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Command(Asking, frozen=True, kw_only=True):
     """The command envelope. ``round_id`` None means the round that is open.
 
-    ``preview``: nothing is done; the answer says what would follow.
+    ``preview``: nothing is done; the answer says what would follow. The answer names the ids of
+    events of this ``audience``, without it of the caller's own.
     """
 
     command_id: Id
@@ -112,16 +124,18 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     reason: Text | None = None
     consented_by: Person | None = None
     preview: bool = False
+    audience: AudienceName | None = None
 
 
-class StatusRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Ask how the tables stand, or the one named."""
+class StatusRequest(Asking, frozen=True, kw_only=True):
+    """Ask how the tables stand, or the one named, as this ``audience`` may know it."""
 
     request: str
     table: Id | None = None
+    audience: AudienceName | None = None
 
 
-class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RedeliverRequest(Asking, frozen=True, kw_only=True):
     """Redeliver parked events to every sink, or to the one named; of all tables, or of one."""
 
     request: str
@@ -129,7 +143,7 @@ class RedeliverRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     table: Id | None = None
 
 
-class AppliedRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AppliedRequest(Asking, frozen=True, kw_only=True):
     """Report that an outcome, a revision or a void was applied: the event's id, an own reference.
 
     ``source`` is that of the event, where the sender knows it.
@@ -156,7 +170,7 @@ class StatedRound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     wagers: dict[Name, StatedMoney] = {}
 
 
-class ShoeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ShoeRequest(Asking, frozen=True, kw_only=True):
     """State the rounds of a shoe and their money: the table compares them with its own."""
 
     request: str
@@ -165,7 +179,7 @@ class ShoeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     rounds: list[StatedRound]
 
 
-class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ResendRequest(Asking, frozen=True, kw_only=True):
     """Offer again what a sink had of a table behind the event with the id ``after``.
 
     ``upto`` is the id of the last one that is wanted; without it, all that the sink had.
@@ -177,27 +191,38 @@ class ResendRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     upto: Id | None = None
 
 
-class EventsRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EventsRequest(Asking, frozen=True, kw_only=True):
     """Ask for the events of a table, or of all: those behind ``after``, then what comes.
 
     ``after`` is an event's id or ``beginning``; without it only what comes is sent. ``source`` is
-    that of the same event. Without an ``audience`` the caller gets its own.
+    that of the same event. Without an ``audience`` the caller gets its own. With ``beats`` a line
+    comes each second that had none.
     """
 
     request: str
     after: Id | None = None
     source: Id | None = None
     table: Id | None = None
-    audience: Literal["public", "restricted"] | None = None
+    audience: AudienceName | None = None
+    beats: bool = False
 
-    @property
-    def wanted(self) -> Audience | None:
-        """The stream that is asked for; None for the caller's own."""
-        return None if self.audience is None else Audience[self.audience.upper()]
 
+class StatesRequest(Asking, frozen=True, kw_only=True):
+    """Ask for the status of a table, or of all: each as it is, then whenever it changes.
+
+    Without an ``audience`` the caller gets its own.
+    """
+
+    request: str
+    table: Id | None = None
+    audience: AudienceName | None = None
+
+
+StreamRequest = EventsRequest | StatesRequest
+"""Requests that are answered with lines without end."""
 
 Question = (
-    StatusRequest | RedeliverRequest | ResendRequest | EventsRequest | AppliedRequest | ShoeRequest
+    StatusRequest | RedeliverRequest | ResendRequest | StreamRequest | AppliedRequest | ShoeRequest
 )
 
 Request = Command | Question
@@ -228,6 +253,7 @@ _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
         RedeliverRequest,
         ResendRequest,
         EventsRequest,
+        StatesRequest,
         AppliedRequest,
         ShoeRequest,
     )
@@ -237,6 +263,7 @@ _questions: Mapping[str, type[Question]] = {
     "redeliver": RedeliverRequest,
     "resend": ResendRequest,
     "events": EventsRequest,
+    "states": StatesRequest,
     "applied": AppliedRequest,
     "shoe": ShoeRequest,
 }

@@ -1,7 +1,7 @@
 """The local Unix socket: a JSON object a line in, one a line out, from users that are known.
 
-In: a path, the users with their highest positions, a handler. Out: its answers, one a line; events,
-one a line and without end, for those who ask for them.
+In: a path, the users with their highest positions, a handler. Out: its answers, one a line; events
+or states, one a line and without end, for those who ask for them.
 Must not know: tables, commands, what an answer means.
 """
 
@@ -30,8 +30,8 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.answers import failure, refusal
-from shoe_ctl.api.requests import Caller, Command, EventsRequest, Request, read_request
+from shoe_ctl.api.answers import failure, in_language, refusal
+from shoe_ctl.api.requests import Caller, Command, Request, StreamRequest, read_request
 from shoe_ctl.api.socket_path import check_directory, check_kind, check_length
 from shoe_ctl.errors import EnvironmentFault, ShoeCtlError
 from shoe_ctl.file_locks import held_lock
@@ -147,11 +147,11 @@ _CREDENTIALS = struct.Struct("3i")
 Handler = Callable[[Caller, Request], Awaitable[Mapping[str, Any]]]
 """Answers what was asked. A ShoeCtlError that it raises is told to the caller."""
 
-EventBatches = AsyncGenerator[Sequence[bytes], None]
-"""The envelopes of events as JSON, some at a time, without end."""
+Lines = AsyncGenerator[Sequence[bytes], None]
+"""Events or states as JSON, some at a time, without end."""
 
-EventSource = Callable[[Caller, EventsRequest], Awaitable[EventBatches]]
-"""Returns the events that were asked for. A ShoeCtlError is told to the caller, also one that is
+LineSource = Callable[[Caller, StreamRequest], Awaitable[Lines]]
+"""Returns the lines that were asked for. A ShoeCtlError is told to the caller, also one that is
 raised between two batches, and then there are no more."""
 
 
@@ -171,15 +171,15 @@ async def serving(
     users: Mapping[int, Caller],
     handler: Handler,
     *,
-    events: EventSource | None = None,
+    streams: LineSource | None = None,
     patience_s: float = PATIENCE_S,
 ) -> AsyncIterator[None]:
     """Serve ``users``, by user id, at a bound socket; on leaving, answer what is being handled.
 
-    Who connects after that waits until somebody serves again. Without ``events`` the ``handler``
-    answers also those who ask for events.
+    Who connects after that waits until somebody serves again. Without ``streams`` the ``handler``
+    answers also those who ask for one.
     """
-    talk = _Talk(users, handler, events, patience_s)
+    talk = _Talk(users, handler, streams, patience_s)
     own = listener.dup()  # closed with its server; the listener stays
     try:
         server = await asyncio.start_unix_server(
@@ -211,12 +211,12 @@ class _Talk:
         self,
         users: Mapping[int, Caller],
         handler: Handler,
-        events: EventSource | None,
+        streams: LineSource | None,
         patience_s: float,
     ) -> None:
         self._users = users
         self._handler = handler
-        self._events = events
+        self._streams = streams
         self._patience_s = patience_s
         self._open: Counter[int] = Counter()
         self._talks: set[asyncio.Task[None]] = set()
@@ -261,7 +261,7 @@ class _Talk:
     async def stop(self) -> None:
         """Close every conversation, those in the middle of an answer after it.
 
-        Who is being sent events gets the last line whole, if it reads it soon.
+        Who is being sent a stream gets the last line whole, if it reads it soon.
         """
         self.begin_to_stop()
         for task in self._talks - self._handling - self._sending:
@@ -300,18 +300,18 @@ class _Talk:
                 await self._say(writer, answer)
             else:
                 async with aclosing(answer) as batches:
-                    await self._send_events(caller, batches, reader, writer, task)
+                    await self._send_stream(caller, batches, reader, writer, task)
                 return
 
-    async def _send_events(
+    async def _send_stream(
         self,
         caller: Caller,
-        batches: EventBatches,
+        batches: Lines,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         task: asyncio.Task[None],
     ) -> None:
-        """Send events until the caller is gone or sends anything, or until there are no more."""
+        """Send lines until the caller is gone or sends anything, or until there are no more."""
         heard = asyncio.create_task(reader.read(1))
         sending = asyncio.create_task(self._send_until(heard, caller, batches, writer, task))
         try:
@@ -332,11 +332,11 @@ class _Talk:
         self,
         heard: asyncio.Task[bytes],
         caller: Caller,
-        batches: EventBatches,
+        batches: Lines,
         writer: asyncio.StreamWriter,
         task: asyncio.Task[None],
     ) -> None:
-        """Send events until something is ``heard``, the server stops, or there are no more.
+        """Send lines until something is ``heard``, the server stops, or there are no more.
 
         ``task`` is the conversation: it is not ended while a line is being written.
         """
@@ -350,7 +350,7 @@ class _Talk:
                 self._sending.discard(task)
             more = not (refused or self._stopping or heard.done())
 
-    async def _next_batch(self, caller: Caller, batches: EventBatches) -> tuple[bytes, bool]:
+    async def _next_batch(self, caller: Caller, batches: Lines) -> tuple[bytes, bool]:
         """Return the next lines, and True where they are the last: why there are no more."""
         try:
             return b"".join(body + b"\n" for body in await anext(batches)), False
@@ -368,17 +368,18 @@ class _Talk:
             return message("daemon_too_many_connections", user=caller.user, most=MOST_CONNECTIONS)
         return None
 
-    async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any] | EventBatches:
-        command_id = None
+    async def _answer(self, caller: Caller, line: bytes | None) -> Mapping[str, Any] | Lines:
+        command_id, to = None, None
         try:
             asked = read_request(line or b"")
+            to = asked.language
             if isinstance(asked, Command):
                 command_id = asked.command_id
-            if isinstance(asked, EventsRequest) and self._events is not None:
-                return await self._events(caller, asked)
-            return await self._handler(caller, asked)
+            if isinstance(asked, StreamRequest) and self._streams is not None:
+                return await self._streams(caller, asked)
+            return in_language(await self._handler(caller, asked), to)
         except Exception as error:  # noqa: BLE001 - it is reported to the caller
-            return self._failed(caller, error, command_id)
+            return in_language(self._failed(caller, error, command_id), to)
 
     def _failed(
         self, caller: Caller, error: Exception, command_id: str | None = None

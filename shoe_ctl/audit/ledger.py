@@ -8,6 +8,7 @@ Must not know: the journal, what an event means.
 from __future__ import annotations
 
 import gzip
+import stat
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -73,7 +74,7 @@ class Ledger:
 
     Raises:
         EnvironmentFault: a file is not there or cannot be read.
-        InputRefused: a file is given twice, or is a journal.
+        InputRefused: a file is given twice, is a journal, or is a pipe or a device.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -85,7 +86,7 @@ class Ledger:
         for name in names:
             is_same: object = name
             if name != "-":
-                with _one_line(name), Path(name).open("rb") as file:
+                with _one_line(name), _open(name) as file:
                     if file.read(len(_SQLITE)) == _SQLITE:
                         raise InputRefused(f"{name}: it is a journal, not a ledger of JSON lines")
                 is_same = Path(name).resolve()
@@ -115,17 +116,12 @@ class Ledger:
             yield LedgerLine(*at, found.source, name, number, line)
 
     def _read(self, name: str) -> Iterator[bytes]:
-        """Yield the file's lines; one that is too long is no event, and is not kept whole."""
         number = 0
         try:
-            with _one_line(name), _opened(name) as file:
-                while line := file.readline(LONGEST_LINE):
-                    number += 1
-                    end = line
-                    while not end.endswith(b"\n") and (end := file.readline(LONGEST_LINE)):
-                        line = TOO_LONG
-                    yield line.rstrip(b"\r\n")
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+            for line in read_lines(name):
+                number += 1
+                yield line
+        except DamagedLines:
             self.troubles.append(Trouble(file=name, line=number + 1, what=DAMAGED))
 
     def set_torn(self, line: LedgerLine) -> None:
@@ -150,6 +146,31 @@ class Ledger:
         self.troubles.append(found)
 
 
+class DamagedLines(InputRefused):
+    """A file's compressed data is cut off or damaged."""
+
+
+def read_lines(name: str) -> Iterator[bytes]:
+    """Yield the lines of a file, plain or compressed with gzip; ``-`` is standard input.
+
+    A line that is too long is not kept whole: ``TOO_LONG`` stands for it.
+
+    Raises:
+        EnvironmentFault: it is not there or cannot be read.
+        InputRefused: it is a pipe or a device.
+        DamagedLines: what follows the lines so far cannot be unpacked.
+    """
+    try:
+        with _one_line(name), _opened(name) as file:
+            while line := file.readline(LONGEST_LINE):
+                end = line
+                while not end.endswith(b"\n") and (end := file.readline(LONGEST_LINE)):
+                    line = TOO_LONG
+                yield line.rstrip(b"\r\n")
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise DamagedLines(f"{name}: {DAMAGED}") from None
+
+
 def is_json(body: bytes) -> bool:
     """Return True if all of a line can be decoded: what is behind its id may not."""
     try:
@@ -169,15 +190,25 @@ def _one_line(name: str) -> Iterator[None]:
         raise EnvironmentFault(f"{name}: {error.strerror or error}") from None
 
 
+def _open(name: str) -> BufferedReader:
+    """Open a file. A device may have no end; a pipe is read once, and may wait for ever."""
+    path = Path(name)
+    if not path.is_dir() and not stat.S_ISREG(path.stat().st_mode):
+        raise InputRefused(f"{name}: it is not a file; - reads standard input")
+    return path.open("rb")
+
+
 @contextmanager
 def _opened(name: str) -> Iterator[IO[bytes]]:
     with ExitStack() as stack:
         file: BufferedReader
         if name == "-":
-            file = BufferedReader(cast("RawIOBase", sys.stdin.buffer))
+            # what is buffered already would wait for more than the line that came
+            own = sys.stdin.buffer
+            file = BufferedReader(cast("RawIOBase", getattr(own, "raw", own)))
             stack.callback(file.detach)  # it stays open: it is not ours
         else:
-            file = stack.enter_context(Path(name).open("rb"))
+            file = stack.enter_context(_open(name))
         if file.peek(len(_GZIP)).startswith(_GZIP):
             yield cast("IO[bytes]", stack.enter_context(gzip.open(file)))
         else:

@@ -97,6 +97,8 @@ def configuration(
     from shoe_ctl.table.positions import APART, BESIDE, LADDER
 
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
+    if "applied_within_s" in table:  # a table system may report; in a scenario none does
+        user["applies"] = True
     second = [
         {"user": os.getuid() + at, "name": name, "position": LADDER[-1]}
         for at, name in enumerate(people, 1)

@@ -98,7 +98,9 @@ def floor(  # noqa: PLR0913 - the options of the command line
         target = _configured(config_files)
     else:
         assert address is not None
-        target = _given(address, stream, user, {k: v for k, v in files.items() if v is not None})
+        target = given_target(
+            address, stream, user, {k: v for k, v in files.items() if v is not None}
+        )
     asyncio.run(
         _follow(
             target, _view(target, words_in(language), as_json=as_json, once=once), hours, once=once
@@ -139,7 +141,13 @@ def _target_of(config: Config) -> NatsTarget:
     )
 
 
-def _given(address: str, stream: str | None, user: str | None, files: dict[str, str]) -> NatsTarget:
+def given_target(
+    address: str,
+    stream: str | None,
+    user: str | None,
+    files: dict[str, str],
+    option: str = "--address",
+) -> NatsTarget:
     """Return what the options say.
 
     Raises:
@@ -152,7 +160,7 @@ def _given(address: str, stream: str | None, user: str | None, files: dict[str, 
     try:
         servers = nats_servers(address)
     except ValueError as error:
-        raise UsageError(f"--address: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
     if (user is None) != ("password_file" not in files):
         raise UsageError(said("--user and --password-file need each other: give both, or none"))
     paths = {name: Path(file) for name, file in files.items() if name != "password_file"}

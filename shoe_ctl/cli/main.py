@@ -23,7 +23,9 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 """Errors of a standard output that cannot be written: a full disk, no terminal, none at all."""
 
 COMMANDS = {
+    "broker": "Check what logins may do at a broker.",
     "capture": "Record raw bytes from a shoe to a capture file.",
+    "certify-consumer": "Try a table system's receiver of events.",
     "config": "Check a configuration file without starting anything.",
     "decided": "List the wagers that are already won or lost.",
     "decode": "Decode a shoe's bytes to events, one per line.",
@@ -33,6 +35,7 @@ COMMANDS = {
     "export": "Export one shoe of a journal to a compressed file.",
     "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",
+    "incidents": "List irregularities, rulings, corrections and changes.",
     "loss": "Show what a journal lost, and who still has it.",
     "odds": "Compute exact odds and house edge per wager.",
     "publish": "Publish recorded events, to test a table system.",
@@ -44,6 +47,7 @@ COMMANDS = {
     "settle": "Settle rounds: what each wager pays.",
     "table": "Send commands to a running daemon's tables.",
     "verify": "Check a journal's hash chain and signatures.",
+    "witness": "Cosign the checkpoints of journals kept by others.",
 }
 """Every command with its line in ``--help``; the module of the same name holds it."""
 
@@ -75,10 +79,11 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"shoe_ctl.cli.{cmd_name}")
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"shoe_ctl.cli.{name}")
         if isinstance(ctx.obj, _Start):
             ctx.obj.imported()
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(

@@ -6,8 +6,6 @@ JSON lines. Must not know: what a round is made of. It reads only, also while a 
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -132,6 +130,8 @@ def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQ
     Raises:
         InputRefused: the journal has no such table or shoe, or the shoe is another table's.
     """
+    if table is None and shoe_id is None:
+        return query
     from msgspec.structs import replace
 
     from shoe_ctl.errors import InputRefused
@@ -156,12 +156,16 @@ def _show(lines: Iterable[str]) -> None:
 def _as_json(found: Iterable[Line]) -> Iterator[str]:
     import msgspec
 
+    encode = msgspec.json.Encoder().encode
     for line in found:
-        yield msgspec.json.encode(line).decode()
+        yield encode(line).decode()
 
 
 def _as_csv(found: Iterable[Line]) -> Iterator[str]:
     """Every key of a line in its column; lists are words with a space between them."""
+    import csv
+    import io
+
     import msgspec
 
     from shoe_ctl.round_report.rounds import RoundLine

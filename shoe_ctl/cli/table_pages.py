@@ -278,6 +278,7 @@ _MEANINGS: Mapping[str, str] = {
     "left": "the number of cards left",
     "cards": "the cards, or their number",
     "against_reading": "true if the shoe read another card and is wrong",
+    "against_table": "true to rule that cards stand which the Table of Play does not give",
     "banker": "Banker's cards",
     "round": "the round, by its id",
     "declaration": "the declaration, by its number in the status",

@@ -18,7 +18,7 @@ import msgspec
 from firmware_proto.profiles import Profile, with_keys
 from firmware_proto.profiles import profile as profile_named
 from shoe_ctl.config.schema import Config, ShoeConfig, TableConfig
-from shoe_ctl.config.sinks import MqttConfig, UserConfig
+from shoe_ctl.config.sinks import BrokerConfig, UserConfig
 from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
@@ -232,7 +232,7 @@ def warnings(config: Config) -> list[str]:
         return [NO_WAY_IN]
     users: list[UserConfig] = [] if config.socket is None else [*config.socket.user]
     for sink in config.sink:
-        users += sink.sender if isinstance(sink, MqttConfig) else []
+        users += sink.sender if isinstance(sink, BrokerConfig) else []
     positions = [held for user in users for held in (user.position, *user.also)]
     highest = [table.highest_position for table in config.table]
     resumes = all(

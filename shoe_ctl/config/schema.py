@@ -17,6 +17,7 @@ from msgspec import UNSET
 
 from shoe_ctl import toml
 from shoe_ctl.config.sinks import (
+    BrokerConfig,
     JsonlConfig,
     MqttConfig,
     NatsConfig,
@@ -262,7 +263,7 @@ class Config(Strict, frozen=True, kw_only=True):
     @property
     def takes_commands(self) -> bool:
         """Return whether anybody can give commands: at the socket, or over a sink."""
-        over_sinks = any(isinstance(sink, MqttConfig) and sink.sender for sink in self.sink)
+        over_sinks = any(isinstance(sink, BrokerConfig) and sink.sender for sink in self.sink)
         return self.socket is not None or over_sinks
 
     @property
@@ -446,7 +447,7 @@ def _mistakes_between(config: Config, ids: Sequence[str]) -> Iterator[str]:
     yield from sink_mistakes(config.sink, ids)
     yield from _wrong_positions([] if config.socket is None else config.socket.user, "socket.user")
     for at, sink in enumerate(config.sink):
-        if isinstance(sink, MqttConfig):
+        if isinstance(sink, BrokerConfig):
             yield from _wrong_positions(sink.sender, f"sink[{at}].sender")
     yield from _reports_nobody_expects(config)
 
@@ -455,7 +456,7 @@ def _reports_nobody_expects(config: Config) -> Iterator[str]:
     """Yield tables whose reports nobody may give, or a user whose reports no table takes."""
     users = [
         *(() if config.socket is None else config.socket.user),
-        *(s for sink in config.sink if isinstance(sink, MqttConfig) for s in sink.sender),
+        *(s for sink in config.sink if isinstance(sink, BrokerConfig) for s in sink.sender),
     ]
     has_reporter = any(user.applies for user in users)
     tables = [at for at, table in enumerate(config.table) if table.applied_within_s is not None]

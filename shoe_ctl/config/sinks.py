@@ -6,6 +6,7 @@ Must not know: how events are delivered, what is connected.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
@@ -40,6 +41,8 @@ BrokerUser = Annotated[
     ),
 ]
 """A name that can be one level of a topic."""
+TOKEN = r"[A-Za-z0-9_-]+"
+"""A name that can be one part of a subject of NATS, and of an inbox."""
 StreamName = Annotated[
     str,
     msgspec.Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z", description="1 to 64 letters, digits, _ and -"),
@@ -171,6 +174,18 @@ def broker_address(text: str, plain: str, secure: str, ports: tuple[int, int]) -
     return BrokerAddress(host, ports[tls] if port is None else port, tls)
 
 
+class Sender(UserConfig, frozen=True, kw_only=True):
+    """A user of the broker who may send commands. The broker's access list makes the name true."""
+
+    user: BrokerUser
+    """The user's name at the broker, which is the last part of the topic or subject that its
+    commands come on. It has no blank, `/`, `+` or `#`; for NATS only letters, digits, `_` and `-`.
+    Each user is listed once."""
+    tables: list[TableId] = []
+    """The tables that this user may command and ask about. It is needed where the sink publishes
+    more than one table; without it, the one table."""
+
+
 class BrokerConfig(SinkConfig, frozen=True, kw_only=True):
     """The keys of every sink that goes to a broker."""
 
@@ -183,17 +198,9 @@ class BrokerConfig(SinkConfig, frozen=True, kw_only=True):
     connection."""
     tls: TlsConfig | None = None
     """The section `[sink.tls]`, for an address with TLS."""
-
-
-class Sender(UserConfig, frozen=True, kw_only=True):
-    """A user of the broker who may send commands. The broker's access list makes the name true."""
-
-    user: BrokerUser
-    """The user's name at the broker, which is the last part of the topic that its commands come on.
-    It has no blank, `/`, `+` or `#`. Each user is listed once."""
-    tables: list[TableId] = []
-    """The tables that this user may command and ask about. It is needed where the sink publishes
-    more than one table; without it, the one table."""
+    sender: list[Sender] = []
+    """The users who may send commands over this sink: the sections `[[sink.sender]]`. Without one,
+    it takes no commands."""
 
 
 class MqttConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag="mqtt"):
@@ -203,9 +210,6 @@ class MqttConfig(BrokerConfig, frozen=True, kw_only=True, tag_field="kind", tag=
     """Where the broker listens: `"mqtt://HOST:PORT"`, or `"mqtts://HOST:PORT"` with TLS. Without
     the port, 1883 or 8883. Two sinks with the same address cannot publish the same stream of the
     same table."""
-    sender: list[Sender] = []
-    """The users who may send commands over this sink: the sections `[[sink.sender]]`. Without one,
-    it takes no commands."""
 
     @property
     def broker(self) -> BrokerAddress:
@@ -308,10 +312,10 @@ def sink_mistakes(sinks: Sequence[SinkConfig], tables: Sequence[str]) -> Iterato
     for shared in _more_than_once([sink.known_as for sink in sinks]):
         if files.count(shared) < 2:  # else they write to one file, which is said
             yield f"sink: two sinks have the name {shared!r}: give each a name of its own"
-    brokers = [sink for sink in sinks if isinstance(sink, MqttConfig)]
+    brokers = [sink for sink in sinks if isinstance(sink, BrokerConfig)]
     for one, other in combinations(brokers, 2):
         both = None in (one.table, other.table) or one.table == other.table
-        if both and one.broker[:2] == other.broker[:2]:
+        if both and _are_at_one_broker(one, other):
             yield from _mistakes_beside(one, other)
 
 
@@ -321,8 +325,15 @@ def _check_sink(sink: SinkConfig) -> None:
             raise ValueError("user: it needs a password: add password_file")
         encrypted = _parsed(lambda: sink.servers)[0].startswith("tls://")
         _check_login(sink, "nats", "tls", encrypted=encrypted)
+        for sender in sink.sender:
+            if not re.fullmatch(TOKEN, sender.user):
+                raise ValueError(
+                    f"sender: {sender.user!r} cannot be a part of a subject: expected letters, "
+                    "digits, _ and -"
+                )
     elif isinstance(sink, MqttConfig):
         _check_login(sink, "mqtt", "mqtts", encrypted=_parsed(lambda: sink.broker).tls)
+    if isinstance(sink, BrokerConfig):
         for shared in _more_than_once([sender.user for sender in sink.sender]):
             raise ValueError(f"sender: {shared!r} is there twice")
 
@@ -330,7 +341,7 @@ def _check_sink(sink: SinkConfig) -> None:
 def _sender_mistakes(sink: SinkConfig, tables: Sequence[str], where: str) -> Iterator[str]:
     """Yield what is wrong with the tables that the senders of a sink may command."""
     published = [table for table in tables if sink.is_for(table)]
-    for at, sender in enumerate(sink.sender if isinstance(sink, MqttConfig) else ()):
+    for at, sender in enumerate(sink.sender if isinstance(sink, BrokerConfig) else ()):
         if not sender.tables and len(published) > 1:
             yield (
                 f"{where}[{at}].tables: this sink publishes {len(published)} tables: name those "
@@ -361,8 +372,16 @@ def _check_login(sink: BrokerConfig, plain: str, secure: str, *, encrypted: bool
             raise ValueError("tls: cert and key belong together: give both")
 
 
-def _mistakes_beside(one: MqttConfig, other: MqttConfig) -> Iterator[str]:
-    if one.audience == other.audience:
+def _are_at_one_broker(one: BrokerConfig, other: BrokerConfig) -> bool:
+    if isinstance(one, MqttConfig) and isinstance(other, MqttConfig):
+        return one.broker[:2] == other.broker[:2]
+    if isinstance(one, NatsConfig) and isinstance(other, NatsConfig):
+        return not {*one.servers}.isdisjoint(other.servers)
+    return False
+
+
+def _mistakes_beside(one: BrokerConfig, other: BrokerConfig) -> Iterator[str]:
+    if isinstance(one, MqttConfig) and one.audience == other.audience:
         yield (
             f"sink: two sinks publish the {one.audience} stream of a table to {one.address}: "
             "leave one out, or give each its table"

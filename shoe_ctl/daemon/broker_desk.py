@@ -15,12 +15,13 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.api.answers import failure, refusal
+from shoe_ctl.api.answers import failure, in_language, refusal
 from shoe_ctl.api.requests import (
     AppliedRequest,
     BadRequest,
     Caller,
     Command,
+    EventsRequest,
     RedeliverRequest,
     Request,
     ResendRequest,
@@ -34,9 +35,9 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.brokers import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("parked", "doubt", "acts_as")
-"""Keys of the public status that are not the table's own state: the sinks, and evidence of a
-loss."""
+NOT_IN_THE_STATE = ("parked", "doubt", "acts_as", "source", "last_event")
+"""Keys of the public status that are not the table's own state: the sinks, evidence of a loss, and
+the last event stored. A broker's readers need the last one published there, which its sink adds."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),
@@ -112,6 +113,12 @@ class BrokerDesk:
         if (why := _why_refused(request, asked)) is not None:
             return refusal(why, command_id)
         caller = msgspec.structs.replace(caller, reply=asked.reply)
+        answer = await self._in_turn(caller, request, asked, command_id)
+        return in_language(answer, request.language)
+
+    async def _in_turn(
+        self, caller: Caller, request: Request, asked: Asked, command_id: str | None
+    ) -> Mapping[str, Any]:
         if not isinstance(request, Command):
             return await self._handle(caller, _narrowed(request, asked.table), None)
         async with self._turns[asked.user]:  # in the order in which they came
@@ -156,13 +163,15 @@ def _other_table(request: Request, table: str) -> str | None:
             named = event_id(event).table
         except ValueError:
             return None  # refused by whoever reads it
-    elif isinstance(request, Command | StatusRequest | RedeliverRequest | ShoeRequest):
+    elif isinstance(
+        request, Command | StatusRequest | RedeliverRequest | EventsRequest | ShoeRequest
+    ):
         named = request.table
     return None if named in (None, table) else named
 
 
 def _narrowed(request: Request, table: str) -> Request:
     """Return a question about all tables as one about this table."""
-    if isinstance(request, StatusRequest | RedeliverRequest):
+    if isinstance(request, StatusRequest | RedeliverRequest | EventsRequest):
         return msgspec.structs.replace(request, table=table)
     return request

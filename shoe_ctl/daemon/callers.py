@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from shoe_ctl.api.requests import Caller
 from shoe_ctl.config.schema import Config, SocketConfig, SocketUser
-from shoe_ctl.config.sinks import MqttConfig
+from shoe_ctl.config.sinks import BrokerConfig
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.table.consent import normalize_name
 
@@ -70,7 +70,7 @@ def senders_of(config: Config, users: Iterable[Caller]) -> dict[str, dict[str, C
     named = {normalize_name(name): user.user for user in known.values() for name in user.names}
     senders: dict[str, dict[str, Caller]] = {}
     for sink in config.sink:
-        if not isinstance(sink, MqttConfig):
+        if not isinstance(sink, BrokerConfig):
             continue
         for entry in sink.sender:
             names = (entry.user,) if entry.name is None else (entry.name, entry.user)

@@ -20,7 +20,7 @@ import msgspec
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, Request, StatusRequest
-from shoe_ctl.api.unix_socket import EventSource, Handler, bound_socket
+from shoe_ctl.api.unix_socket import Handler, LineSource, bound_socket
 from shoe_ctl.api.unix_socket import serving as serving_socket
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
@@ -53,11 +53,13 @@ from shoe_ctl.daemon.refill import refill
 from shoe_ctl.daemon.requests import (
     People,
     RequestHandler,
+    Streams,
     may_not_act,
     status_in_outage,
 )
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.daemon.shoe_link import Comparison, ShoeLink
+from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.errors import ConfigError, JournalError, ShoeCtlError
@@ -376,12 +378,12 @@ class Daemon:
 
     @asynccontextmanager
     async def _accept_requests(
-        self, handler: Handler, events: EventSource | None = None
+        self, handler: Handler, streams: LineSource | None = None
     ) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             self._bind_socket()
             if self._socket is not None:
-                at_socket = serving_socket(self._socket, self._users, handler, events=events)
+                at_socket = serving_socket(self._socket, self._users, handler, streams=streams)
                 await stack.enter_async_context(at_socket)
             for way_in in self._ways_in:
                 await stack.enter_async_context(way_in(handler))
@@ -431,16 +433,22 @@ class Daemon:
                 for table in recovered
             ]
             alarm.set_tables(self.runners)
-            streams = stack.enter_context(event_streams(journal, store, self._environment, gate))
+            events = stack.enter_context(
+                event_streams(journal, store, self._environment, gate, self._clock)
+            )
             disk = DiskUse(
                 self._clock, lambda: store.stored, self._free_bytes, self._report_disk_use
             )
             requests = RequestHandler(
-                self.runners, deliveries.sinks, self._people, streams.open, disk
+                self.runners,
+                deliveries.sinks,
+                self._people,
+                Streams(events, StateStreams(self.runners, self._clock, disk)),
+                disk,
             )
             stack.push_async_callback(requests.close)
             await self._clear_outage()
-            await stack.enter_async_context(self._accept_requests(requests.answer, requests.events))
+            await stack.enter_async_context(self._accept_requests(requests.answer, requests.stream))
             failed = False
             try:
                 async with asyncio.TaskGroup() as group:

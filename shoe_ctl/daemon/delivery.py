@@ -132,8 +132,7 @@ async def open_sinks(
             from shoe_ctl.daemon.nats_sinks import open_nats
 
             with naming_file(config):
-                sink = await open_nats(config, configured)
-            stack.push_async_callback(sink.close)
+                sink, way_in = await open_nats(config, configured, senders.get(name, {}), stack)
         else:
             from shoe_ctl.daemon.broker_sinks import open_mqtt
 

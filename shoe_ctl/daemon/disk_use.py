@@ -13,6 +13,7 @@ from typing import Any
 
 from shoe_ctl.clock import Clock, sleep
 from shoe_ctl.records import utc
+from shoe_ctl.table.status import with_trouble
 from shoe_ctl.texts.message import Message, message
 
 log = logging.getLogger(__name__)
@@ -122,3 +123,8 @@ class DiskUse:
     def _full_s(self) -> float | None:
         a_day = sum(self._a_day().values())
         return None if a_day <= 0 else self._free() * DAY_S / a_day
+
+
+def with_warning(told: dict[str, Any], trouble: Message | None) -> dict[str, Any]:
+    """Return a table's status with this warning beside what it waits for, if there is one."""
+    return told if trouble is None else told | {"next": with_trouble(told["next"], trouble)}

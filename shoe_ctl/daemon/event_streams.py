@@ -1,7 +1,7 @@
-"""Events for who asks at the socket: what was committed behind an event, then what comes.
+"""Events for who asks: what was committed behind an event, and at the socket then what comes.
 
-In: requests of known callers. Out: envelopes, some at a time, without end; refusals that say what
-the journal has. Must not know: the socket, what an event means.
+In: requests of known callers. Out: envelopes, some at a time, at the socket without end; refusals
+that say what the journal has. Must not know: the socket, brokers, what an event means.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from typing import TypeVar
 
 import msgspec
 
-from shoe_ctl.api.answers import RequestRefused
+from shoe_ctl.api.answers import RequestRefused, audience_of
 from shoe_ctl.api.requests import Caller, EventsRequest
-from shoe_ctl.api.unix_socket import EventBatches
+from shoe_ctl.api.unix_socket import Lines
+from shoe_ctl.clock import Clock
+from shoe_ctl.daemon.beats import Heart, beat
 from shoe_ctl.daemon.environment import Environment
+from shoe_ctl.daemon.resends import Range, Read
 from shoe_ctl.journal.journal import (
     DeliveryGate,
     EventsRemoved,
@@ -56,7 +59,11 @@ _source = msgspec.json.Decoder(_Source)
 
 @contextmanager
 def event_streams(
-    journal: Journal, store: Store, environment: Environment, gate: DeliveryGate
+    journal: Journal,
+    store: Store,
+    environment: Environment,
+    gate: DeliveryGate,
+    clock: Clock,
 ) -> Iterator[EventStreams]:
     """Send events until leaving. The journal is opened for reading when the first caller comes."""
     with ExitStack() as stack:
@@ -67,7 +74,7 @@ def event_streams(
         def open_reader() -> Reader:
             return readings.enter_context(store.reader())
 
-        yield EventStreams(journal, open_reader, readers, gate)
+        yield EventStreams(journal, open_reader, readers, gate, clock)
 
 
 class EventStreams:
@@ -82,22 +89,22 @@ class EventStreams:
         open_reader: Callable[[], Reader],
         readers: Executor,
         gate: DeliveryGate,
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self._journal = journal
         self._open_reader = open_reader
         self._readers = readers
         self._gate = gate
 
-    async def open(self, caller: Caller, asked: EventsRequest) -> EventBatches:
+    async def open(self, caller: Caller, asked: EventsRequest) -> Lines:
         """Return the events that were asked for.
 
         Raises:
             RequestRefused: the caller may not see them, or ``after`` is nothing to begin at.
             JournalError: the journal cannot be read.
         """
-        audience = caller.sees if asked.wanted is None else asked.wanted
-        if audience is Audience.RESTRICTED and caller.sees is not Audience.RESTRICTED:
-            raise RequestRefused(message("events_not_for_this_user", user=caller.user))
+        audience = audience_of(caller, asked.audience)
         began = self._now()  # what comes while the journal is opened is sent, too
         reader = await self._read(self._open_reader)
         if asked.after is not None:
@@ -117,25 +124,61 @@ class EventStreams:
             gate=self._gate,
             after=began,
         )
-        return self._batches(caller, feed)
+        return self._batches(caller, feed, beats=asked.beats)
 
-    async def _batches(self, caller: Caller, feed: LiveFeed) -> EventBatches:
+    async def past(self, caller: Caller, asked: EventsRequest) -> tuple[Range, Read]:
+        """Return the records of what was published behind an event, and what reads its events.
+
+        Raises:
+            RequestRefused, JournalError: as ``open``.
+        """
+        audience, upto = audience_of(caller, asked.audience), self._now()
+        reader = await self._read(self._open_reader)
+        after = await self._read(functools.partial(_position, reader, asked, audience))
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            feed = LiveFeed(
+                self._journal,
+                reader,
+                self._readers,
+                audience=audience,
+                table=asked.table,
+                gate=self._gate,
+                after=records[0],
+            )
+            try:
+                found = await feed.upcoming(limit)
+            except EventsRemoved:
+                raise RequestRefused(message("events_removed")) from None
+            return [event for event in found if event[0] <= records[1]]
+
+        return (after, upto), read
+
+    async def _batches(self, caller: Caller, feed: LiveFeed, *, beats: bool) -> Lines:
         news = asyncio.Event()
+        heart = Heart(self._clock, news) if beats else None
         self._journal.on_commit(news.set)
         self._gate.on_open(news.set)
         try:
             while True:
                 news.clear()  # before looking: what comes meanwhile is looked for again
                 events = await feed.upcoming(BATCH)
-                if not events:
+                if events:
+                    yield [body for _, body in events]
+                    feed.sent(events[-1][0])
+                elif heart is not None and heart.is_due:
+                    yield [beat(self._clock)]
+                else:
                     await news.wait()
                     continue
-                yield [body for _, body in events]
-                feed.sent(events[-1][0])
+                if heart is not None:
+                    heart.sent()
         except EventsRemoved as error:
             log.warning('events: stream ended: user=%s reason="%s"', caller.user, error)
             raise RequestRefused(message("events_removed")) from None
         finally:
+            if heart is not None:
+                heart.stop()
             self._journal.forget(news.set)
             self._gate.forget(news.set)
 

@@ -78,7 +78,8 @@ class _Refill:
             if runner is not None and not is_noted:
                 await runner.lost(sink.name, sink.sees, lost)
             resend = sink.refill(loss.table, lost)
-            if await resend.done is not None:  # the sink has ended
+            await asyncio.wait([resend.done])  # a cancellation does not reach the sink
+            if resend.done.result() is not None:  # the sink has ended
                 return
             refused = resend.refused
             log.info(

@@ -11,9 +11,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from shoe_ctl.api.answers import RequestRefused
+from shoe_ctl.api.answers import RequestRefused, audience_of
 from shoe_ctl.api.requests import (
     AppliedRequest,
     Caller,
@@ -24,13 +24,17 @@ from shoe_ctl.api.requests import (
     Request,
     ResendRequest,
     ShoeRequest,
+    StatesRequest,
     StatusRequest,
+    StreamRequest,
 )
-from shoe_ctl.api.unix_socket import EventBatches, EventSource
-from shoe_ctl.daemon.disk_use import DiskUse
+from shoe_ctl.api.unix_socket import Lines
+from shoe_ctl.daemon.disk_use import DiskUse, with_warning
+from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.resends import Range, Resends
-from shoe_ctl.daemon.table_runner import TableRunner
+from shoe_ctl.daemon.state_streams import StateStreams
+from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal.journal import EventRange
 from shoe_ctl.records import Audience, EventId, event_id, utc
@@ -38,7 +42,7 @@ from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
 from shoe_ctl.table.positions import POSITIONS, is_sufficient
-from shoe_ctl.table.status import in_storage_fault, with_trouble
+from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
 
@@ -107,6 +111,13 @@ class People:
         )
 
 
+class Streams(NamedTuple):
+    """The streams that can be asked for."""
+
+    events: EventStreams
+    states: StateStreams
+
+
 class SinkOffers(Protocol):
     """The part of a sink at work that a request needs."""
 
@@ -135,7 +146,7 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``. ``streams`` opens a stream of events, ``disk`` knows what is stored a day.
+    ``people``. ``streams`` can be asked for, ``disk`` knows what is stored a day.
     """
 
     def __init__(
@@ -143,7 +154,7 @@ class RequestHandler:
         tables: Mapping[str, TableRunner],
         sinks: Mapping[str, SinkOffers],
         people: People,
-        streams: EventSource | None = None,
+        streams: Streams | None = None,
         disk: DiskUse | None = None,
     ) -> None:
         self._disk = disk
@@ -171,7 +182,7 @@ class RequestHandler:
 
         Raises:
             RequestRefused: a table or a sink that is not served here, an event that the journal
-                does not have; it asks for events, which come by ``events`` alone.
+                does not have; it asks for what comes, which ``stream`` alone sends.
             EnvironmentFault: the journal takes nothing more: nothing was done.
         """
         with self._noting_failure():
@@ -182,25 +193,52 @@ class RequestHandler:
             if isinstance(asked, ResendRequest):
                 return await self._resend(caller, asked)
             if isinstance(asked, EventsRequest):
+                return await self._events_to_caller(caller, asked)
+            if isinstance(asked, StatesRequest):
                 raise RequestRefused(message("events_at_the_socket"))
             if isinstance(asked, AppliedRequest | ShoeRequest):
                 return await self._report(caller, asked)
             return await self._command(caller, asked)
 
-    async def events(self, caller: Caller, asked: EventsRequest) -> EventBatches:
-        """Return the events that were asked for.
+    async def stream(self, caller: Caller, asked: StreamRequest) -> Lines:
+        """Return the stream that was asked for.
 
         Raises:
-            RequestRefused: a table that is not served here, or as ``EventStreams.open``.
+            RequestRefused: a table that is not served here, or as ``EventStreams.open`` and
+                ``StateStreams.open``.
             EnvironmentFault: the journal cannot be read.
         """
         assert self._streams is not None
         if asked.table is not None and asked.table not in self._tables:
             raise RequestRefused(_unknown(asked.table, self._tables))
         with self._noting_failure():
-            return self._sent(await self._streams(caller, asked))
+            if isinstance(asked, EventsRequest):
+                return self._sent(await self._streams.events.open(caller, asked))
+            return self._sent(await self._streams.states.open(caller, asked))
 
-    async def _sent(self, batches: EventBatches) -> EventBatches:
+    async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
+        """Let a user of a broker have what was published of a table behind an event."""
+        if caller.reply is None or asked.after is None or asked.table is None:
+            raise RequestRefused(message("events_at_the_socket"))
+        if asked.table not in self._tables:
+            raise RequestRefused(_unknown(asked.table, self._tables))
+        assert self._streams is not None
+        records, read_past = await self._streams.events.past(caller, asked)
+
+        async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
+            with self._noting_failure():
+                return await read_past(records, limit)
+
+        stream = audience_of(caller, asked.audience).name.lower()
+        source = (f"{stream} events", asked.table)
+        self._resends.add(caller.user, caller.reply, source=source, records=records, read=read)
+        log.info(
+            "events to one user: table=%s audience=%s after=%s user=%s",
+            asked.table, stream, asked.after, caller.user,
+        )  # fmt: skip
+        return {"sent": {"table": asked.table, "audience": stream, "after": asked.after}}
+
+    async def _sent(self, batches: Lines) -> Lines:
         with self._noting_failure():
             async with aclosing(batches):
                 async for batch in batches:
@@ -220,13 +258,13 @@ class RequestHandler:
 
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
         runners = _runners_named(self._tables, asked.table)
+        sees = audience_of(caller, asked.audience)
         told = [
-            await runner.status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
-            for runner in runners
+            await runner.status(sees) | {"acts_as": _acts_as(caller, runner)} for runner in runners
         ]
-        told = [self._warn_of_disk(one) for one in told]
-        failures = (runner.failure for runner in self._tables.values())
-        failure = next((why for why in failures if why is not None), None)
+        if self._disk is not None:
+            told = [with_warning(one, self._disk.trouble) for one in told]
+        failure = first_failure(self._tables.values())
         if failure is not None:  # the daemon is about to say so to everybody
             told = [in_storage_fault(one, fault_of(failure), None) for one in told]
         disk = (
@@ -236,11 +274,6 @@ class RequestHandler:
         )
         sinks = with_texts(self._sink_states(caller))
         return _status_answer(caller, told) | {"sinks": sinks} | disk
-
-    def _warn_of_disk(self, told: dict[str, Any]) -> dict[str, Any]:
-        """Return a table's status with a warning beside what it waits for, if the disk fills."""
-        trouble = None if self._disk is None else self._disk.trouble
-        return told if trouble is None else told | {"next": with_trouble(told["next"], trouble)}
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""
@@ -363,7 +396,8 @@ class RequestHandler:
         command = self._people.as_input(caller, asked)
         if asked.preview:
             return await self._preview(caller, asked, command)
-        answered = await self._tables[asked.table].command(command, caller.sees)
+        sees = audience_of(caller, asked.audience)
+        answered = await self._tables[asked.table].command(command, sees)
         answer = answered.answer
         log.info(
             '%s: command %s: command=%s person="%s" position=%s user=%s%s',
@@ -422,7 +456,8 @@ def status_in_outage(
         RequestRefused: a table that is not served here.
     """
     stood = [
-        runner.stored_status(caller.sees) | {"acts_as": _acts_as(caller, runner)}
+        runner.stored_status(audience_of(caller, asked.audience))
+        | {"acts_as": _acts_as(caller, runner)}
         for runner in _runners_named(tables, asked.table)
     ]
     fault = fault_of(outage.what)

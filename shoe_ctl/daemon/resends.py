@@ -110,7 +110,7 @@ class Resends:
                 events = await read((after, upto), BATCH)
                 budget.give_back(BATCH - len(events))
                 # What is asked for while it is on its way is sent again: it may get lost there.
-                left = [(events[-1][0], upto)] if len(events) == BATCH else []
+                left = [(events[-1][0], upto)] if events else []
                 self._missing[key] = _union([*left, *rest])
                 if events:
                     await self._send_batch(key, [body for _, body in events])

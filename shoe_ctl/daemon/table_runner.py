@@ -6,8 +6,9 @@ inputs about these, its status. Must not know: ports, sockets, other tables.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import Executor
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -36,7 +37,22 @@ from shoe_ctl.table.inputs import (
     Tick,
 )
 from shoe_ctl.table.preview import Preview
+from shoe_ctl.table.shoe.link import link_trouble
+from shoe_ctl.table.state import TableState
 from shoe_ctl.texts.message import Message
+
+
+class StatusBasis(NamedTuple):
+    """The values that a table's status follows from, stored or not."""
+
+    stored: TableState
+    trouble: tuple[str, Message] | None
+    doubt: str | None
+    source: str
+
+    def equals(self, other: StatusBasis) -> bool:
+        """Return True if nothing differs; a state is the same only if it is the same object."""
+        return self.stored is other.stored and self[1:] == other[1:]
 
 
 class TableRunner:
@@ -229,18 +245,28 @@ class TableRunner:
         async with self.turn:
             return self.stored_status(sees)
 
-    def stored_status(self, sees: Audience) -> dict[str, Any]:
-        """Return how the table stood when it was last stored.
+    def stored_status(self, sees: Audience, now_us: int | None = None) -> dict[str, Any]:
+        """Return how the table stood when it was last stored, with the last event of that.
 
         After a failure this is what was durable before it. Players, and sinks of the restricted
-        stream, are shown only to those who see that stream.
+        stream, are shown only to those who see that stream. ``now_us`` is the table's time, by
+        default now.
         """
-        stored, held = self.transactions.stored_state, self.controller
-        now_us = self.transactions.now()
+        at_work, held = self.transactions, self.controller
+        stored = at_work.stored_state
+        now_us = at_work.now() if now_us is None else now_us
         told = status.status(stored, held.game, held.settings, now_us, procedures=held.procedures)
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
+        last = {"source": at_work.source, "last_event": at_work.last_events.get(sees)}
+        told = {"table": self.table, **last} | told
         return told if self.doubt is None else told | {"doubt": self.doubt}
+
+    def status_basis(self, now_us: int) -> StatusBasis:
+        """Return all that the status at this time follows from: the same gives the same status."""
+        at_work = self.transactions
+        trouble = link_trouble(at_work.stored_state, now_us)
+        return StatusBasis(at_work.stored_state, trouble, self.doubt, at_work.source)
 
     @property
     def doubt(self) -> str | None:
@@ -288,6 +314,11 @@ class TableRunner:
     def failed(self, error: Exception) -> None:
         """The group is not stored; nothing more of the table can be stored."""
         self.transactions.failure = error
+
+
+def first_failure(tables: Iterable[TableRunner]) -> str | None:
+    """Return why nothing more can be stored at one of these tables; None while it can at all."""
+    return next((why for table in tables if (why := table.failure) is not None), None)
 
 
 def _restored(

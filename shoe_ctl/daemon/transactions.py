@@ -17,8 +17,9 @@ from shoe_ctl.clock import Clock, Timer
 from shoe_ctl.daemon.refusal_budget import RefusalBudget
 from shoe_ctl.history.event_ids import OUTCOME_TYPES, EventIndex
 from shoe_ctl.history.recorder import TableRecorder, record_input
-from shoe_ctl.journal.batch import Batch, CommitResult
+from shoe_ctl.journal.batch import Batch, CommitResult, Counters, EventIds
 from shoe_ctl.journal.journal import Journal
+from shoe_ctl.records import Audience, EventId, source_of
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Armed, Effect, Locked, ShoeCommand, TableEvent
 from shoe_ctl.table.inputs import Fault, Input, fault_place
@@ -51,6 +52,9 @@ class TableTransactions:
     Attributes:
         failure: why nothing more can be stored; None while it can.
         stored_state: the table as it was last stored. The controller may be ahead of it.
+        last_events: by audience the id of the last event that ``stored_state`` includes; an
+            audience without any is missing.
+        source: that of the events that this table stores now.
         shoe: what gets the table's orders; None without a link.
     """
 
@@ -76,6 +80,9 @@ class TableTransactions:
         self.wake = WakeTimer(clock)
         self.failure: Exception | None = None
         self.stored_state = controller.state
+        self.last_events = _last_events(self.table, journal.ends.head(self.table).counters)
+        self.source = source_of(recorder.epoch, self.table)
+        self._listeners: list[Callable[[], None]] = []
         self.shoe: Shoe | None = None
         self._on_shoe = on_shoe
         # A clock that was set back before the daemon started again must not hold the table's time.
@@ -104,7 +111,11 @@ class TableTransactions:
     def now(self, t_us: int | None = None) -> int:
         """Return a time for an input: never before the table's last one."""
         clock_us = self.clock.wall_us() if t_us is None else t_us
-        return max(self.controller.state.t_us, clock_us + self._ahead_us)
+        return max(self.controller.state.t_us, self.table_time(clock_us))
+
+    def table_time(self, clock_us: int) -> int:
+        """Return the table's time at a time of the clock, whatever inputs it had since."""
+        return clock_us + self._ahead_us
 
     def refuse_after_failure(self) -> None:
         """Raise the failure: the controller is ahead of what is stored, and nobody may see it."""
@@ -216,7 +227,7 @@ class TableTransactions:
         self._later = 0
         error = stored.exception()
         if error is None:
-            self.stored_state = state
+            self._set_stored(state)
         elif isinstance(error, Exception):
             self.failure = error
 
@@ -224,7 +235,9 @@ class TableTransactions:
         """Let the orders of a group take effect that is stored."""
         self._later = 0
         events, self._uncommitted = self._uncommitted, []
-        self.stored_state = state = self.controller.state
+        state = self.controller.state
+        self._note_last_events(result.ids[handle] for handle, _ in events)
+        self._set_stored(state)
         if self.recorder.has_new_set:
             self.recorder.has_new_set = False
             self._on_shoe()
@@ -244,6 +257,26 @@ class TableTransactions:
             self.wake_next()
         if not self._free.is_set() and not self.is_held:
             self._free.set()
+
+    def _note_last_events(self, stored: Iterable[EventIds]) -> None:
+        self.source = source_of(self.recorder.epoch, self.table)
+        for ids in stored:
+            self.last_events[Audience.RESTRICTED] = ids.restricted
+            if ids.public is not None:
+                self.last_events[Audience.PUBLIC] = ids.public
+
+    def _set_stored(self, state: TableState) -> None:
+        self.stored_state = state
+        for listener in self._listeners:
+            listener()
+
+    def on_stored(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` on the loop whenever ``stored_state`` is another one."""
+        self._listeners.append(listener)
+
+    def forget(self, listener: Callable[[], None]) -> None:
+        """Do not call this listener any more."""
+        self._listeners.remove(listener)
 
     # The next wake-up, and a table that waits for a person.
 
@@ -265,6 +298,11 @@ class TableTransactions:
     async def released(self) -> None:
         """Return once the table is not held."""
         await self._free.wait()
+
+
+def _last_events(table: str, counters: Counters) -> dict[Audience, str]:
+    numbers = {Audience.PUBLIC: counters.public, Audience.RESTRICTED: counters.restricted}
+    return {sees: str(EventId(table, sees, number)) for sees, number in numbers.items() if number}
 
 
 class WakeTimer:

@@ -113,6 +113,8 @@ class Revised(FullOutcome, frozen=True, kw_only=True):
 
     rule: Rule
     """The rule under which it was revised."""
+    against_table: bool | UnsetType = UNSET
+    """True: a ruling that the cards stand, though the Table of Play gives no such hands."""
     revises: str
     """The id of the event that it replaces, on its own stream: an outcome, or a revision of it."""
 

@@ -10,7 +10,7 @@ receivers ignore what they do not know.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from shoe_ctl.docstrings import field_docstrings
 from shoe_ctl.events.catalog import EVENTS
 from shoe_ctl.events.event_type import Actor, Data, EventType, Time, plain
 from shoe_ctl.records import Audience
-from shoe_ctl.texts.catalogue import language
+from shoe_ctl.texts.catalogue import arguments, language
 
 VERSION = "1"
 """The version of the contract: it rises where an event changes so that a receiver must follow."""
@@ -89,46 +89,183 @@ def json_schema(names: Iterable[str] | None = None) -> dict[str, Any]:
     }
 
 
-def asyncapi() -> dict[str, Any]:
-    """Return the AsyncAPI 3 document: the two streams of a table and their messages.
+class WaysIn(NamedTuple):
+    """The schemas of what goes to a table and back, by name.
 
-    Each stream has a channel for each broker: a topic of MQTT, and a subject of NATS JetStream.
+    ``requests`` and ``answers`` are the names of whole messages, ``state`` that of a status.
+    """
+
+    definitions: Mapping[str, dict[str, Any]]
+    requests: Sequence[str]
+    answers: Sequence[str]
+    state: str
+
+
+def asyncapi(ways_in: WaysIn) -> dict[str, Any]:
+    """Return the AsyncAPI 3 document: all that goes over a broker, and who may connect.
+
+    The two streams of a table have a channel for each broker: a topic of MQTT, and a subject of
+    NATS JetStream. Beside them stand its state, its commands and their answers.
     """
     kinds, definitions = _definitions(EVENTS.values(), "#/components/schemas/")
+    streams = [(audience, broker) for broker in _BROKERS for audience in _STREAMS]
     channels = {
-        f"{audience.name.lower()}{broker.suffix}": _channel(audience, broker, kinds)
-        for broker in _BROKERS
-        for audience in _STREAMS
+        _key(audience, broker): _channel(audience, broker, kinds) for audience, broker in streams
+    }
+    sending = {
+        f"send{audience.name.capitalize()}{broker.suffix}": {
+            "action": "send",
+            "channel": {"$ref": f"#/channels/{_key(audience, broker)}"},
+            "summary": f"The table sends an event of its {audience.name.lower()} stream over "
+            f"{broker.title}.",
+            "bindings": broker.bindings,
+        }
+        for audience, broker in streams
+    }
+    events = {
+        name: {
+            "name": event.name,
+            "title": name,
+            "summary": _without_links(event.description),
+            "contentType": CONTENT_TYPE,
+            "payload": {"$ref": f"#/components/schemas/{name}"},
+        }
+        for name, event, _ in kinds
     }
     return {
         "asyncapi": "3.0.0",
         "info": {"title": "Events of shoe-ctl", "version": VERSION, "description": _ABOUT},
         "defaultContentType": CONTENT_TYPE,
-        "channels": channels,
-        "operations": {
-            f"send{audience.name.capitalize()}{broker.suffix}": {
-                "action": "send",
-                "channel": {"$ref": f"#/channels/{audience.name.lower()}{broker.suffix}"},
-                "summary": f"The table sends an event of its {audience.name.lower()} stream over "
-                f"{broker.title}.",
-                "bindings": broker.bindings,
-            }
-            for broker in _BROKERS
-            for audience in _STREAMS
-        },
+        "servers": _SERVERS,
+        "channels": channels | _ways_in_channels(ways_in),
+        "operations": {**sending, **_WAYS_IN},
         "components": {
-            "messages": {
-                name: {
-                    "name": event.name,
-                    "title": name,
-                    "summary": _without_links(event.description),
-                    "contentType": CONTENT_TYPE,
-                    "payload": {"$ref": f"#/components/schemas/{name}"},
-                }
-                for name, event, _ in kinds
-            },
-            "schemas": definitions,
+            "messages": events | _ways_in_messages(ways_in),
+            "schemas": definitions | dict(ways_in.definitions),
+            "securitySchemes": _LOGINS,
         },
+    }
+
+
+_LOGINS: Mapping[str, Mapping[str, str]] = {
+    "password": {"type": "userPassword", "description": "A user of the broker."},
+    "certificate": {"type": "X509", "description": "A certificate that the broker knows."},
+}
+_SECURITY = [{"$ref": f"#/components/securitySchemes/{name}"} for name in _LOGINS]
+_SERVERS: Mapping[str, Mapping[str, Any]] = {
+    "mqtt": {
+        "host": "broker.example:8883",
+        "protocol": "secure-mqtt",
+        "protocolVersion": "5",
+        "description": "An MQTT 5 broker. Its access list makes the user in a topic true.",
+        "security": _SECURITY,
+    },
+    "nats": {
+        "host": "hall-1.example:4222",
+        "protocol": "nats",
+        "description": "NATS with JetStream, over TLS. Its permissions make the user in a subject "
+        "true.",
+        "security": _SECURITY,
+    },
+}
+
+
+def _key(audience: Audience, broker: _Broker) -> str:
+    return f"{audience.name.lower()}{broker.suffix}"
+
+
+_ON_MQTT = {"mqtt": {"qos": 1, "retain": False, "bindingVersion": "0.2.0"}}
+_ON_NATS = {"nats": {"bindingVersion": "0.1.0"}}
+_WAYS_IN: Mapping[str, Mapping[str, Any]] = {
+    "sendState": {
+        "action": "send",
+        "channel": {"$ref": "#/channels/state"},
+        "summary": "The table keeps its state at the broker; an empty one means that the daemon "
+        "stopped.",
+        "bindings": {"mqtt": {"qos": 1, "retain": True, "bindingVersion": "0.2.0"}},
+    },
+    "receiveRequest": {
+        "action": "receive",
+        "channel": {"$ref": "#/channels/commands"},
+        "summary": "The table takes a request of a user over MQTT.",
+        "bindings": _ON_MQTT,
+        "reply": {
+            "address": {
+                "location": "$message.header#/responseTopic",
+                "description": "The user's answer topic or one below it; without it, that topic.",
+            },
+            "channel": {"$ref": "#/channels/answers"},
+        },
+    },
+    "receiveRequestNats": {
+        "action": "receive",
+        "channel": {"$ref": "#/channels/commandsNats"},
+        "summary": "The table takes a request of a user over NATS.",
+        "bindings": _ON_NATS,
+        "reply": {
+            "address": {
+                "location": "$message.header#/reply",
+                "description": "The reply subject, below `_INBOX_USER.`",
+            },
+            "channel": {"$ref": "#/channels/answersNats"},
+        },
+    },
+}
+"""The operations beside the streams."""
+
+
+def _ways_in_channels(ways_in: WaysIn) -> dict[str, Any]:
+    user = {"description": "The user's name at the broker."}
+    of_a_user = {"table": {"description": _BROKERS[0].table}, "user": user}
+    of_a_user_nats = {"table": {"description": _BROKERS[1].table}, "user": user}
+    requests, answers = list(ways_in.requests), list(ways_in.answers)
+
+    def channel(
+        address: str | None, title: str, names: Sequence[str], parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return {
+            "address": address,
+            "title": title,
+            "parameters": parameters,
+            "messages": {each: {"$ref": f"#/components/messages/{each}"} for each in names},
+        }
+
+    return {
+        "state": channel(
+            "shoe/v1/{table}/state",
+            "The state of a table, retained",
+            [ways_in.state],
+            {"table": of_a_user["table"]},
+        ),
+        "commands": channel(
+            "shoe/v1/{table}/commands/{user}",
+            "Requests of a user over MQTT",
+            requests,
+            of_a_user,
+        ),
+        "answers": channel(
+            "shoe/v1/{table}/answers/{user}", "Answers to a user over MQTT", answers, of_a_user
+        ),
+        "commandsNats": channel(
+            "shoe.v1.{table}.commands.{user}",
+            "Requests of a user over NATS",
+            requests,
+            of_a_user_nats,
+        ),
+        "answersNats": channel(None, "Answers to a user over NATS, in its inbox", answers, {}),
+    }
+
+
+def _ways_in_messages(ways_in: WaysIn) -> dict[str, Any]:
+    return {
+        name: {
+            "name": name,
+            "title": name,
+            "summary": _without_links(str(ways_in.definitions[name].get("description", name))),
+            "contentType": "application/json",
+            "payload": {"$ref": f"#/components/schemas/{name}"},
+        }
+        for name in (ways_in.state, *ways_in.requests, *ways_in.answers)
     }
 
 
@@ -190,7 +327,9 @@ _TEMPLATES = (
     "written as typed says where it has a name; an argument that is a message itself is "
     "written with its own text. {n:count card cards} is a number with its noun. A list is joined "
     "with lists[kind], or with lists['']; {names:kind or} joins with lists['or']. A message with "
-    "an argument rule that its template does not write ends as cited says."
+    "an argument rule that its template does not write ends as cited says. arguments: the "
+    "arguments of each template with their kinds: the keys of words[kind] are the values of one, "
+    "count is a whole number, and an empty kind is any value."
 )
 
 
@@ -204,6 +343,7 @@ def messages(name: str) -> dict[str, Any]:
         "language": name,
         "about": _TEMPLATES,
         "texts": dict(written.TEXTS),
+        "arguments": {code: arguments(text) for code, text in written.TEXTS.items()},
         "words": {kind: dict(words) for kind, words in written.WORDS.items()},
         "lists": dict(written.LISTS),
         "cited": written.CITED,

@@ -176,21 +176,30 @@ class Game:
         return self._table.settle(cards, decks)
 
     def settle_hands(
-        self, player: tuple[Card, ...], banker: tuple[Card, ...], layout: str | None = None
+        self,
+        player: tuple[Card, ...],
+        banker: tuple[Card, ...],
+        layout: str | None = None,
+        *,
+        ruled: bool = False,
     ) -> Settlement:
         """Settle two finished hands, each in dealing order; copies of a face are not counted.
 
-        With ``layout``, only the wagers which that layout offers.
+        With ``layout``, only the wagers which that layout offers. ``ruled``: people ruled that
+        these hands stand, two or three cards each, whatever the Table of Play gives.
 
         Raises:
             InputRefused: the Table of Play gives no such hands, or the layout is unknown.
         """
-        due = next_hand(player, banker)
-        if due is not None:
-            raise InputRefused(f"the round is not complete: the next card is {due.title()}'s")
-        pairs = (player[0], banker[0], player[1], banker[1])
-        cards = (*pairs, *player[2:], *banker[2:])
-        done = self._table.settle(cards, len(cards))
+        if ruled:
+            done = self._table.settle_as_ruled(player, banker)
+        else:
+            due = next_hand(player, banker)
+            if due is not None:
+                raise InputRefused(f"the round is not complete: the next card is {due.title()}'s")
+            pairs = (player[0], banker[0], player[1], banker[1])
+            cards = (*pairs, *player[2:], *banker[2:])
+            done = self._table.settle(cards, len(cards))
         if layout is None:
             return done
         offered = {name: done.wagers[name] for name in self.offered(layout)}

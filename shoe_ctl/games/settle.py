@@ -186,6 +186,13 @@ class SettleTable:
             self._count(cards, decks)
         return Settlement(winner, player, banker, wagers, rules)
 
+    def settle_as_ruled(self, player: tuple[Card, ...], banker: tuple[Card, ...]) -> Settlement:
+        """Settle hands of two or three cards each that the Table of Play need not give."""
+        winner, wagers, rules = judge(player, banker, self._wagers, self._outcome)
+        players = HandResult(player, total(player), natural(player))
+        bankers = HandResult(banker, total(banker), natural(banker))
+        return Settlement(winner, players, bankers, MappingProxyType(dict(wagers)), rules)
+
     def _meet(self, cards: Sequence[Card], decks: int | None) -> Settlement:
         """Judge a round whose key was not met before (or refuse it), and remember it."""
         player, banker = self._dealt(cards)

@@ -7,13 +7,12 @@ restart. Must not know: who asks, what an outcome is, why it is revised.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 
 import msgspec
 
 from shoe_ctl.journal.batch import EventIds
 from shoe_ctl.journal.record_format import Kind
-from shoe_ctl.records import Audience, Record
+from shoe_ctl.records import Audience, Record, read_event_head
 from shoe_ctl.table.answers import REMEMBERED_COMMANDS
 from shoe_ctl.table.effects import Answer
 from shoe_ctl.table.inputs import StorageRestored, TableCommand, from_bytes
@@ -30,24 +29,6 @@ _EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
 
 _MOST_GATHERED = 4 * REMEMBERED_COMMANDS
 """Once the events of so many commands are collected, those that the table forgot are dropped."""
-
-
-class EventHead(msgspec.Struct):
-    """An event's id, its type and its subject."""
-
-    id: str = ""
-    type: str = ""
-    subject: str | None = None
-
-
-_head = msgspec.json.Decoder(EventHead)
-
-
-def event_head(body: bytes | None) -> EventHead:
-    """Return the head of an event; an empty one if its bytes cannot be decoded."""
-    with suppress(ValueError):
-        return _head.decode(body or b"")
-    return EventHead()
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -154,7 +135,7 @@ class EventIndex:
         """Read an event. A public copy comes right before its restricted copy."""
         if self._of_command is None and not any(mark in body for mark in _OUTCOME_MARKS):
             return
-        head = _head.decode(body)
+        head = read_event_head(body)
         if head.id.rpartition("/")[2].startswith(Audience.PUBLIC.value):
             self._public = head.id
             return

@@ -12,11 +12,10 @@ from contextlib import suppress
 import msgspec
 
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import chain_end, read_snapshot
-from shoe_ctl.records import Record
+from shoe_ctl.records import Record, event_head
 
 MOST_NAMED = 12
 """An error lists so many shoes, or tables, one by one when the one asked for is not there."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -134,6 +134,9 @@ _LANDMARK_LETTERS = bytes(_landmark_kinds)
 _all_letters = bytes(_KINDS)
 _PUBLIC_LETTERS, _RESTRICTED_LETTERS = LETTERS[Kind.PUBLIC], LETTERS[Kind.RESTRICTED]
 _NUMBERS = struct.Struct(">4s7s5s5s")
+_digits = struct.Struct(">4sBHIBIBI").unpack_from
+"""The same, in numbers that C reads: they are put together faster than bytes are taken apart."""
+
 _MOST_US = 1 << 56
 _NO_EPOCH = bytes(4)
 
@@ -590,9 +593,10 @@ def read_header(body: bytes) -> Header:
         raise InvalidGroup("it is cut short")
     if kinds.translate(None, _all_letters):
         raise InvalidGroup("it has a record of an unknown kind")
-    epoch, t_us, public, restricted = _NUMBERS.unpack_from(body, end)
-    before = Counters(int.from_bytes(public, "big"), int.from_bytes(restricted, "big"))
-    return Header(form, kinds, epoch, int.from_bytes(t_us, "big"), before, end + _NUMBERS.size)
+    epoch, t_6, t_4, t_0, public, public_0, restricted, restricted_0 = _digits(body, end)
+    before = Counters(public << 32 | public_0, restricted << 32 | restricted_0)
+    t_us = t_6 << 48 | t_4 << 32 | t_0
+    return Header(form, kinds, epoch, t_us, before, end + _NUMBERS.size)
 
 
 @lru_cache(1 << 12)
@@ -622,6 +626,32 @@ def unpack_group(
         yield from _records(table, header, _unpacked(body, header), wanted, places)
     except (IndexError, OverflowError, struct.error):
         raise InvalidGroup("its parts are not what its header says") from None
+
+
+def event_contents(
+    body: bytes, header: Header, places: Iterable[int]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield place and content of the events at these places: their JSON without id and time.
+
+    An event that stands in the group as it is comes whole. Whoever lists a million rounds needs no
+    more of them than this.
+
+    Raises:
+        InvalidGroup: it is cut short, or does not unpack to what its header says.
+    """
+    content, lengths = _unpacked(body, header)
+    ends = [0, *accumulate(lengths)]
+    kinds = header.kinds
+    for place in places:
+        letter = kinds[place]
+        at = place - kinds.count(Letter.COPY, 0, place + 1)
+        part = content[ends[at] : ends[at + 1]]
+        if letter in _STRIPPED_EVENTS:
+            start = 0
+            while start < len(part) and part[start] >= 0x80:
+                start += 1
+            part = b'{"type":"%b}' % part[start + 1 :]
+        yield place, part
 
 
 def packed_parts(body: bytes, header: Header) -> bytes:
@@ -659,11 +689,16 @@ def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
     """Return what a group's parts hold, one behind another, and their lengths."""
     at, lengths = header.at, []
     try:
-        for _ in range(header.records - header.kinds.count(Letter.COPY)):
+        for _ in range(len(header.kinds) - header.kinds.count(Letter.COPY)):
             length = body[at]
             at += 1
             if length >= 0x80:
-                length, at = _read_leb128(body, at - 1)
+                high = body[at]
+                if high < 0x80:  # two bytes, as most of these
+                    length += (high - 1) << 7
+                    at += 1
+                else:
+                    length, at = _read_leb128(body, at - 1)
             lengths.append(length)
     except IndexError:
         raise InvalidGroup("it is cut short") from None

@@ -7,8 +7,7 @@ so that a running daemon does not notice it.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -28,6 +27,7 @@ from shoe_ctl.journal.group import (
     Header,
     InvalidGroup,
     count_events,
+    event_contents,
     read_header,
     unpack_group,
 )
@@ -56,6 +56,8 @@ _HEADS = 'SELECT "table", n, hash, public, restricted, connection, t_us FROM hea
 
 _HEAD_TYPES = (str, int, bytes, int, int, int, int)
 
+_RESTRICTED = LETTERS[Kind.RESTRICTED]
+
 _STREAM = {Audience.PUBLIC: Kind.PUBLIC, Audience.RESTRICTED: Kind.RESTRICTED}
 
 
@@ -70,6 +72,19 @@ class Moment(msgspec.Struct, frozen=True):
     heads: Mapping[str, Head]
     devices: Mapping[str, Mapping[str, int]]
     cursors: Sequence[tuple[str, int]]
+
+
+class IndexedEvent(msgspec.Struct, frozen=True, gc=False):
+    """A restricted event to which the index of rounds leads.
+
+    ``t_us`` is the time that its group begins with; ``content`` its JSON without id and time, None
+    where that was not unpacked.
+    """
+
+    n: int
+    table: str
+    t_us: int
+    content: bytes | None
 
 
 class Reader:
@@ -598,6 +613,44 @@ class Reader:
         Raises:
             JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
         """
+        for row, header, held in self._groups_at(numbers):
+            n, table, body, digest = row
+            first = n - header.records + 1
+            places = {number - first for number in held}
+            try:
+                for place, kind, record in unpack_group(table, body, header=header, places=places):
+                    yield Record(n=first + place, table=table, kind=kind, body=record, hash=digest)
+            except InvalidGroup as error:
+                raise InvalidRow(self.path, n, table, str(error)) from None
+
+    def events_at(
+        self, numbers: Sequence[int], *, unread: Container[int] = ()
+    ) -> Iterator[IndexedEvent]:
+        """Yield the restricted events with these numbers that there are, in order.
+
+        Of those ``unread`` nothing is unpacked.
+
+        Raises:
+            JournalError: the file cannot be read; ``InvalidRow``: one of them cannot.
+        """
+        for (n, table, body, _), header, held in self._groups_at(numbers):
+            first, t_us, kinds = n - header.records + 1, header.t_us, header.kinds
+            places = []
+            for number in held:
+                if kinds[number - first] in _RESTRICTED:
+                    if number in unread:
+                        yield IndexedEvent(number, table, t_us, None)
+                    else:
+                        places.append(number - first)
+            if places:
+                try:
+                    for place, content in event_contents(body, header, places):
+                        yield IndexedEvent(first + place, table, t_us, content)
+                except InvalidGroup as error:
+                    raise InvalidRow(self.path, n, table, str(error)) from None
+
+    def _groups_at(self, numbers: Sequence[int]) -> Iterator[tuple[Row, Header, Sequence[int]]]:
+        """Yield each group that holds some of these records, with its header and their numbers."""
         left = sorted(set(numbers), reverse=True)
         while left:
             some = left[-BATCH:]
@@ -608,25 +661,21 @@ class Reader:
             )
             with schema.translate_errors(self.path):
                 rows, spoilt = self._parts(which, (), checked=True)
-            yield from self._unpacked_at(rows, some[::-1])
+            for row in rows:  # fewer than asked for where groups are long
+                n, table, body, _ = row
+                try:
+                    header = read_header(body)
+                except InvalidGroup as error:
+                    raise InvalidRow(self.path, n, table, str(error)) from None
+                first, held = n - header.records + 1, []
+                while left and left[-1] <= n:
+                    if (number := left.pop()) >= first:
+                        held.append(number)
+                yield row, header, held
             if spoilt is not None:
                 raise InvalidRow(self.path, *spoilt)
-            reached = rows[-1][0] if rows else some[0]  # a batch ends early where groups are long
-            while left and (left[-1] <= reached or not rows):
-                left.pop()
-
-    def _unpacked_at(self, rows: Iterable[Row], numbers: Sequence[int]) -> Iterator[Record]:
-        """Yield the records with these numbers, in order, from the groups that hold them."""
-        for n, table, body, digest in rows:
-            try:
-                header = read_header(body)
-                first = n - header.records + 1
-                held = numbers[bisect_left(numbers, first) : bisect_right(numbers, n)]
-                places = {number - first for number in held}
-                for place, kind, record in unpack_group(table, body, header=header, places=places):
-                    yield Record(n=first + place, table=table, kind=kind, body=record, hash=digest)
-            except InvalidGroup as error:
-                raise InvalidRow(self.path, n, table, str(error)) from None
+            if not rows:
+                return
 
     def has_cursor(self, sink: str, table: str | None = None) -> bool:
         """Return True if this sink (for this table) was ever given anything, or told to begin.

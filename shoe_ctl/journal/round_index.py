@@ -77,7 +77,7 @@ class RoundId(NamedTuple):
         return f"{self.table}-s{self.shoe}-r{self.number}"
 
 
-class IndexedRound(msgspec.Struct, frozen=True):
+class IndexedRound(msgspec.Struct, frozen=True, gc=False):
     """A round, when it was opened (µs since 1970 UTC), and the records of its events in ``TYPES``.
 
     The first of ``records`` opened it.

@@ -57,6 +57,17 @@ def key_path(journal: Path) -> Path:
     return journal.with_name(journal.name + "-key")
 
 
+def open_key(path: Path, *, create: bool) -> Signer:
+    """Open a key file; with ``create`` one is made where there is none.
+
+    Raises:
+        JournalError: it is missing, unreadable or open to others, or cannot be made.
+    """
+    if create and not path.exists():
+        return _create_key(path)
+    return _load_key(path, _read_key_file(path))
+
+
 def check_key(journal: Path, signed_with: bytes | None, *, new_key: bool = False) -> None:
     """Refuse what ``open_signer`` would refuse; fast, as it imports no cryptography.
 
@@ -86,10 +97,7 @@ def open_signer(journal: Path, signed_with: bytes | None, *, new_key: bool = Fal
         JournalError: as ``check``; or it cannot be made.
     """
     check_key(journal, signed_with, new_key=new_key)
-    path = key_path(journal)
-    if not path.exists():
-        return _create_key(path)
-    found = _load_key(path, _read_key_file(path))
+    found = open_key(key_path(journal), create=True)
     _check_public_key(journal, found.public_key, signed_with, new_key=new_key)
     return found
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from shoe_ctl.history.event_ids import EventHead
+from shoe_ctl.records import EventHead
 
 MOST_WHOLE = 1000
 """So many differences are held whole: another game file can change every round of years."""

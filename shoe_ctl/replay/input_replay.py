@@ -17,13 +17,13 @@ from shoe_ctl.errors import GameFileError
 from shoe_ctl.games import catalog, game_file
 from shoe_ctl.games.game import Game
 from shoe_ctl.history import snapshots
-from shoe_ctl.history.event_ids import EventIndex, event_head
+from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.history.recorder import record_input
 from shoe_ctl.journal.batch import Batch, Counters
 from shoe_ctl.journal.group import encode_batch
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
-from shoe_ctl.records import Record
+from shoe_ctl.records import Record, event_head
 from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect

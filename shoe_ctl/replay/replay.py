@@ -12,11 +12,10 @@ from typing import Generic
 
 import msgspec
 
-from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import read_anchor
-from shoe_ctl.records import Record
+from shoe_ctl.records import Record, event_head
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.input_replay import FromSnapshot, H, InputReplay
 from shoe_ctl.replay.wire_replay import SessionOf, WireReplay

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.reader import IndexedEvent, Reader
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.round_index import OPENED, IndexedRound, RoundId, RoundQuery, round_of
 from shoe_ctl.records import Record, utc
@@ -28,7 +28,6 @@ _OF_A_WAGER = (b'"type":"wager.settled"', b'"type":"wager.revised"')
 _STEP = 2000
 _ROUNDS_AT_ONCE = 300
 ALL_ROUNDS = RoundQuery()
-_RESTRICTED = Kind.RESTRICTED.value
 
 
 class ShoeLine(msgspec.Struct, kw_only=True, tag="shoe", tag_field="line"):
@@ -40,7 +39,7 @@ class ShoeLine(msgspec.Struct, kw_only=True, tag="shoe", tag_field="line"):
     time: str
 
 
-class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
+class RoundLine(msgspec.Struct, kw_only=True, gc=False, tag="round", tag_field="line"):
     """A round, from the record that opened it, with the outcome that was told last.
 
     ``state`` is ``open`` where nothing ended it in this journal. ``method`` and what follows are
@@ -72,12 +71,12 @@ class RoundLine(msgspec.Struct, kw_only=True, tag="round", tag_field="line"):
 Line = ShoeLine | RoundLine
 
 
-class _Hand(msgspec.Struct):
+class _Hand(msgspec.Struct, gc=False):
     cards: list[str]
     total: int
 
 
-class _Data(msgspec.Struct):
+class _Data(msgspec.Struct, gc=False):
     """The values that a line takes from an event. ``player`` is a hand, or who placed a wager."""
 
     round_id: str | None = None
@@ -94,7 +93,7 @@ class _Data(msgspec.Struct):
     returned: int | str = 0
 
 
-class _Event(msgspec.Struct):
+class _Event(msgspec.Struct, gc=False):
     type: str
     subject: str | None = None
     time: str = ""
@@ -137,36 +136,50 @@ def _indexed_rounds(
     last_n, _ = reader.heads()
     found = reader.rounds(query)
     while some := list(islice(found, _ROUNDS_AT_ONCE)):
+        opened = {one.records[0]: one.t_us for one in some}
         numbers = [n for one in some for n in one.records]
-        records = {record.n: record for record in reader.records_at(numbers)}
-        yield from (_line(reader, one, records) for one in some)
+        events = {event.n: event for event in reader.events_at(numbers, unread=opened)}
+        # Of what opened a round a line has the time alone. Nearly always its group begins with it.
+        read = [n for n, t_us in opened.items() if n not in events or events[n].t_us != t_us]
+        opening = {record.n: record for record in reader.records_at(read)}
+        yield from (_line(reader, one, events, opening) for one in some)
         progress(some[-1].records[0], last_n)
 
 
-def _line(reader: Reader, found: IndexedRound, records: Mapping[int, Record]) -> RoundLine:
+def _line(
+    reader: Reader,
+    found: IndexedRound,
+    events: Mapping[int, IndexedEvent],
+    opening: Mapping[int, Record],
+) -> RoundLine:
     """Return a round, from its records and no others.
+
+    ``opening`` are events that open rounds, those whose time has to be read.
 
     Raises:
         JournalError: one of them is missing, or about something else.
     """
-    said = str(found.id)
     line = _new_line(found.id, found.records[0], utc(found.t_us))
     wagers: dict[int, _Data] = {}
     for n in found.records:
-        record, event = records.get(n), None
-        if record is not None and (record.table, record.kind) == (line.table, _RESTRICTED):
-            event = _decoded(record.body)
-        opens = event is not None and event.type == OPENED
-        if (
-            event is None
-            or event.subject != said
-            or opens != (n == line.n)
-            or (opens and event.time != line.time)
-        ):
+        event = None
+        if (indexed := events.get(n)) is not None and indexed.table == line.table:
+            if n != line.n:
+                assert indexed.content is not None, "only what opens a round is unread"
+                event = _decoded(indexed.content)
+                if event is not None and event.type == OPENED:
+                    event = None
+            elif n not in opening:
+                continue
+            else:
+                event = _decoded(opening[n].body)
+                if event is not None and (event.type, event.time) != (OPENED, line.time):
+                    event = None
+        if event is None or event.subject != line.round_id:
             raise JournalError(
-                f"journal {reader.path}: its index leads from round {said} to record {n}, which "
-                f"does not say so. Run: shoectl verify {reader.path}. To list rounds without the "
-                "index, add --all-records"
+                f"journal {reader.path}: its index leads from round {line.round_id} to record {n}, "
+                f"which does not say so. Run: shoectl verify {reader.path}. To list rounds without "
+                "the index, add --all-records"
             )
         _add_event(line, wagers, event)
     return _summed_up(line, wagers)
@@ -189,6 +202,7 @@ def _among(found: Iterator[RoundLine], query: RoundQuery) -> Iterator[RoundLine]
         if query.shoe in (None, int(line.shoe_id.rpartition("-s")[2]))
         and (since is None or since <= line.time)
         and (until is None or line.time < until)
+        and (query.after is None or line.n > query.after)
         and (query.before is None or line.n < query.before)
     )
     return wanted if query.last is None else iter(deque(wanted, query.last))
@@ -245,9 +259,10 @@ class _Table:
 
 
 def _new_line(of: RoundId, n: int, time: str) -> RoundLine:
-    return RoundLine(
-        table=of.table, shoe_id=f"{of.table}-s{of.shoe}", round_id=str(of), n=n, time=time
-    )
+    table, shoe, number = of
+    shoe_id = f"{table}-s{shoe}"
+    round_id = f"{shoe_id}-r{number}"
+    return RoundLine(table=table, shoe_id=shoe_id, round_id=round_id, n=n, time=time)
 
 
 def _add_event(found: RoundLine, wagers: dict[int, _Data], event: _Event) -> None:

@@ -434,7 +434,10 @@ def _revised(data: Data, words: Words) -> Told:
     outcome = outcome_words(data, words)
     manual = words.sentence(" (entered by hand)") if data.get("manual") else ""
     _, more = _outcome(data, words)
-    text = words.sentence("OUTCOME REVISED {outcome}", outcome=outcome) + manual + rule
+    text = words.sentence("OUTCOME REVISED {outcome}", outcome=outcome) + manual
+    if data.pop("against_table", False):
+        text += words.sentence(" (by a ruling, against the Table of Play)")
+    text += rule
     more.append(words.sentence("replaces event {event}", event=replaced))
     return text, [*more, words.sentence("won: {wagers}", wagers=wins)]
 

@@ -1,7 +1,7 @@
 """The common part of the connections to brokers: the files that TLS needs, requests of their users.
 
-In: paths. Out: an SSL context, or one line that names the file that cannot be used; the form of a
-request, and of where its answer goes.
+In: paths. Out: an SSL context, or one line that names the file that cannot be used; when the other
+end's certificate ends; the form of a request, and of where its answer goes.
 Must not know: any protocol, what an event or a request means.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -43,6 +44,29 @@ def tls_context(files: Certificates) -> ssl.SSLContext:
                 f"tls.cert, tls.key: {files.cert}, {files.key}: {error_words(error)}"
             ) from None
     return context
+
+
+def certificate_ends(connection: object) -> datetime | None:
+    """Return when the certificate of the other end of a socket or transport ends; None without TLS.
+
+    The time is in UTC.
+    """
+    show = getattr(connection, "getpeercert", None)
+    said = show() if show is not None else None
+    if not said:
+        return None
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(said["notAfter"]), timezone.utc)
+
+
+RENEWED_BEFORE = timedelta(days=14)
+"""A certificate that ends within this time is to be renewed."""
+
+
+def ends_soon(ends: datetime | None) -> str | None:
+    """Return that the other end's certificate ends soon, and what to do; None where it lasts."""
+    if ends is None or ends - datetime.now(timezone.utc) >= RENEWED_BEFORE:
+        return None
+    return f"the certificate ends at {ends:%Y-%m-%d %H:%M} UTC: renew it there"
 
 
 def error_words(error: BaseException) -> str:

@@ -26,12 +26,13 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from shoe_ctl.records import Audience, EventId, event_id
-from shoe_ctl.sinks.brokers import Asked, Desk
+from shoe_ctl.sinks.brokers import Asked, Desk, ends_soon
 from shoe_ctl.sinks.mqtt_connection import (
     Answer,
     Broker,
@@ -130,6 +131,7 @@ class MqttSink(SinkWithState):
         self.trouble: SinkTrouble | None = None
         self._now_us = now_us
         self._logged: set[str] = set()
+        self._warned_of: set[str] = set()
         self._links = {table: _TableLink(self, table, table in states) for table in tables}
 
     @asynccontextmanager
@@ -175,6 +177,14 @@ class MqttSink(SinkWithState):
     def _link_of(self, event: bytes) -> _TableLink:
         """Return the connection of the event's table, or any where the table is not served now."""
         return self._links.get(table_of(event)) or next(iter(self._links.values()))
+
+    def note_certificate(self, ends: datetime | None) -> None:
+        """Warn once, until the sink is made anew, that the broker's certificate ends soon."""
+        why = ends_soon(ends)
+        if why is not None and why not in self._warned_of:
+            self._warned_of.add(why)
+            at = self.broker.address
+            log.warning('sink %s: certificate: address=%s reason="%s"', self.name, at, why)
 
     def note_trouble(self) -> None:
         """A link is in trouble, or is so no more: keep it for the status, and log it once."""
@@ -331,6 +341,7 @@ class _TableLink:
                 self._tried.set()
             else:
                 accepted = loop.time()
+                self._sink.note_certificate(connection.certificate_ends)
                 await self._serve(connection)
                 is_short = loop.time() - accepted < STEADY_S
                 self._short_lived = self._short_lived + 1 if is_short else 0

@@ -17,6 +17,7 @@ import ssl
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -29,7 +30,7 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.secret_file import read_password
-from shoe_ctl.sinks.brokers import Certificates, tls_context
+from shoe_ctl.sinks.brokers import Certificates, certificate_ends, tls_context
 
 KEEPALIVE_S = 10
 """After so long without traffic the broker is asked for a sign of life; after as long again without
@@ -152,6 +153,10 @@ class Connection(Protocol):
 
     largest: int | None
     """The largest packet that the broker takes, in bytes; None: any."""
+
+    @property
+    def certificate_ends(self) -> datetime | None:
+        """When the broker's certificate ends, in UTC; None without TLS."""
 
     async def publish(self, messages: Sequence[Outgoing]) -> list[Answer]:
         """Publish these in order; return the broker's answer to each.
@@ -379,6 +384,10 @@ class _Connection:
         self.largest = getattr(accepted, "MaximumPacketSize", None)
         self._limit = min(getattr(accepted, "ReceiveMaximum", MOST_UNDER_WAY), MOST_UNDER_WAY)
 
+    @property
+    def certificate_ends(self) -> datetime | None:
+        return certificate_ends(self._client.paho.socket())
+
     def _why_not(self, error: BaseException | None) -> str:
         """Return why the broker did not accept the connection, and what to do."""
         # The broker may answer before aiomqtt waits for that: it then says nothing of it, or what
@@ -393,6 +402,11 @@ class _Connection:
                 return (
                     f"the broker's certificate is for another name ({found}): correct address, or "
                     "give the broker a certificate with this name"
+                )
+            if "expired" in found:
+                return (
+                    f"the broker's certificate is not accepted ({found}): renew it there, or set "
+                    "this host's clock"
                 )
             return (
                 f"the broker's certificate is not accepted ({found}): set tls.ca to the file of "
@@ -409,6 +423,11 @@ class _Connection:
     def _closed_early(self, said: str) -> str:
         heard = self._errors.text.partition("socket: ")[2]
         heard = heard.partition("] ")[2].rpartition(" (_ssl.c")[0] or heard
+        if "expired" in heard:
+            return (
+                f"the broker does not accept the daemon's certificate ({heard}): renew the one in "
+                "tls.cert, or set the broker's clock"
+            )
         if "certificate" in heard or "alert" in heard:
             return (
                 f"the broker does not accept the daemon's certificate ({heard}): set tls.cert and "

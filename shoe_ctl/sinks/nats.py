@@ -27,6 +27,7 @@ import msgspec
 from nats.js.api import RetentionPolicy, StorageType, StreamInfo
 
 from shoe_ctl.records import Audience, event_id, table_in
+from shoe_ctl.sinks.brokers import ends_soon
 from shoe_ctl.sinks.nats_connection import NEWEST, NatsConnection, NatsTarget, StoredMessage
 from shoe_ctl.sinks.pump import EventRefused, Loss, Sink
 
@@ -111,6 +112,7 @@ class NatsSink(Sink):
         self.losses: asyncio.Queue[Loss] = asyncio.Queue()
         self._closing: set[asyncio.Task[None]] = set()
         self._warned = False
+        self._certificate_ends: str | None = None
 
     async def deliver(self, events: Sequence[bytes]) -> None:
         """Deliver as ``Sink.deliver``; what the stream has already is passed over.
@@ -168,6 +170,13 @@ class NatsSink(Sink):
             self._check(await connection.find_or_create_stream())
             for subject in self._acknowledged:
                 await self._look(connection, subject)
+            why = ends_soon(connection.certificate_ends)
+            if why is not None and why != self._certificate_ends:
+                log.warning(
+                    'sink %s: certificate: address=%s reason="%s"',
+                    self._name, connection.address, why,
+                )  # fmt: skip
+            self._certificate_ends = why
             log.info(
                 "sink %s: connected: address=%s stream=%s",
                 self._name, connection.address, self._target.stream,

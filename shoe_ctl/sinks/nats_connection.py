@@ -34,7 +34,7 @@ from nats.js.api import (
 
 from shoe_ctl.records import Audience
 from shoe_ctl.secret_file import read_password
-from shoe_ctl.sinks.brokers import Certificates, tls_context
+from shoe_ctl.sinks.brokers import Certificates, certificate_ends, tls_context
 from shoe_ctl.sinks.pump import EventRefused
 
 CONNECTED_WITHIN_S = 3.0
@@ -110,13 +110,14 @@ class NatsTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     Addresses that begin with ``tls://`` must be encrypted; ``certificates`` are for them. The files
     are read for each connection, so that they can be renewed. ``replicas``: how many servers must
-    keep the stream.
+    keep the stream. ``only_last``: where it is created, it keeps the last message of each subject.
     """
 
     addresses: Sequence[str]
     stream: str
     audience: Audience
     replicas: int | None = None
+    only_last: bool = False
     user: str | None = None
     password_file: Path | None = None
     certificates: Certificates | None = None
@@ -185,6 +186,12 @@ class _Client(Client):
             if writer is not None:
                 writer.transport.abort()
 
+    @property
+    def certificate_ends(self) -> datetime | None:
+        """When the server's certificate ends, in UTC; None without TLS."""
+        writer = getattr(self._transport, "_io_writer", None)
+        return certificate_ends(writer and writer.get_extra_info("ssl_object"))
+
     def tasks(self) -> list[asyncio.Task[Any]]:
         """Return what it has at work."""
         own = (self._reading_task, self._ping_interval_task, self._flusher_task)
@@ -233,6 +240,11 @@ class NatsConnection:
         """The client, where more is to be asked than events need."""
         assert self._client is not None
         return self._client
+
+    @property
+    def certificate_ends(self) -> datetime | None:
+        """When the server's certificate ends, in UTC; None without TLS."""
+        return None if self._client is None else self._client.certificate_ends
 
     @property
     def subjects(self) -> str:
@@ -341,6 +353,7 @@ class NatsConnection:
                     subjects=[self._target.subjects],
                     storage=StorageType.FILE,
                     num_replicas=self._target.replicas or 1,
+                    max_msgs_per_subject=1 if self._target.only_last else -1,
                 )
             )
         except js_errors.APIError as error:
@@ -593,8 +606,9 @@ class NatsConnection:
         if found is None:
             return None
         if found[1] == "subscription":
-            inbox = self._target.inbox
-            return f"not allowed to subscribe to {inbox}.>: give the user this permission"
+            inbox = f"{self._target.inbox}."
+            subject = f"{inbox}>" if found[2].startswith(inbox.lower()) else found[2]
+            return f"not allowed to subscribe to {subject}: give the user this permission"
         stream = self._target.stream
         asked = (f"$JS.API.{what}.{stream}" for what in API_NEEDED)
         known = {each.lower(): each for each in (*asked, *self._subjects)}
@@ -640,7 +654,9 @@ WRONG_SEQUENCE = frozenset({10071, 10164})
 
 _SAID = {
     10039: "JetStream is not enabled for this user's account: enable it there",
-    10076: "JetStream is not enabled: enable it in the server",
+    10076: "JetStream is not enabled: enable it in the server, or restart it after a full disk",
+    10023: "stream {stream}: the server has no room ({what}): free its disk; if that does not "
+    "help, restart it",
     10065: "stream {stream}: another stream has subjects of shoe.v1: name that one, or remove it",
     10074: "stream {stream}: replicas need a cluster: connect to one, or set replicas = 1",
     10005: "stream {stream}: too few servers in the cluster for its replicas",
@@ -667,8 +683,10 @@ def _reason(error: Exception) -> str:
         return NO_ANSWER.removeprefix("no answer: ")
     match error:
         case ssl.SSLCertVerificationError():
-            what = f"its certificate is not accepted ({error.verify_message})"
-            return f"{what}: check tls.ca and address"
+            said = error.verify_message
+            old = "expired" in said
+            then = "renew it there, or set this host's clock" if old else "check tls.ca and address"
+            return f"its certificate is not accepted ({said}): {then}"
         case ssl.SSLError():
             return f"TLS fails ({error.reason or text}): check tls.cert, and the address"
         case ConnectionRefusedError():

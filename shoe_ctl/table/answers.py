@@ -203,7 +203,11 @@ def _outcome(data: Data) -> Message:
 
 
 def _revised(data: Data) -> Message:
-    return message("done_outcome_revised", outcome=_outcome(data)).citing(data.get("rule"))
+    if data.get("against_table"):
+        told = message("done_outcome_ruled", outcome=_outcome(data))
+    else:
+        told = message("done_outcome_revised", outcome=_outcome(data))
+    return told.citing(data.get("rule"))
 
 
 def _moved(data: Data) -> Message:

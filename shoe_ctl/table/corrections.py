@@ -96,7 +96,13 @@ def _is_announced(turn: Turn) -> bool:
 
 
 def _note_former_outcome(turn: Turn) -> None:
-    former = FormerOutcome(cards=turn.round.cards, until_us=turn.now.t_us, settled=False)
+    played = turn.round
+    former = FormerOutcome(
+        cards=played.cards,
+        until_us=turn.now.t_us,
+        settled=False,
+        against_table=played.against_table,
+    )
     turn.set_round(revised=(*turn.round.revised, former))
 
 
@@ -106,7 +112,7 @@ def derive_round(turn: Turn, *, announces: bool) -> None:
     The shoe's own result rests on its reading: it counts no longer (6.3).
     """
     was_due = turn.round.due is not None
-    turn.set_round(due=None, complete_us=None, result_overruled=True)
+    turn.set_round(due=None, complete_us=None, result_overruled=True, against_table=False)
     if not turn.round.totals_announced:
         return
     if announces:

@@ -346,6 +346,8 @@ class Revision(BothHands, frozen=True, kw_only=True):
 
     round: str | None = None
     """The id of a round of the shoe on the table or of the one before; None: the last round."""
+    against_table: bool = False
+    """True to rule that these cards stand, though the Table of Play gives no such hands (6.1)."""
 
 
 # Correcting the last outcome. Conditions.
@@ -381,9 +383,12 @@ def _older_round(turn: Turn, round_id: str) -> OlderRound | None:
 
 def _as_told(older: OlderRound) -> SettledRound:
     """Return the round with the cards that were told last."""
-    cards = BothHands(player=older.player, banker=older.banker).cards()
-    settled = older.settled
-    played = msgspec.structs.replace(settled.round, cards=_revised_cards(settled, cards))
+    told, settled = BothHands(player=older.player, banker=older.banker), older.settled
+    played = msgspec.structs.replace(
+        settled.round,
+        cards=_revised_cards(settled, told.cards()),
+        against_table=check_complete(told.codes()) is not None,
+    )
     return msgspec.structs.replace(settled, round=played)
 
 
@@ -425,7 +430,18 @@ def _check_revised_hands(
         of_shoe = None if same_shoe or not shown else shown
         if (why := card_entry.check_card(turn, code, besides=besides, shown=of_shoe)) is not None:
             return why
-    return check_complete(entered)
+    return _check_ruling(args)
+
+
+def _check_ruling(args: Revision) -> Message | None:
+    """Return that these hands need a ruling, as the Table of Play gives no such, or need none."""
+    entered = args.codes()
+    why = check_complete(entered)
+    if why is None:
+        return message("refused_no_ruling_needed") if args.against_table else None
+    if not all((hand, 2) in entered for hand in HANDS):
+        return why
+    return None if args.against_table else message("refused_needs_ruling", why=why)
 
 
 def _is_same_shoe(turn: Turn, last: SettledRound) -> bool:
@@ -443,7 +459,7 @@ def revise(turn: Turn) -> None:
     if args.round is not None and not _is_last(last, args.round):
         older = _older_round(turn, args.round)
         assert older is not None
-        _revise_older(turn, _as_told(older), entered)
+        _revise_older(turn, _as_told(older), args)
         return
     assert last is not None
     if _is_same_shoe(turn, last):
@@ -453,36 +469,47 @@ def revise(turn: Turn) -> None:
         for slot, wrong, right in _differing(last.round.cards, entered):
             card_entry.emit_card_corrected(turn, slot, wrong, right, of_round=last.round.id)
     former = FormerOutcome(
-        cards=last.round.cards, until_us=turn.now.t_us, settled=turn.source != "resolved"
+        cards=last.round.cards,
+        until_us=turn.now.t_us,
+        settled=turn.source != "resolved",
+        against_table=last.round.against_table,
     )
     revised = msgspec.structs.replace(
         last.round,
         cards=cards,
+        against_table=args.against_table,
         revised=(*last.round.revised, former),
     )
     after = msgspec.structs.replace(last, round=revised)
     outcome.emit_revised(turn, after.round, after.shoe_id, after.method)
     if turn.source == "resolved":
-        turn.set_round(cards=revised.cards, revised=revised.revised)
+        turn.set_round(
+            cards=revised.cards, against_table=revised.against_table, revised=revised.revised
+        )
         return
     _settle_again(turn, last, after)
     turn.change(last_settled=after)
 
 
-def _revise_older(turn: Turn, before: SettledRound, entered: dict[tuple[str, int], Card]) -> None:
+def _revise_older(turn: Turn, before: SettledRound, args: Revision) -> None:
     """Correct the outcome of a round from before the last one: its results and its money.
 
     Of the table nothing else changes: neither limits found, nor allowances once used, nor who holds
     the shoe (I 5.14, N/T/F 5.16). Faces that were others are corrected in the ledger.
     """
-    same_shoe, there = _is_same_shoe(turn, before), before.round.cards
+    entered, there = args.cards(), before.round.cards
+    same_shoe = _is_same_shoe(turn, before)
     for slot, wrong, right in _differing(there, entered):
         if same_shoe:
             dealt = next(d for d in there if (d.hand, d.index) == slot)
             card_entry.correct_counted_card(turn, dealt, right)
             card_ledger.show_other_card(turn, wrong, right)
         card_entry.emit_card_corrected(turn, slot, wrong, right, of_round=before.round.id)
-    played = msgspec.structs.replace(before.round, cards=_revised_cards(before, entered))
+    played = msgspec.structs.replace(
+        before.round,
+        cards=_revised_cards(before, entered),
+        against_table=args.against_table,
+    )
     after = msgspec.structs.replace(before, round=played)
     outcome.emit_revised(turn, played, after.shoe_id, after.method)
     _emit_changes(turn, before, after)

@@ -234,6 +234,8 @@ class FormerOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """When it was revised."""
     settled: bool
     """True if the wagers were settled by it."""
+    against_table: bool = False
+    """As ``Round.against_table`` was then."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,6 +267,8 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     """The custody of the cards of both hands."""
     shoe_sorted: bool = False
     """True if the shoe's other cards lie sorted on the table: the round gets none of them."""
+    against_table: bool = False
+    """True if people ruled that its cards stand, though the Table of Play gives no such (6.1)."""
     revised: tuple[FormerOutcome, ...] = ()
     """The outcomes that it had before they were revised, oldest first."""
 

@@ -157,7 +157,8 @@ class TableView:
     def settle(self, played: Round) -> Settlement:
         """Return how the wagers of the game settle by the cards of this round."""
         hands = played.hand("player"), played.hand("banker")
-        return self.game.settle_hands(*hands, layout=self.settings.layout)
+        layout = self.settings.layout
+        return self.game.settle_hands(*hands, layout=layout, ruled=played.against_table)
 
     def is_shoe_sorted(self) -> bool:
         """True if the round gets no card from the shoe any more: its cards lie on the table."""

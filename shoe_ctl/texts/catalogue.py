@@ -83,6 +83,17 @@ def with_texts(data: Any, to: str = "en") -> Any:
     return data
 
 
+def without_texts(data: Any) -> Any:
+    """Plain values in which each message has its code and arguments alone."""
+    if is_message(data):
+        return {name: without_texts(value) for name, value in data.items() if name != "text"}
+    if isinstance(data, Mapping):
+        return {name: without_texts(value) for name, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [without_texts(value) for value in data]
+    return data
+
+
 def in_words(data: Any, to: str = "en") -> Any:
     """Plain values in which the text of each message stands in its place."""
     if is_message(data):
@@ -103,6 +114,14 @@ def fill(template: str, args: Mapping[str, Any], to: str = "en") -> str:
 def name_of(kind: str, code: str, to: str = "en") -> str:
     """The name of a value of this kind; one without a name is written with spaces."""
     return language(to).WORDS.get(kind, {}).get(code) or code.replace("_", " ")
+
+
+def arguments(template: str) -> dict[str, str]:
+    """Return the kind of each argument of a template by its name; ``""`` where it has none."""
+    return {
+        found[1]: (found[2] or "").partition(" ")[0].rstrip("+")
+        for found in _FIELD.finditer(template)
+    }
 
 
 def fields(template: str) -> set[str]:

@@ -418,6 +418,7 @@ TEXTS: Mapping[str, str] = {
     "done_method_changed": "Method {method} is played from now on",
     "done_outcome": "{winner} wins, {total} to {against}",
     "done_outcome_revised": "the outcome is revised: {outcome}",
+    "done_outcome_ruled": "revised by a ruling, against the Table of Play: {outcome}",
     "done_player_has_shoe": "{player} has the shoe",
     "done_round_opened": "round {round_id} is open",
     "done_retracted": "{key} is taken back",
@@ -572,6 +573,12 @@ TEXTS: Mapping[str, str] = {
     "refused_third_card_due": "{hand:hand}'s third card is due",
     "refused_hand_size": "a hand has two cards or three",
     "refused_hand_must_draw": "the round is not complete: {hand:hand} draws",
+    "refused_needs_ruling": (
+        "by the Table of Play {why}; to rule that these cards stand, add against_table=true"
+    ),
+    "refused_no_ruling_needed": (
+        "the Table of Play gives these hands: no ruling is needed, leave out against_table"
+    ),
     "refused_no_round_of_so_many": "no round has {player} cards for Player and {banker} for Banker",
     "refused_natural_ends_round": "a Natural ends the round: no third card is due",
     "refused_banker_before_player": "Banker has a third card before Player's third card was dealt",
@@ -827,7 +834,7 @@ TEXTS: Mapping[str, str] = {
     "link_unsent": "{why}; {bytes} bytes to it were not sent",
     "link_write_queue_full": "write queue full: {port} reads nothing, {waiting} bytes are waiting",
     # Why events are not sent, or not any more.
-    "events_at_the_socket": "events are sent at the local socket alone",
+    "events_at_the_socket": "events that come are sent at the local socket alone: name after",
     "events_connection_in_use": (
         "this connection sends events and takes no request: open another one"
     ),

@@ -153,8 +153,11 @@ class Device(ABC):
 
     def outgoing(self) -> bytes:
         """Take the bytes to be sent now."""
+        sent = b"" if self._session is None else self._session.outgoing()
+        if not self._cut_short:
+            return sent
         before, self._cut_short = self._cut_short, b""
-        return before if self._session is None else before + self._session.outgoing()
+        return before + sent
 
     # --- hands --------------------------------------------------------------------------
 
@@ -362,7 +365,8 @@ class Device(ABC):
 
     def _place(self) -> str | None:
         """Where the next card will be laid; None where only the rules can say."""
-        return None if self.lamp is None else self.lamp.hand
+        lamp = self.lamp
+        return None if lamp is None else lamp.hand
 
     @abstractmethod
     def _on_boot(self, t: float) -> None: ...

@@ -64,10 +64,11 @@ class GroundTruth:
         self.cards.append((out.number, code))
         line: Line = {"card": code, "number": out.number, "armed": out.armed}
         if place in ASIDE:
-            self._say(line | {"place": place})
+            line["place"] = place
+            self._say(line)
             return
-        hand, index = self._judge.place(out.card)
-        self._say(line | {"place": hand, "index": index})
+        line["place"], line["index"] = self._judge.place(out.card)
+        self._say(line)
         if self._judge.complete:
             self._finish()
 

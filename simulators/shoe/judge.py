@@ -8,6 +8,7 @@ imported from there would hide its own bug.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 from firmware_proto.cards import Card
 
@@ -38,6 +39,7 @@ _NATURAL = 8
 _PLAYER_STANDS = 6
 
 
+@cache
 def points(card: Card) -> int:
     """Return what the card counts, 0 to 9."""
     return _POINTS.get(card.rank.value, 0)
@@ -45,7 +47,7 @@ def points(card: Card) -> int:
 
 def total(cards: list[Card]) -> int:
     """Return the hand's total: the right digit of the sum (rule 3.4)."""
-    return sum(points(c) for c in cards) % 10
+    return sum(map(points, cards)) % 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,10 @@ class Judge:
     drawn: list[Card] = field(default_factory=list)
     player: list[Card] = field(default_factory=list)
     banker: list[Card] = field(default_factory=list)
+    _due: tuple[str, int] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._due = self._find_due()
 
     @property
     def begun(self) -> bool:
@@ -75,10 +81,13 @@ class Judge:
     @property
     def complete(self) -> bool:
         """True when no card is due any more."""
-        return self.next_place() is None
+        return self._due is None
 
     def next_place(self) -> tuple[str, int] | None:
         """Hand and index (from 1) of the card that is due, None when the round is complete."""
+        return self._due
+
+    def _find_due(self) -> tuple[str, int] | None:
         dealt = len(self.drawn)
         if dealt < len(_INITIAL):
             return _INITIAL[dealt]
@@ -98,11 +107,12 @@ class Judge:
         Raises:
             ValueError: no card is due.
         """
-        place = self.next_place()
+        place = self._due
         if place is None:
             raise ValueError(f"{card} drawn with no card due")
         self.drawn.append(card)
         (self.player if place[0] == PLAYER else self.banker).append(card)
+        self._due = self._find_due()
         return place
 
     def verdict(self) -> Verdict:

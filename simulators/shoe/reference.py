@@ -92,9 +92,10 @@ class ReferenceDevice(Device):
     @property
     def lamp(self) -> Lamp | None:
         """The draw that the host armed; dark without power, and once the card is out."""
-        if self._lamp is None or self._lamp.number != self.shoe.armed or not self.powered:
+        lamp = self._lamp
+        if lamp is None or lamp.number != self.shoe.armed or self._booted_at is None:
             return None
-        return self._lamp
+        return lamp
 
     @property
     def next_deadline(self) -> float | None:
@@ -303,7 +304,7 @@ class ReferenceDevice(Device):
 
     def _hello(self, t: float) -> None:
         cards = self.shoe.cards
-        self._send_unnumbered(
+        self._say_now(
             Hello(
                 device_id=self.shoe.device_id,
                 firmware=self.firmware,
@@ -322,22 +323,20 @@ class ReferenceDevice(Device):
 
     def _status(self, t: float) -> None:
         self._status_due = t + STATUS_EVERY_S
+        shoe = self.shoe
         self._say_now(
             Status(
-                armed=self.shoe.armed,
-                drawn=self.shoe.drawn,
+                armed=shoe.armed,
+                drawn=shoe.drawn,
                 unacknowledged=self.event_log.unacknowledged,
-                locked_by_key=self.shoe.locked_by_key,
+                locked_by_key=shoe.locked_by_key,
             ),
             t,
         )
 
     def _say_now(self, event: ShoeEvent, t: float) -> None:
         if self._greeted:
-            self._send_unnumbered(event, t)
-
-    def _send_unnumbered(self, event: ShoeEvent, t: float) -> None:
-        self._send(event, self.event_log.next_seq, self._t_us(t))
+            self._send(event, self.event_log.next_seq, self._t_us(t))
 
     def _remember(self, event: ShoeEvent, t: float) -> None:
         self._note_said(event)

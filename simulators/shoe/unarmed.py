@@ -67,11 +67,12 @@ class UnarmedDevice(Device):
     @property
     def _deals(self) -> bool:
         """True if a card drawn now belongs to the game."""
-        return self.powered and not self.shoe.locked_by_key
+        return self._booted_at is not None and not self.shoe.locked_by_key
 
     def _place(self) -> str:
         """Return where the next card is laid: one that is not to be drawn is set aside."""
-        return "set_aside" if self.lamp is None else self.lamp.hand
+        lamp = self.lamp
+        return "set_aside" if lamp is None else lamp.hand
 
     def _await_first_card(self) -> None:
         self._judge, self._to_burn, self._burned = None, None, 0

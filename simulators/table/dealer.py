@@ -48,10 +48,14 @@ class Supply:
 
 
 class _Act(NamedTuple):
-    """One thing to do and what it is done to: the same act twice is not begun anew."""
+    """One thing to do and what it is done to: the same act twice is not begun anew.
+
+    ``after_s``: how long after it was first wanted.
+    """
 
     what: Callable[[float], object]
     subject: tuple[object, ...]
+    after_s: float
 
 
 class Dealer(ABC):
@@ -89,21 +93,20 @@ class Dealer(ABC):
     def _look(self, t: float) -> None:
         wanted = None if self.device.shoe.jammed else self._wanted()
         if wanted is None:
-            self._intent, self.next_deadline = None, None
-        elif self._intent is None or wanted[0].subject != self._intent.subject:
-            self._intent = wanted[0]
-            self.next_deadline = t + wanted[1]
+            self._intent = self.next_deadline = None
+        elif self._intent is None or wanted.subject != self._intent.subject:
+            self._intent, self.next_deadline = wanted, t + wanted.after_s
 
-    def _draw(self) -> tuple[_Act, float]:
+    def _draw(self) -> _Act:
         shoe = self.device.shoe
         subject = ("draw", shoe.sets_loaded, shoe.drawn, shoe.cutting_card_out)
-        return _Act(self.device.draw, subject), self.pace_s
+        return _Act(self.device.draw, subject, self.pace_s)
 
-    def _change(self, after_s: float) -> tuple[_Act, float] | None:
+    def _change(self, after_s: float) -> _Act | None:
         if not self.supply.left:
             return None
         subject = ("change", self.device.shoe.sets_loaded)
-        return _Act(lambda t: self.supply.push_into(self.device, t), subject), after_s
+        return _Act(lambda t: self.supply.push_into(self.device, t), subject, after_s)
 
     def _set_is_over(self) -> bool:
         """Return whether the cutting card's round is finished, or the shoe is empty."""
@@ -112,8 +115,8 @@ class Dealer(ABC):
         return out and self.device.lamp is None and not self.device.truth.round_open
 
     @abstractmethod
-    def _wanted(self) -> tuple[_Act, float] | None:
-        """Return what to do next and how long after it was first wanted, None for nothing."""
+    def _wanted(self) -> _Act | None:
+        """Return what to do next, None for nothing."""
 
 
 class LampDealer(Dealer):
@@ -130,7 +133,7 @@ class LampDealer(Dealer):
         super().__init__(device, supply, pace_s=pace_s)
         self._change_after_s = change_after_s
 
-    def _wanted(self) -> tuple[_Act, float] | None:
+    def _wanted(self) -> _Act | None:
         if self.device.lamp is not None:
             return self._draw()
         return self._change(self._change_after_s) if self._set_is_over() else None
@@ -165,11 +168,11 @@ class JudgeDealer(Dealer):
         if self.next_deadline is not None and self._settled_at is not None:
             self.next_deadline = max(self.next_deadline, self._settled_at)
 
-    def _wanted(self) -> tuple[_Act, float] | None:
+    def _wanted(self) -> _Act | None:
         device = self.device
         if not device.powered:
             subject = ("power", device.shoe.boot_id)
-            return (_Act(device.boot, subject), 0.0) if device.line_open else None
+            return _Act(device.boot, subject, 0.0) if device.line_open else None
         if self._set_is_over():
             return self._change(self.pace_s) if device.line_open else None
         if device.lamp is None or (device.between_rounds and not device.line_open):
@@ -213,7 +216,7 @@ class TellingDealer(JudgeDealer):
         self._aligned = self._aligned and self.device.line_open
         super()._look(t)
 
-    def _wanted(self) -> tuple[_Act, float] | None:
+    def _wanted(self) -> _Act | None:
         wanted = super()._wanted()
         if self._tell is None or not self.device.powered:
             return wanted
@@ -233,13 +236,13 @@ class TellingDealer(JudgeDealer):
             return "declare_new_shoe"
         return None if self._aligned else "align"
 
-    def _telling(self, command: str) -> tuple[_Act, float]:
+    def _telling(self, command: str) -> _Act:
         def act(_: float) -> None:
             assert self._tell is not None
             self._waiting = True
             self._tell(command, lambda: self._taken(command))
 
-        return _Act(act, ("tell", command, self.device.shoe.sets_loaded)), TELL_AFTER_S
+        return _Act(act, ("tell", command, self.device.shoe.sets_loaded), TELL_AFTER_S)
 
     def _taken(self, command: str) -> None:
         self._waiting = False

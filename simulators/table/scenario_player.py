@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from firmware_proto.reference.mac import ShoeKeys
 from simulators.incidents import INCIDENTS
 from simulators.shoe.angel_eye import AngelEyeDevice, Misjudgement
 from simulators.shoe.build import simulated_shoe
@@ -49,7 +50,9 @@ class LeftOut(StepFailed):
         self.reason = str(why)
 
 
-def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
+def shoe_for(
+    scenario: Scenario, *, device_id: str = "SIM-0001", keys: ShoeKeys | None = None
+) -> Device:
     """Return the scenario's shoe with its cards in it, without power.
 
     Raises:
@@ -57,13 +60,15 @@ def shoe_for(scenario: Scenario, *, device_id: str = "SIM-0001") -> Device:
         LeftOut: it begins with something that shoes of its profile cannot report.
     """
     try:
-        return shoe_of(scenario.profile, scenario.shoe, device_id=device_id)
+        return shoe_of(scenario.profile, scenario.shoe, device_id=device_id, keys=keys)
     except CannotSay as why:
         raise LeftOut(f"{scenario.name}: shoe", why) from None
 
 
-def shoe_of(profile: str, setup: ShoeSetup, *, device_id: str) -> Device:
-    """Return a shoe with these cards in it, without power.
+def shoe_of(
+    profile: str, setup: ShoeSetup, *, device_id: str, keys: ShoeKeys | None = None
+) -> Device:
+    """Return a shoe with these cards in it, without power; with ``keys`` it proves itself.
 
     Raises:
         WrongUsage: cards that shoes of its profile cannot name.
@@ -80,6 +85,7 @@ def shoe_of(profile: str, setup: ShoeSetup, *, device_id: str) -> Device:
         stacked=setup.stacked,
         unreadable=setup.unreadable,
         event_log=event_log,
+        keys=keys,
     )
     device.shoe.face_up = setup.face_up
     device.change_lens(setup.lens)

@@ -113,10 +113,10 @@ class Publisher:
         return [event for key in STREAMS for event in self._emit(key)]
 
     def resend(self, asked: Resend) -> list[Event] | int:
-        """Return all behind an event, or the last number if there is no such event."""
+        """Return what is wanted behind an event, or the last number if there is no such event."""
         events = self.kept[asked.table, asked.audience]
         after = int(asked.after.rpartition("/")[2][1:])
-        return events[after:] if after <= len(events) else len(events)
+        return events[after : asked.upto] if after <= len(events) else len(events)
 
 
 def restart_if_killed(program: Program, events: list[Event]) -> None:

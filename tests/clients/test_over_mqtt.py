@@ -86,7 +86,7 @@ async def test_300_acknowledged_events_that_the_broker_lost_are_noticed_and_fetc
     with shoe_on_a_pty(tmp_path, seed=7) as rig:
         async with (
             serving(configuration(tmp_path, at), told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             table = SocketTable(daemon, rig, told, caller)
             async with system.running():
@@ -130,7 +130,7 @@ async def test_what_one_of_five_consumers_asks_for_comes_to_no_other(
                 for number in range(4)
             ]
             daemon = await stack.enter_async_context(serving(configuration(tmp_path, at), told))
-            caller = await stack.enter_async_context(calling(tmp_path / "shoectl.sock"))
+            caller = await stack.enter_async_context(calling(tmp_path / "shoectl.sock", held=True))
             table = SocketTable(daemon, rig, told, caller)
             await table.rounds(1)
             async with system.running():

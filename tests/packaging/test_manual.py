@@ -34,6 +34,7 @@ def test_every_command_has_a_page(made: Path) -> None:
     assert names == {
         "shoectl.1", *(f"shoectl-{name}.1" for name in COMMANDS),
         *(f"shoectl-table-{name}.1" for name in PAGES),
+        "shoectl-broker-check.1",
         "shoectl-config-check.1", "shoe-sim.1", "shoe-sim-serve.1", "shoe-sim-play.1",
         "shoe-sim-run.1", "shoe-sim-record.1", "shoe-sim-ctl.1", "shoe-sim-floor.1",
         *(f"shoe-sim-ctl-{name}.1" for name in CHANGES),

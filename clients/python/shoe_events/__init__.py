@@ -10,6 +10,7 @@ from __future__ import annotations
 from shoe_events.consumer import Consumer, Due, NewSource, Offered, Resend
 from shoe_events.event import Audience, Event, InvalidEvent, read_event, read_id
 from shoe_events.position import Position
+from shoe_events.reports import Reports
 from shoe_events.rounds import Change, Round, Rounds, Standing, change_of
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "NewSource",
     "Offered",
     "Position",
+    "Reports",
     "Resend",
     "Round",
     "Rounds",

@@ -18,12 +18,12 @@ EVENT_TYPE = "application/cloudevents+json"
 """The content type of an event that was asked for, among the answers."""
 
 
-def request_for(asked: Resend, sink: str) -> str:
+def request_for(asked: Resend, sink: str) -> dict[str, Any]:
     """Return the request for what is missing and no more. ``sink`` is the daemon's."""
     request = {"request": "resend", "sink": sink, "after": asked.after}
     if asked.upto is not None:
         request["upto"] = make_id(asked.table, asked.audience, asked.upto)
-    return json.dumps(request)
+    return request
 
 
 def as_object(body: bytes | str) -> dict[str, Any]:

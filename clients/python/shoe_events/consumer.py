@@ -381,7 +381,9 @@ class Consumer:
         for stream in self._streams.values():
             if not stream.position.begun:
                 after = max(0, stream.lowest - 1 - stream.reach)
-                yield _resend(stream.position, after, stream.lowest - 1)
+                # Behind the former source's last event the lowest one is the seam: it comes, too.
+                upto = stream.lowest - (stream.former is None)
+                yield _resend(stream.position, after, upto)
             gaps = self._open_gaps(stream)
             if gaps:
                 yield _resend(stream.position, gaps[0][0] - 1, gaps[-1][1])

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 from shoe_events.consumer import Consumer, Due, Resend
 from shoe_events.event import InvalidEvent, number_of, read_event
+from shoe_events.reports import Asker, Reports
 
 FIRST_RETRY_S = 0.5
 LONGEST_RETRY_S = 3.0
@@ -117,16 +118,18 @@ async def follow(  # noqa: PLR0913 - how patient it is, each by name
     apply: Apply,
     *,
     may_give_up: Callable[[Resend], bool] = never_give_up,
+    reports: Reports | None = None,
     ask_again_s: float = ASK_AGAIN_S,
     first_retry_s: float = FIRST_RETRY_S,
 ) -> None:
     """Apply all that comes, without end.
 
-    ``may_give_up`` is called for what is not kept any more; True goes on without it.
+    ``may_give_up`` is called for what is not kept any more; True goes on without it. ``reports``
+    tells the daemon what was applied, over a connection that takes requests.
     """
     retry_s = first_retry_s
     while True:
-        reading = _Reading(consumer, apply, may_give_up, ask_again_s)
+        reading = _Reading(consumer, apply, may_give_up, ask_again_s, reports)
         # In a task of its own: clients lose cancellations while they connect.
         work = asyncio.create_task(reading.run(connect))
         try:
@@ -160,7 +163,9 @@ class _Reading:
         apply: Apply,
         may_give_up: Callable[[Resend], bool],
         ask_again_s: float,
+        reports: Reports | None,
     ) -> None:
+        self._reports = reports
         self._consumer = consumer
         self._apply = apply
         self._may_give_up = may_give_up
@@ -181,6 +186,8 @@ class _Reading:
         """
         async with connect() as self._connection:
             tasks = {asyncio.create_task(self._receive()), asyncio.create_task(self._ask())}
+            if self._reports is not None:
+                tasks.add(asyncio.create_task(self._report(self._reports)))
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -217,6 +224,8 @@ class _Reading:
                 raise
             self._consumer.applied(due)
             self.has_applied = True
+            if self._reports is not None:
+                self._reports.applied(due)
 
     async def _ask(self) -> None:
         """Ask for what is missing, at once and every few seconds while nothing of it comes."""
@@ -225,6 +234,19 @@ class _Reading:
         except NotAllowed as error:
             log.error("missing events cannot be asked for: %s", error)  # noqa: TRY400 - in one line
             await asyncio.get_running_loop().create_future()  # reading goes on
+
+    async def _report(self, reports: Reports) -> None:
+        """Tell the daemon what was applied; where it does not answer, again after a while."""
+        while True:
+            try:
+                if not isinstance(self._connection, Asker):
+                    raise NotAllowed("this transport takes no requests")
+                await reports.send(self._connection, self._ask_again_s)
+            except NotAnswered:
+                await asyncio.sleep(self._ask_again_s)
+            except NotAllowed as error:
+                log.error("what was applied cannot be reported: %s", error)  # noqa: TRY400
+                await asyncio.get_running_loop().create_future()  # reading goes on
 
     async def _ask_on(self) -> None:
         if getattr(self._connection, "comes_unasked", False):

@@ -1,13 +1,16 @@
 """Events from a stream of NATS JetStream: each table's subject from where it was left.
 
 In: servers, the stream's name, tables. Out: the events, in the stream's order. What is missing is
-read from the stream again. It needs nats-py: ``pip install shoe-events[nats]``.
+read from the stream again, and what it lost is asked for from the daemon. It needs nats-py:
+``pip install shoe-events[nats]``.
 Must not know: what an event means, stores.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+import uuid
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -19,9 +22,10 @@ from nats.aio.subscription import Subscription
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import APIError
 
+from shoe_events.answers import EVENT_TYPE, as_object, check, request_for
 from shoe_events.consumer import Consumer, Resend
 from shoe_events.event import Audience, InvalidEvent, number_of, read_event
-from shoe_events.follow import Connect, ConnectionLost, Received
+from shoe_events.follow import Connect, ConnectionLost, NotAllowed, NotAnswered, Received
 
 STREAMS: Mapping[Audience, str] = {"public": "SHOE", "restricted": "SHOE_RESTRICTED"}
 
@@ -44,6 +48,12 @@ LOOK_FORGOTTEN_S = 0.1
 OFFERED_AGAIN = "Shoe-Newest"
 """The header of an event that the daemon offers again: it does not stand in the order."""
 
+CORRELATION = "Shoe-Correlation"
+"""The header of a request that stands in its answer, too."""
+
+ANSWER_S = 2.0
+"""A daemon that was just started, or that the server has no connection to, does not answer."""
+
 MOST_WAITING = 1000
 """Events that were read and not applied yet."""
 
@@ -56,6 +66,7 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
     audience: Audience = "public",
     stream: str | None = None,
     from_first: bool = False,
+    sink: str | None = None,
     heartbeat_s: float = HEARTBEAT_S,
     **options: Any,
 ) -> Connect:
@@ -68,7 +79,19 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
 
     A table without a position begins with what comes from now on, or ``from_first`` with the first
     event that the stream has.
+
+    ``sink`` is the name of the daemon's sink for this stream. ``user`` must be one of its senders,
+    so that the daemon sends it what the stream does not have; ``inbox_prefix`` is then
+    ``_INBOX_USER``.
+
+    Raises:
+        ValueError: there is a ``sink`` and no ``user``.
     """
+    user = options.get("user")
+    if sink is not None:
+        if user is None:
+            raise ValueError("sink needs a user: the daemon answers only users that it knows")
+        options = {"inbox_prefix": f"_INBOX_{user}", **options}
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[_Stream]:
@@ -78,6 +101,8 @@ def nats_stream(  # noqa: PLR0913 - what a connection to a stream takes
             await client.connect(
                 servers, allow_reconnect=False, closed_cb=opened.end, error_cb=_ignored, **options
             )
+            if sink is not None:
+                await opened.ask_daemon(sink, str(user))
             known = {each.table for each in consumer.resume() if each.audience == audience}
             for table in tables:
                 if table not in known:
@@ -127,12 +152,15 @@ class _Stream:
         self._heard_at: dict[str, float] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._has_ended = False
-        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
+        self._messages: asyncio.Queue[Received | None] = asyncio.Queue(MOST_WAITING)
+        self._sink = self._user = ""
+        self._inbox = ""
+        self._answers: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
 
     async def events(self) -> AsyncIterator[Received]:
         while not (self._has_ended and self._messages.empty()):
-            if (body := await self._messages.get()) is not None:
-                yield Received(body, seamless=True)
+            if (received := await self._messages.get()) is not None:
+                yield received
 
     async def end(self) -> None:
         """The connection was closed: nothing more comes behind what was read."""
@@ -158,9 +186,56 @@ class _Stream:
         if asked.table not in self._tables or asked.audience != self._audience:
             return
         try:
-            await self.read(asked.table, await self._find(asked))
+            if self._sink and asked.upto is not None:  # the stream has not what is missing
+                await self._ask(asked)
+            else:
+                await self.read(asked.table, await self._find(asked))
         except nats.errors.Error as error:
             raise ConnectionLost(str(error) or type(error).__name__) from None
+
+    async def ask_daemon(self, sink: str, user: str) -> None:
+        """From now on ask the daemon for what the stream does not have."""
+        self._sink, self._user = sink, user
+        self._inbox = self._client.new_inbox()
+        await self._client.subscribe(self._inbox, cb=self._answered)
+
+    async def _answered(self, message: Msg) -> None:
+        headers = message.headers or {}
+        if headers.get("Content-Type") == EVENT_TYPE:
+            await self._messages.put(Received(message.data))
+            return
+        answer = self._answers.get(headers.get(CORRELATION, ""))
+        if answer is not None and not answer.done():
+            answer.set_result(as_object(message.data))
+
+    async def _ask(self, asked: Resend) -> None:
+        """Ask the daemon; where it does not answer, read the stream again, which is refilled."""
+        try:
+            check(await self.request(asked.table, request_for(asked, self._sink)))
+        except NotAnswered:
+            await self.read(asked.table, await self._find(asked))
+
+    async def request(self, table: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self._sink:
+            raise NotAllowed("requests need the name of the daemon's sink: give nats_stream() one")
+        mark = uuid.uuid4().hex
+        answer: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[mark] = answer
+        try:
+            await self._client.publish(
+                f"shoe.v1.{_token(table)}.commands.{self._user}",
+                json.dumps(asked).encode(),
+                reply=self._inbox,
+                headers={CORRELATION: mark},
+            )
+            async with asyncio.timeout(ANSWER_S):
+                return await answer
+        except TimeoutError:
+            raise NotAnswered from None
+        except nats.errors.Error as error:
+            raise ConnectionLost(str(error) or type(error).__name__) from None
+        finally:
+            del self._answers[mark]
 
     async def _find(self, asked: Resend) -> int:
         """Return a message's sequence from which on all that is asked for comes, or 1."""
@@ -210,7 +285,7 @@ class _Stream:
         )
 
     def _subject(self, table: str) -> str:
-        return f"shoe.v1.{table.replace('.', '%2E')}.{self._audience}"
+        return f"shoe.v1.{_token(table)}.{self._audience}"
 
     async def read(self, table: str, sequence: int | None) -> None:
         """Read a table's subject from this message of the stream on; None: what comes."""
@@ -230,7 +305,7 @@ class _Stream:
                 await self.end()  # some were missed on the way: begin anew
                 return
             expected += 1
-            await self._messages.put(message.data)
+            await self._messages.put(Received(message.data, seamless=True))
 
         inbox = self._client.new_inbox()
         self._subscriptions[table] = await self._client.subscribe(inbox, cb=take)
@@ -240,6 +315,10 @@ class _Stream:
             self._stream, config.evolve(idle_heartbeat=self._heartbeat_s)
         )
         self._heard_at.setdefault(table, loop.time())
+
+
+def _token(table: str) -> str:
+    return table.replace(".", "%2E")
 
 
 def _is_at_or_before(message: Msg, number: int, source: str | None) -> bool:

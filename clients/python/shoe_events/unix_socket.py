@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,22 @@ class _Streams:
         if asked.source is not None:
             request["source"] = asked.source
         await self.open(asked.table, request)
+
+    async def request(self, table: str, asked: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002 - the request names its table itself
+        try:
+            reader, writer = await asyncio.open_unix_connection(self._path, limit=LONGEST_LINE)
+            try:
+                writer.write(json.dumps(asked).encode() + b"\n")
+                await writer.drain()
+                line = await reader.readline()
+            finally:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+            answer: dict[str, Any] = json.loads(line)
+        except (OSError, ValueError) as error:
+            raise ConnectionLost(f"{self._path}: {error}") from None
+        return answer
 
     async def open(self, table: str, request: dict[str, str]) -> None:
         """Begin a table's stream, in place of the one that there is."""

@@ -22,10 +22,10 @@ export interface Answer {
 }
 
 /** Return the request for what is missing and no more. `sink` is the daemon's. */
-export function requestFor(asked: Resend, sink: string): string {
+export function requestFor(asked: Resend, sink: string): Readonly<Record<string, unknown>> {
   const { table, audience, after, upto } = asked;
   const bound = upto === null ? {} : { upto: makeId(table, audience, upto) };
-  return JSON.stringify({ request: "resend", sink, after, ...bound });
+  return { request: "resend", sink, after, ...bound };
 }
 
 /** Return a JSON object; an empty one for anything else. */

@@ -212,7 +212,9 @@ export class Consumer {
     for (const stream of this.#streams.values()) {
       if (!stream.position.begun) {
         const after = Math.max(0, stream.lowest - 1 - stream.reach);
-        found.push(resendOf(stream.position, after, stream.lowest - 1));
+        // Behind the former source's last event the lowest one is the seam: it comes, too.
+        const upto = stream.former === null ? stream.lowest - 1 : stream.lowest;
+        found.push(resendOf(stream.position, after, upto));
       }
       const gaps = this.#openGaps(stream);
       const [first, last] = [gaps[0], gaps.at(-1)];

@@ -8,8 +8,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 
+import type { Answer } from "./answers.js";
 import type { Consumer, Due, Resend } from "./consumer.js";
 import { InvalidEvent, numberOf, readEvent, readId } from "./event.js";
+import type { Asker, Reports } from "./reports.js";
 
 const FIRST_RETRY_MS = 500;
 /** An outage of the broker costs so much at most once it is back. A hall has few readers. */
@@ -63,6 +65,8 @@ export interface Connection {
   events(): AsyncIterable<Received>;
   /** Ask for events; they come as others do. It throws an error of this module. */
   resend(asked: Resend): Promise<void>;
+  /** Send the daemon a request for a table; return its answer, also a refusal. It throws as above. */
+  request?(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer>;
   /** Whether events come before they are asked for. */
   readonly comesUnasked?: boolean;
   close(): Promise<void> | void;
@@ -74,6 +78,8 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
   /** Called for what is not kept any more; true goes on without it. Without it, the table waits. */
   readonly mayGiveUp?: (asked: Resend) => boolean;
+  /** Tells the daemon what was applied. */
+  readonly reports?: Reports;
   readonly askAgainMs?: number;
   readonly firstRetryMs?: number;
   /** Where warnings go. */
@@ -110,13 +116,17 @@ export async function follow(
   }
 }
 
+function takesRequests(connection: Connection): connection is Connection & Asker {
+  return connection.request !== undefined;
+}
+
 async function serve(
   connection: Connection,
   consumer: Consumer,
   apply: (due: Due) => Promise<void> | void,
   options: FollowOptions & { readonly signal: AbortSignal; readonly warn: (line: string) => void },
 ): Promise<void> {
-  const { signal, warn, mayGiveUp = () => false, askAgainMs = 5_000 } = options;
+  const { signal, warn, mayGiveUp = () => false, reports, askAgainMs = 5_000 } = options;
   let timer: NodeJS.Timeout | undefined;
   let asking: Promise<void> = connection.comesUnasked ? sleep(COMES_WITHIN_MS) : Promise.resolve();
   let failure: unknown = null;
@@ -131,6 +141,7 @@ async function serve(
       for (let due = consumer.due(); due !== null; due = consumer.due()) {
         await apply(due);
         consumer.applied(due);
+        reports?.applied(due);
       }
     });
     return applying;
@@ -161,7 +172,7 @@ async function serve(
 
   const tableOf = (asked: Resend) => `${asked.audience} ${asked.table}`;
   const unanswered = new Set(consumer.resume().map(tableOf));
-  let askedBefore = new Map<string, string>();
+  let askedBefore = new Map<string, { readonly after: string; readonly at: number }>();
   const ask = async () => {
     if (ended.signal.aborted) return;
     const resumed = new Map<string, number>();
@@ -173,20 +184,26 @@ async function serve(
         resumed.set(table, numberOf(asked.after));
       }
     }
-    const wanted = consumer.wanted();
-    const key = (asked: Resend) => `${asked.audience} ${asked.missingIn}`;
-    // what was not asked for yet, and that of which nothing came since
-    const due = wanted.filter((asked) => (askedBefore.get(key(asked)) ?? asked.after) === asked.after);
-    askedBefore = new Map(wanted.map((asked) => [key(asked), asked.after]));
-    for (const asked of due) {
+    const now = performance.now();
+    const before = askedBefore;
+    askedBefore = new Map();
+    for (const asked of consumer.wanted()) {
+      const key = `${asked.audience} ${asked.missingIn}`;
+      const last = before.get(key) ?? { after: asked.after, at: -Infinity };
+      // what was not asked for yet, and that of which nothing came for so long
+      const isDue = last.after === asked.after && now >= last.at + askAgainMs / 2;
+      askedBefore.set(key, last.after === asked.after && !isDue ? last : { after: asked.after, at: now });
+      if (!isDue) continue;
       if (numberOf(asked.after) >= (resumed.get(tableOf(asked)) ?? Infinity)) continue; // on its way
       warn(`events are missing: after=${asked.after} upto=${asked.upto}. Asking for them.`);
-      await resend(asked);
+      if (!(await resend(asked))) askedBefore.delete(key);
     }
   };
   let mayAsk = true;
-  const askAgain = () => {
-    if (timer !== undefined || ended.signal.aborted || !mayAsk) return;
+  /** Ask, unless that was done just now: at once for the first event that is missing. */
+  const askAgain = (isFirst = false) => {
+    if ((timer !== undefined && !isFirst) || ended.signal.aborted || !mayAsk) return;
+    clearTimeout(timer);
     timer = setTimeout(() => {
       timer = undefined;
       if (consumer.isWaiting || unanswered.size > 0) askAgain();
@@ -202,7 +219,30 @@ async function serve(
     });
   };
 
+  /** Tell the daemon what was applied; where it does not answer, again after a while. */
+  const report = async (): Promise<void> => {
+    while (!ended.signal.aborted && reports !== undefined) {
+      try {
+        if (!takesRequests(connection)) throw new NotAllowed("this transport takes no requests");
+        await reports.send(connection, askAgainMs, ended.signal, warn);
+      } catch (error) {
+        if (error instanceof NotAllowed) {
+          warn(`what was applied cannot be reported: ${error.message}`);
+          return; // reading goes on
+        }
+        if (!(error instanceof NotAnswered)) {
+          if (!(error instanceof ConnectionLost)) failure ??= error;
+          await connection.close();
+          return;
+        }
+        await sleep(askAgainMs, undefined, { signal: ended.signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  let reporting: Promise<void> = Promise.resolve();
   try {
+    reporting = report();
     askAgain();
     for await (const received of connection.events()) {
       let take: () => void;
@@ -219,8 +259,9 @@ async function serve(
         warn(`not an event: ${error.message}`);
         continue;
       }
+      const wasWaiting = consumer.isWaiting;
       await applyDue(take);
-      if (consumer.isWaiting) askAgain();
+      if (consumer.isWaiting) askAgain(!wasWaiting);
     }
     if (failure !== null) throw failure;
     if (!signal.aborted) throw new ConnectionLost("the other end closed it");
@@ -230,5 +271,6 @@ async function serve(
     signal.removeEventListener("abort", stop);
     await connection.close();
     await asking;
+    await reporting;
   }
 }

@@ -6,6 +6,8 @@ export { InvalidEvent, makeId, readEvent, readId } from "./event.js";
 export type { Audience, TableEvent } from "./event.js";
 export { firstOf, keyOf } from "./position.js";
 export type { Position, Range } from "./position.js";
+export { Refused, Reports } from "./reports.js";
+export type { Compared, StatedMoney, StatedRound } from "./reports.js";
 export { changeOf, replacedEvent, roundOf, Rounds } from "./rounds.js";
 export type { Change, Round, RoundStore, Standing } from "./rounds.js";
 export { ConnectionLost, follow, NotAllowed, NotAnswered, NotFound, NotKept } from "./follow.js";

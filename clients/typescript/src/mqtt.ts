@@ -6,6 +6,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import {
   connectAsync,
@@ -32,6 +33,10 @@ import { Queue } from "./queue.js";
 const ROOT = "shoe/v1";
 /** A daemon that was just started, or that the broker has no connection to, does not answer. */
 const ANSWER_MS = 2_000;
+/** So soon it is asked again where the broker has no connection to a daemon. */
+const UNHEARD_MS = 200;
+/** The broker took a message, and has nobody who gets it. */
+const NO_MATCHING_SUBSCRIBERS = 0x10;
 
 /** So long, in seconds, the broker keeps events for a consumer that is away, if it keeps any. */
 const SESSION_S = 7 * 24 * 3600;
@@ -137,11 +142,17 @@ class Broker implements Connection {
   }
 
   async resend(asked: Resend): Promise<void> {
-    const { sink, username } = this.given;
+    const { sink } = this.given;
     if (sink === undefined || asked.audience !== this.audience) return;
+    check(await this.request(asked.table, requestFor(asked, sink)));
+  }
+
+  async request(table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer> {
+    const { sink, username } = this.given;
+    if (sink === undefined) throw new NotAllowed("requests need the name of the daemon's sink");
     const correlationData = Buffer.from(randomBytes(12).toString("hex"));
     const key = String(correlationData);
-    const topic = `${ROOT}/${asked.table}/commands/${username}`;
+    const topic = `${ROOT}/${table}/commands/${username}`;
     let timer: NodeJS.Timeout | undefined;
     const answer = new Promise<Answer>((resolve, reject) => {
       this.#asked.set(key, resolve);
@@ -149,17 +160,19 @@ class Broker implements Connection {
     });
     answer.catch(() => undefined); // it may come to that while the request is still being sent
     try {
-      await this.client.publishAsync(topic, requestFor(asked, sink), {
-        qos: 1,
-        properties: {
-          responseTopic: `${ROOT}/${asked.table}/answers/${this.answers}`,
-          correlationData,
-          messageExpiryInterval: ANSWER_MS / 1000,
-        },
-      });
-      check(await answer);
+      const properties = {
+        responseTopic: `${ROOT}/${table}/answers/${this.answers}`,
+        correlationData,
+        messageExpiryInterval: ANSWER_MS / 1000,
+      };
+      const deadline = performance.now() + ANSWER_MS;
+      const say = () =>
+        this.client.publishAsync(topic, JSON.stringify(asked), { qos: 1, properties });
+      while (isUnheard(await say()) && performance.now() < deadline) await sleep(UNHEARD_MS);
+      return await answer;
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      if (error instanceof NotAnswered) throw error;
+      if (!isRefusal(error)) throw new ConnectionLost(String(error));
       throw new NotAllowed(`the broker refuses a message to ${topic}: ${error.message}`);
     } finally {
       clearTimeout(timer);
@@ -186,6 +199,11 @@ function shownBy(
   const last = state["last_event"];
   if (typeof last === "string" && last[last.lastIndexOf("/") + 1] === audience[0]) return last;
   return Object.keys(state).length > 0 ? makeId(table, audience, 1) : null;
+}
+
+/** Whether the broker says that nobody got a message. */
+function isUnheard(answer: unknown): boolean {
+  return (answer as { readonly reasonCode?: number } | undefined)?.reasonCode === NO_MATCHING_SUBSCRIBERS;
 }
 
 /** Whether the broker answered, and said no. */

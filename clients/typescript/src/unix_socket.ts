@@ -8,9 +8,10 @@
 import { connect as open, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
+import { asObject, type Answer } from "./answers.js";
 import type { Consumer, Resend } from "./consumer.js";
 import { makeId, numberOf, type Audience } from "./event.js";
-import { NotKept, type Connect, type Connection, type Received } from "./follow.js";
+import { ConnectionLost, NotKept, type Connect, type Connection, type Received } from "./follow.js";
 import { Queue } from "./queue.js";
 
 const ANOTHER_JOURNAL = new Set(["events_unknown", "events_none", "events_source_unknown"]);
@@ -70,6 +71,22 @@ class Streams implements Connection {
     }
     const { after, source } = asked;
     this.open(asked.table, source === null ? { after } : { after, source });
+  }
+
+  async request(_table: string, asked: Readonly<Record<string, unknown>>): Promise<Answer> {
+    const socket = open(this.path);
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        socket.on("connect", () => socket.write(`${JSON.stringify(asked)}\n`));
+        socket.on("error", (error) => reject(new ConnectionLost(`${this.path}: ${error.message}`)));
+        socket.on("close", () => reject(new ConnectionLost(`${this.path}: the daemon closed it`)));
+        const lines = createInterface({ input: socket, crlfDelay: Infinity });
+        lines.on("error", () => undefined);
+        lines.once("line", (line) => resolve(asObject(Buffer.from(line)) as Answer));
+      });
+    } finally {
+      socket.destroy();
+    }
   }
 
   /** Begin a table's stream, in place of the one that there is. */

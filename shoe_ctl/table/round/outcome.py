@@ -107,10 +107,17 @@ CITES = ("result_disagrees", "entered")
 """The end of the irregularity whose rule says that the cards stand, whatever was shown (6.3)."""
 
 
+RULING_CITES = ("other", "ruled")
+"""The end of the irregularity whose rule lets people decide what the rules do not cover (6.1)."""
+
+
 def emit_revised(turn: Turn, played: Round, shoe_id: str, method: str | None) -> None:
     """Emit the outcome of this round anew: it replaces the one that was announced before."""
-    rule = turn.game.rule(*CITES)
-    data = {**outcome_data(turn, played, shoe_id, method), "rule": rule}
+    data = outcome_data(turn, played, shoe_id, method)
+    if played.against_table:
+        data |= {"rule": turn.game.rule(*RULING_CITES), "against_table": True}
+    else:
+        data["rule"] = turn.game.rule(*CITES)
     proof = {"first": played.first_input, "last": turn.now.inputs}
     secret = {**data, "proof": proof}
     turn.emit("round.revised", data, restricted=secret, of_round=played.id, revises=played.id)

@@ -15,7 +15,7 @@ import msgspec
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
 from shoe_ctl.records import utc
-from shoe_ctl.table.state import DealtCard, Round, SettledRound, TableState
+from shoe_ctl.table.state import FormerOutcome, Round, SettledRound, TableState
 from shoe_ctl.table.turn import TableView
 from shoe_ctl.table.wagers.money import json_amount
 from shoe_ctl.table.wagers.settlement import SettlementLine, line_data, order_lines, settle_all
@@ -54,6 +54,8 @@ def _is_complete(played: Round) -> bool:
     """Return True if these are the cards of a whole round, and everybody has seen them."""
     if not played.all_revealed:
         return False
+    if played.against_table:
+        return True
     try:
         return next_hand(played.hand("player"), played.hand("banker")) is None
     except InputRefused:
@@ -167,12 +169,12 @@ def _revisions(at: TableView, last: SettledRound, *, restricted: bool) -> Iterat
     """Yield each outcome that the round had before, with what its revision changed."""
     had = last.round.revised
     for place, before in enumerate(had):
-        then = had[place + 1].cards if place + 1 < len(had) else last.round.cards
-        was, now = (_settle(at, last, cards) for cards in (before.cards, then))
+        then = had[place + 1] if place + 1 < len(had) else last.round
+        was, now = (_settle(at, last, outcome) for outcome in (before, then))
         changes = zip(was, now, strict=True) if before.settled else ()
         yield {
             "until": utc(before.until_us),
-            **_describe_outcome(at, _with_cards(last.round, before.cards)),
+            **_describe_outcome(at, _by(before, last.round)),
             "changes": [
                 _describe_change(a, b, restricted=restricted) for a, b in changes if a != b
             ],
@@ -180,14 +182,16 @@ def _revisions(at: TableView, last: SettledRound, *, restricted: bool) -> Iterat
 
 
 def _settle(
-    at: TableView, last: SettledRound, cards: tuple[DealtCard, ...]
+    at: TableView, last: SettledRound, outcome: FormerOutcome | Round
 ) -> tuple[SettlementLine, ...]:
-    settlement = at.settle(_with_cards(last.round, cards))
+    settlement = at.settle(_by(outcome, last.round))
     return settle_all(last.wagers, settlement, at.wager_rules).lines
 
 
-def _with_cards(played: Round, cards: tuple[DealtCard, ...]) -> Round:
-    return msgspec.structs.replace(played, cards=cards)
+def _by(outcome: FormerOutcome | Round, played: Round) -> Round:
+    """Return the round with the cards of an outcome that it had."""
+    cards, against_table = outcome.cards, outcome.against_table
+    return msgspec.structs.replace(played, cards=cards, against_table=against_table)
 
 
 def _describe_change(

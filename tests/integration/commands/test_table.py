@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -115,6 +116,30 @@ async def test_the_status_for_programs_is_one_object(tmp_path: Path) -> None:
     assert held["tables"][0]["table"] == "bac-07"
     assert held["tables"][0]["next"]["command"] == "place_your_bets"
     assert ran.out.count("\n") == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+async def test_shells_complete_a_choice_with_the_choices_that_are_open(
+    shell: str, tmp_path: Path
+) -> None:
+    """As each shell's own script asks for it: ``choice=`` and ``--choice``."""
+    async with desk(tmp_path) as at:
+        await at.brought_to("revealing")
+        await at.runs("declare", "key=wrong_order", "--reason", "mixed up")
+        held = await at.table.status()
+        choices = [choice for choice in held["halt"]["choices"] if "not_now" not in choice]
+        words = ["shoectl", "table", "--config", at.config, "decide"]
+        for typed, prefix in (("choice=", "choice="), ("--choice", "")):
+            last = len(words) if prefix else len(words) + 1
+            ran = await run_shoectl_async(
+                _SHOECTL_COMPLETE=f"{shell}_complete",
+                COMP_WORDS=" ".join([*words, typed]),
+                COMP_CWORD=typed * bool(prefix) if shell == "fish" else str(last),
+            )
+            offered = re.findall(r"^(?:plain,)?([a-z=_]+)$", ran.out, re.MULTILINE)
+            expected = [f"{prefix}{choice['choice']}" for choice in choices]
+            assert [one for one in offered if one not in ("plain", "_")] == expected, ran
+            assert 0 < len(expected) < 6
 
 
 async def test_a_refusal_is_one_line_with_what_it_needs_and_exits_1(tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
 from shoe_testing.socket_client import calling
 
 BOUND_S = 3600
+"""Longer than any test takes."""
 
 
-def write(folder: Path, **user: Any) -> Path:
+def write(folder: Path, *, within_s: int = BOUND_S, **user: Any) -> Path:
     """A table whose outcomes are to be applied within an hour."""
     config = folder / "table.toml"
     section = table_section(
-        port=str(folder / "shoe"), announcements="explicit", applied_within_s=BOUND_S
+        port=str(folder / "shoe"), announcements="explicit", applied_within_s=within_s
     )
     reporter = this_user("gaming_shift_manager", **{"applies": True, **user})
     others = [{"user": 64_001, "position": "dealer", "applies": True}]
@@ -33,7 +34,7 @@ async def at_table(folder: Path, told: ToldEvents, **user: Any) -> AsyncIterator
     with shoe_on_a_pty(folder, seed=7) as rig:
         async with (
             serving(write(folder, **user), told) as daemon,
-            calling(folder / "shoectl.sock") as caller,
+            calling(folder / "shoectl.sock", held=True) as caller,
         ):
             yield SocketTable(daemon, rig, told, caller)
 
@@ -50,7 +51,7 @@ async def test_what_was_applied_is_stored_and_told_once_also_after_a_restart(
         config = write(tmp_path)
         async with (
             serving(config, told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             table = SocketTable(daemon, rig, told, caller)
             await table.rounds(2)
@@ -71,7 +72,7 @@ async def test_what_was_applied_is_stored_and_told_once_also_after_a_restart(
             waiting = (await table.status())["unapplied"]
             assert [each["round_id"] for each in waiting] == [second["subject"]]
         before = len(told.events)
-        async with serving(config, told), calling(tmp_path / "shoectl.sock") as caller:
+        async with serving(config, told), calling(tmp_path / "shoectl.sock", held=True) as caller:
             assert (await caller.asks(**asked))["applied"] == {**said, "repeated": True}
             other = await caller.asks(**{**asked, "reference": "b-2"})
             assert other["error"]["code"] == "refused_applied_twice"
@@ -79,6 +80,28 @@ async def test_what_was_applied_is_stored_and_told_once_also_after_a_restart(
         assert "outcome.applied" not in [e["type"] for e in told.events[before:]]
     with Reader.open(tmp_path / "journal.db") as reader:
         assert verify(reader).ok
+
+
+async def test_the_pit_learns_of_what_nobody_applied_also_after_a_restart(tmp_path: Path) -> None:
+    told = ToldEvents()
+    with shoe_on_a_pty(tmp_path, seed=7) as rig:
+        config = write(tmp_path, within_s=1)
+        async with serving(config, told) as daemon, calling(tmp_path / "shoectl.sock") as caller:
+            table = SocketTable(daemon, rig, told, caller)
+            await table.rounds(1)
+        async with serving(config, told) as daemon, calling(tmp_path / "shoectl.sock") as caller:
+            await told.until(lambda: bool(told.data("outcome.not_applied")))
+            (outcome,) = outcomes(told)
+            (late,) = told.data("outcome.not_applied")
+            assert late["round_id"] == outcome["subject"]
+            assert late["told"] == outcome["time"]
+            (held,) = (await caller.asks(request="status"))["tables"]
+            assert [each["overdue"] for each in held["unapplied"]] == [True]
+            assert outcome["subject"] in held["next"]["message"]["text"]
+            await caller.asks(request="applied", event=outcome["id"], reference="b-1")
+            (held,) = (await caller.asks(request="status"))["tables"]
+            assert held["unapplied"] == []
+            assert outcome["subject"] not in held["next"]["message"]["text"]
 
 
 async def test_what_was_not_told_to_the_user_cannot_be_applied(tmp_path: Path) -> None:
@@ -94,11 +117,11 @@ async def test_what_was_not_told_to_the_user_cannot_be_applied(tmp_path: Path) -
             ({"event": "nonsense"}, "daemon_no_such_table"),
             ({"event": outcome["id"], "source": "/journal/0"}, "refused_applied_other_source"),
         ]
-        before = await table.caller.asks(request="status")
+        before = (await table.caller.asks(request="status"))["tables"]
         for stray, code in strays:
             answer = await table.caller.asks(request="applied", reference="b-1", **stray)
             assert answer["error"]["code"] == code, (stray, answer)
-        assert await table.caller.asks(request="status") == before
+        assert (await table.caller.asks(request="status"))["tables"] == before
 
 
 async def test_who_has_not_the_right_applies_nothing(tmp_path: Path) -> None:

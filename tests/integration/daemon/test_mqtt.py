@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import pytest
 
 from shoe_ctl.sinks import brokers, mqtt
+from shoe_testing.answer_shapes import assert_is_an_answer
 from shoe_testing.brokers import (
     Authority,
     Got,
@@ -119,7 +120,7 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
         async with as_user(at, "table-system", "shoe/#") as subscriber:
             async with (
                 serving(write(tmp_path, *sinks(tmp_path, at.address)), told) as daemon,
-                calling(tmp_path / "shoectl.sock") as caller,
+                calling(tmp_path / "shoectl.sock", held=True) as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
                 await table.rounds(1)
@@ -132,7 +133,7 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
             ids = [event["id"] for event in events(subscriber, RESTRICTED)]
             assert ids == [f"{TABLE}/r{n}" for n in range(1, len(ids) + 1)]
             await subscriber.until(lambda: subscriber.payloads(STATE)[-1] == b"")
-    of_one_caller = ("parked", "doubt", "acts_as")
+    of_one_caller = ("parked", "doubt", "acts_as", "source")
     wanted = {key: value for key, value in stands.items() if key not in of_one_caller}
     assert state == {**wanted, "last_event": last}
 
@@ -146,7 +147,7 @@ async def test_after_a_restart_the_state_names_the_last_event_from_the_first_mom
         async with (
             as_user(at, "display", PUBLIC) as display,
             serving(config, told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             await SocketTable(daemon, rig, told, caller).rounds(1)
             last = told.events[-1]["id"]
@@ -215,7 +216,7 @@ async def face_down_round(folder: Path, at: Mosquitto, seed: int) -> FaceDown:
 
             async with (
                 serving(write(folder, *sinks(folder, at.address)), told) as daemon,
-                calling(folder / "shoectl.sock") as caller,
+                calling(folder / "shoectl.sock", held=True) as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
                 await table.deal(lambda held: held["state"] == "revealing")
@@ -300,7 +301,9 @@ class User(Subscriber):
         (answer,) = answers()
         assert answer.topic == f"shoe/v1/{table}/answers/{self.name}"
         assert answer.properties["ContentType"] == "application/json"
-        return dict(json.loads(answer.payload))
+        answered = dict(json.loads(answer.payload))
+        assert_is_an_answer(answered)
+        return answered
 
     async def asks(self, **asked: Any) -> dict[str, Any]:
         return await self.says(json.dumps(asked).encode())
@@ -319,7 +322,7 @@ async def at_work(
         subscriber = await stack.enter_async_context(as_user(at, user, *topics))
         config = write(folder, *sinks(folder, at.address, **more))
         await stack.enter_async_context(serving(config, told))
-        caller = await stack.enter_async_context(calling(folder / "shoectl.sock"))
+        caller = await stack.enter_async_context(calling(folder / "shoectl.sock", held=True))
         await display.until(lambda: bool(stood(display)))
         await told.until(lambda: bool(told.data("shoe.loaded")))
         yield User.of(subscriber, user), caller, told
@@ -336,7 +339,7 @@ async def test_a_user_of_the_broker_reports_what_its_table_system_applied(
         async with (
             as_user(at, SENDER["user"], *topics) as subscriber,
             serving(config, told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             await SocketTable(daemon, rig, told, caller).rounds(1)
             user = User.of(subscriber, SENDER["user"])
@@ -431,6 +434,15 @@ async def test_missing_events_are_asked_for_over_the_broker(tmp_path: Path, at: 
         assert answer["resent"]["events"] == 2
         await user.until(lambda: len(sent_to(user)) == len(behind) + 2)
         assert sent_to(user)[len(behind) :] == behind[:2]
+        got = len(sent_to(user))
+        answer = await user.asks(request="events", after="beginning", audience="public")
+        assert answer == {"sent": {"table": TABLE, "audience": "public", "after": "beginning"}}
+        await user.until(lambda: len(sent_to(user)) == got + len(told.events))
+        assert sent_to(user)[got:] == told.events
+        wrong = await user.asks(request="events", after=f"{TABLE}/p999", audience="public")
+        assert wrong["error"]["code"] == "events_unknown"
+        wrong = await user.asks(request="events", after="beginning", table="bac-08")
+        assert wrong["error"]["code"] == "daemon_no_such_table"
         assert events(user) == told.events  # on their own topic they came once
         other = await user.asks(request="resend", sink="floor", after="bac-08/p1")
         assert other["error"]["code"] == "daemon_no_such_table"
@@ -532,7 +544,10 @@ async def test_a_daemon_starts_and_serves_without_its_broker_and_says_so(
     address = f"mqtt://{HOST}:{port}"
     with shoe_on_a_pty(tmp_path, seed=7) as rig:
         config = write(tmp_path, *sinks(tmp_path, address))
-        async with serving(config, told) as daemon, calling(tmp_path / "shoectl.sock") as caller:
+        async with (
+            serving(config, told) as daemon,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
+        ):
             table = SocketTable(daemon, rig, told, caller)
             await table.rounds(1)
             answer = await caller.asks(request="status")
@@ -556,7 +571,7 @@ async def test_the_documented_broker_with_tls(tmp_path: Path) -> None:
     ):
         own = sinks(tmp_path, secured.address)
         config = write(tmp_path, *({**sink, "tls": {"ca": "ca.crt"}} for sink in own))
-        async with serving(config, told), calling(tmp_path / "shoectl.sock") as caller:
+        async with serving(config, told), calling(tmp_path / "shoectl.sock", held=True) as caller:
             await told.until(lambda: bool(told.data("shoe.loaded")))
             async with asyncio.timeout(30):
                 while any(s["state"] != "at_work" for s in await sink_states(caller)):  # noqa: ASYNC110

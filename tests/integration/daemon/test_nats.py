@@ -78,7 +78,7 @@ async def play(
     """
     async with (
         serving(config, told) as daemon,
-        calling(config.parent / "shoectl.sock") as caller,
+        calling(config.parent / "shoectl.sock", held=True) as caller,
     ):
         table = SocketTable(daemon, rig, told, caller)
         wanted = len(told.data("round.settled")) + rounds
@@ -163,7 +163,7 @@ async def test_streams_that_were_lost_are_refilled_by_themselves_and_the_table_i
             await js.delete_stream("SHOE")  # while no daemon is there
             async with (
                 serving(config, told) as daemon,
-                calling(tmp_path / "shoectl.sock") as caller,
+                calling(tmp_path / "shoectl.sock", held=True) as caller,
             ):
                 await told.times(1, "delivery.refilled")
                 await js.delete_stream("SHOE_RESTRICTED")  # under its hands
@@ -182,7 +182,7 @@ async def test_the_status_shows_why_a_sink_is_away_and_the_table_plays_on(tmp_pa
         sink = {"kind": "nats", "address": server.address, "name": "floor"}
         async with (
             serving(write(tmp_path, sink), told) as daemon,
-            calling(tmp_path / "shoectl.sock") as caller,
+            calling(tmp_path / "shoectl.sock", held=True) as caller,
         ):
             await SocketTable(daemon, rig, told, caller).rounds(1)
             answer = await caller.asks(request="status")
@@ -292,7 +292,7 @@ async def spied_evening(folder: Path, server: NatsServer, seed: int) -> list[dic
             config = write(folder, *sinks, method_b={"faces": "turned_by_dealer"})
             async with (
                 serving(config, told) as daemon,
-                calling(folder / "shoectl.sock") as caller,
+                calling(folder / "shoectl.sock", held=True) as caller,
             ):
                 table = SocketTable(daemon, rig, told, caller)
                 await has_streams(server)

@@ -7,6 +7,7 @@ input, so that it can be run again. No descriptors, no real time.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ import msgspec
 from firmware_proto.cards import DECKS
 from firmware_proto.commands import AnyCommand, ClearError, Query, Reset, SetTime, Show, TestSelf
 from firmware_proto.events import Hello
-from firmware_proto.profiles import profile
+from firmware_proto.profiles import profile, with_keys
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import Capabilities, HostSession, ReceivedEvent, Resume
@@ -261,6 +262,8 @@ def game_of(game_id: str) -> Game:
 
 _GAMES: dict[str, Game] = {}
 
+DEVICE = "SIM-0001"
+
 LONGEST_WAIT_S = 120.0
 """More than any wait of a table takes: what has not come by then never comes."""
 
@@ -272,20 +275,32 @@ A_WHILE_S = 30.0
 
 
 class InProcessBench(TableAtPort):
-    """See ``simulators.table.bench.Bench``. Other than a dealt table, it is told what to do."""
+    """See ``simulators.table.bench.Bench``. Other than a dealt table, it is told what to do.
 
-    def __init__(self, scenario: Scenario) -> None:
-        plain = {"table": [configured(scenario, "memory")]}
+    With ``key`` its shoe proves itself, and each frame is authenticated.
+    """
+
+    def __init__(self, scenario: Scenario, *, key: bytes | None = None) -> None:
+        plain: dict[str, Any] = {"table": [configured(scenario, "memory")]}
+        if "applied_within_s" in scenario.table:
+            reporter = {"user": 0, "position": "dealer", "applies": True}
+            plain["socket"] = {"user": [reporter], "path": "s"}
         checked = resolve(of_plain(plain, scenario.name))[0]
         self.game, self.settings = checked.game, checked.settings
         self.controller = TableController(self.game, self.settings)
-        self.device: Device = shoe_for(scenario)
+        self.device: Device = shoe_for(
+            scenario,
+            device_id=DEVICE,
+            keys=None if key is None else ShoeKeys({1: key}, lambda: os.urandom(16)),
+        )
         self.client = CallClient(self._call)
         self.inputs: list[Input] = []
         self.effects: list[list[Effect]] = []
         self._public: list[Told] = []
         self.restricted: list[Told] = []
         self._profile = checked.profile
+        if key is not None:
+            self._profile = with_keys(checked.profile, {DEVICE: {1: key}}, lambda: os.urandom(16))
         self._profile_name = scenario.profile
         self._session_settings = checked.config.shoe.session_settings(
             armed=checked.profile.CAPABILITIES.arm
@@ -434,7 +449,8 @@ class InProcessBench(TableAtPort):
             self._port.advance(A_MOMENT_S)
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
-        del plain["table"], plain["preview"]
+        for key in ("table", "preview", "audience", "language"):
+            del plain[key]
         effects = self._happened(self._with_older_round(TableCommand(**plain)))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
         self._port.pump()
@@ -526,9 +542,11 @@ def _told_event(event: TableEvent, data: dict[str, Any], number: str) -> Told:
     return Told(event.type, plain, f"{TABLE}/{number}")
 
 
-async def play_in_process(scenario: Scenario) -> tuple[InProcessBench, str | None]:
+async def play_in_process(
+    scenario: Scenario, *, key: bytes | None = None
+) -> tuple[InProcessBench, str | None]:
     """The bench after the scenario, and where it got stuck."""
-    bench = InProcessBench(scenario)
+    bench = InProcessBench(scenario, key=key)
     try:
         await ScenarioPlayer(scenario, bench).play()
     except Stuck as stuck:

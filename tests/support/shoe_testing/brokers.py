@@ -173,11 +173,16 @@ class Authority:
         self.file = folder / f"{name}.crt"
         self._write(self.file, certificate)
 
-    def issue(self, name: str, *, host: str | None = None) -> tuple[Path, Path]:
-        """A certificate for this name, and its key; for a server at this address with ``host``."""
+    def issue(
+        self, name: str, *, host: str | None = None, ends: timedelta = timedelta(days=365)
+    ) -> tuple[Path, Path]:
+        """A certificate for this name, and its key; for a server at this address with ``host``.
+
+        It ``ends`` that much from now, or ended before.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        builder = self._builder(subject, key.public_key())
+        builder = self._builder(subject, key.public_key(), ends)
         if host is not None:
             names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
             builder = builder.add_extension(names, critical=False)
@@ -188,7 +193,10 @@ class Authority:
         return paths
 
     def _builder(
-        self, subject: x509.Name, key: ec.EllipticCurvePublicKey
+        self,
+        subject: x509.Name,
+        key: ec.EllipticCurvePublicKey,
+        ends: timedelta = timedelta(days=365),
     ) -> x509.CertificateBuilder:
         now = datetime.now(timezone.utc)
         return (
@@ -197,8 +205,8 @@ class Authority:
             .issuer_name(self._name)
             .public_key(key)
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=1))
-            .not_valid_after(now + timedelta(days=1))
+            .not_valid_before(now - timedelta(days=30))
+            .not_valid_after(now + ends)
         )
 
     def _write(self, path: Path, builder: x509.CertificateBuilder) -> None:

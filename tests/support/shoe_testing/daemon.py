@@ -388,6 +388,7 @@ def nothing_was_lost_or_doubled(folder: Path, shoe: ShoeAtTable) -> list[dict[st
 def scenario_config(scenario: Scenario, folder: Path, port: str) -> Config:
     """The scenario's table, a sink for each audience, the socket for whoever runs the test."""
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
+    user["applies"] = "applied_within_s" in scenario.table
     second = [
         {"user": os.getuid() + at, "name": name, "position": LADDER[-1]}
         for at, name in enumerate(SECOND_PERSONS, 1)
@@ -550,5 +551,8 @@ async def serve_table(
 ) -> AsyncIterator[SocketTable]:
     """The daemon at this shoe; it may be served again after it was stopped."""
     path = write_socket_config(folder, **config)
-    async with serving(path, told, vfs=vfs) as daemon, calling(folder / "shoectl.sock") as caller:
+    async with (
+        serving(path, told, vfs=vfs) as daemon,
+        calling(folder / "shoectl.sock", held=True) as caller,
+    ):
         yield SocketTable(daemon, rig, told, caller)

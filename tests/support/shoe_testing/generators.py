@@ -197,6 +197,15 @@ def _values(at: OfferingTable, name: str, kind: Any) -> Iterator[Any]:
             yield from (" ".join(spare[:n]) for n in range(1, MOST_CARDS + 1) if len(spare) >= n)
 
 
+def hands_to_rule_on(at: OfferingTable) -> Iterator[dict[str, object]]:
+    """Hands that the Table of Play does not give: all cards differ in points."""
+    left = {card(code).points: code for code in spares(at)}
+    if {0, 2, 3, 7} <= left.keys():
+        first, second = f"{left[2]} {left[0]}", f"{left[7]} {left[3]}"
+        yield {"player": first, "banker": second}
+        yield {"player": second, "banker": first}
+
+
 def spares(at: OfferingTable) -> list[str]:
     """Cards that the shoe still holds, each of another face."""
     shoe, faces = at.now.shoe, [card.code for card in at.game.deck.cards]

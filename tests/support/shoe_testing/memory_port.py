@@ -40,6 +40,7 @@ class MemoryPort:
         self.t = t
         self.connections = 0
         self.host: HostSession | None = None
+        self._host_due: float | None = None
         self._heard = heard
         self._dealer = dealer
         self._to_host = CleanLine() if to_host is None else to_host
@@ -69,11 +70,12 @@ class MemoryPort:
     def next_deadline(self) -> float | None:
         """When anything at either end or on the way happens next without being touched."""
         first = self.device.next_deadline
-        for end in (self.host, self._dealer, *self._faulty):
+        for end in (self._dealer, *self._faulty):
             due = None if end is None else end.next_deadline
             if due is not None and (first is None or due < first):
                 first = due
-        return first
+        host = self._host_due = None if self.host is None else self.host.next_deadline
+        return first if host is None or (first is not None and first < host) else host
 
     def pump(self) -> None:
         """Let everything happen that happens now, until nothing moves.
@@ -81,18 +83,25 @@ class MemoryPort:
         Raises:
             RuntimeError: the two ends never come to rest.
         """
+        self._pump()
+
+    def _pump(self, *, host_is_due: bool = True) -> float | None:
+        """As ``pump``; return the next deadline. A host that is not due has nothing to say first.
+
+        Both ends have their turns until one has nothing to say to what the other one said.
+        """
         if self.held:
-            return
+            return None
+        if host_is_due:
+            self._host_turn()
         for _ in range(_TOO_MANY_TURNS):
-            moved = self._host_turn()
-            if self._dealer is not None:
-                self._dealer.tick(self.t)
-            moved = self._shoe_turn() or moved
+            moved = self._shoe_turn() and self._host_turn()
             if (self._faulty and self._pulled()) or moved:
                 continue
             due = self.next_deadline
             if due is None or due > self.t:
-                return
+                return due
+            self._host_turn()
         raise RuntimeError("the shoe and its host never come to rest")
 
     def advance(self, seconds: float) -> None:
@@ -102,9 +111,11 @@ class MemoryPort:
 
     def advance_to(self, end: float) -> None:
         """As ``advance``, where nothing was touched since the last pump."""
-        while not self.held and (due := self.next_deadline) is not None and due <= end:
+        due = None if self.held else self.next_deadline
+        while due is not None and due <= end:
             self.t = max(self.t, due)
-            self.pump()
+            host = self._host_due
+            due = self._pump(host_is_due=host is not None and host <= self.t)
         self.t = end
 
     def _host_turn(self) -> bool:
@@ -128,6 +139,8 @@ class MemoryPort:
             moved = True
             device.receive(chunk, t)
         device.tick(t)
+        if self._dealer is not None:
+            self._dealer.tick(t)
         sent = device.outgoing()
         if sent and TO_HOST not in self.cut_wires:
             self._to_host.put(sent, t)

@@ -205,10 +205,10 @@ async def make_mirror(address: str, *ca: str, replicas: int = 1) -> None:
     assert made.returncode == 0, said.decode()
 
 
-def with_users(folder: Path, **more: Any) -> NatsServer:
+def with_users(folder: Path, *, more: str = "", **options: Any) -> NatsServer:
     """One server with the users of the guide, who have these passwords."""
     users = f"include {os.path.relpath(GUIDE / 'users.conf', folder / 'n')}\n"
-    return NatsServer(folder, more=users, environment=PASSWORDS, **more)
+    return NatsServer(folder, more=users + more, environment=PASSWORDS, **options)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from shoe_testing.generators import (
     corrections,
     decisions,
     declarations,
+    hands_to_rule_on,
     put_right,
     retractions,
     spares,
@@ -245,6 +246,7 @@ def ways(at: OfferingTable, command: str) -> Iterator[Args]:
         yield hands
     if command == "revise_round":
         yield from itertools.islice(complete_hands(at), 12)
+        yield from ({**hands, "against_table": True} for hands in hands_to_rule_on(at))
     if command == "declare":
         yield from of_an_earlier_round(at)
     offered = {

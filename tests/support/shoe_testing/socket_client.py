@@ -31,6 +31,7 @@ from shoe_ctl.cli import table_pages
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.status import status
 from shoe_ctl.texts.catalogue import with_texts
+from shoe_testing.answer_shapes import assert_is_an_answer
 from shoe_testing.tables import TableHarness
 
 PATIENCE_S = 30.0
@@ -58,9 +59,12 @@ _numbers = itertools.count(1)
 class Caller:
     """One connection. Every wait ends in an error on a machine that has stalled for good."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, held: bool = False
+    ) -> None:
         self.reader = reader
         self.writer = writer
+        self._held = held
 
     async def says(self, line: bytes) -> dict[str, Any]:
         """The answer to exactly these bytes."""
@@ -70,6 +74,8 @@ class Caller:
     async def answer(self) -> dict[str, Any]:
         async with asyncio.timeout(PATIENCE_S):
             answered: dict[str, Any] = json.loads(await self.reader.readline())
+        if self._held and "specversion" not in answered:  # it is no event
+            assert_is_an_answer(answered)
         return answered
 
     async def asks(self, **asked: Any) -> dict[str, Any]:
@@ -98,10 +104,11 @@ def envelope(command_id: str, command: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def calling(path: Path) -> AsyncIterator[Caller]:
+async def calling(path: Path, *, held: bool = False) -> AsyncIterator[Caller]:
+    """Connect; each answer is ``held`` to its documented shape, where it is a daemon's."""
     reader, writer = await asyncio.open_unix_connection(path)
     try:
-        yield Caller(reader, writer)
+        yield Caller(reader, writer, held=held)
     finally:
         writer.transport.abort()
         await asyncio.sleep(0)

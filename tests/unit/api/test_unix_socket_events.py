@@ -15,7 +15,7 @@ from shoe_ctl.api import unix_socket
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller as Known
 from shoe_ctl.api.requests import EventsRequest, Request
-from shoe_ctl.api.unix_socket import MOST_CONNECTIONS, EventBatches
+from shoe_ctl.api.unix_socket import MOST_CONNECTIONS, Lines
 from shoe_ctl.errors import JournalError
 from shoe_ctl.records import Audience
 from shoe_ctl.texts.message import message
@@ -37,14 +37,14 @@ class Source:
         self.ended = asyncio.Event()
         self.taken = 0
 
-    async def __call__(self, caller: Known, asked: EventsRequest) -> EventBatches:
+    async def __call__(self, caller: Known, asked: EventsRequest) -> Lines:
         assert caller.user == "me"
         self.asked.append(asked)
         if self.refusal is not None:
             raise self.refusal
         return self._sent()
 
-    async def _sent(self) -> EventBatches:
+    async def _sent(self) -> Lines:
         try:
             while True:
                 self.began.set()
@@ -80,7 +80,7 @@ async def test_each_event_is_a_line_as_it_is_and_other_connections_are_answered(
     path: Path,
 ) -> None:
     source = Source()
-    async with serving_at(path, USERS, answer, events=source), calling(path) as caller:
+    async with serving_at(path, USERS, answer, streams=source), calling(path) as caller:
         assert (await caller.says(STATUS))["accepted"] is True
         caller.writer.write(EVENTS)
         source.batches.put_nowait([b'{"id":"1"}', b'{"id":"2"}'])
@@ -96,7 +96,7 @@ async def test_each_event_is_a_line_as_it_is_and_other_connections_are_answered(
 async def test_a_refusal_is_one_line_and_the_connection_takes_other_requests(path: Path) -> None:
     source = Source()
     source.refusal = RequestRefused(message("events_none", after="a/p1"))
-    async with serving_at(path, USERS, answer, events=source), calling(path) as caller:
+    async with serving_at(path, USERS, answer, streams=source), calling(path) as caller:
         refused = await caller.says(EVENTS)
         assert refused["accepted"] is False
         assert refused["error"]["code"] == "events_none"
@@ -126,7 +126,7 @@ async def test_what_goes_wrong_between_events_is_the_last_line(
     path: Path, error: Exception, code: str, says: str
 ) -> None:
     source = Source()
-    async with serving_at(path, USERS, answer, events=source), calling(path) as caller:
+    async with serving_at(path, USERS, answer, streams=source), calling(path) as caller:
         caller.writer.write(EVENTS)
         source.batches.put_nowait([b'{"id":"1"}'])
         source.batches.put_nowait(error)
@@ -141,7 +141,7 @@ async def test_a_caller_that_sends_a_request_into_its_events_is_told_and_cut_off
     path: Path,
 ) -> None:
     source = Source()
-    async with serving_at(path, USERS, answer, events=source), calling(path) as caller:
+    async with serving_at(path, USERS, answer, streams=source), calling(path) as caller:
         caller.writer.write(EVENTS + STATUS)
         assert (await caller.answer())["error"]["code"] == "events_connection_in_use"
         assert await caller.is_hung_up()
@@ -151,7 +151,7 @@ async def test_a_caller_that_sends_a_request_into_its_events_is_told_and_cut_off
 async def test_a_stream_ends_when_its_caller_is_gone_and_does_not_count_any_more(
     path: Path,
 ) -> None:
-    async with serving_at(path, USERS, answer, events=(source := Source())):
+    async with serving_at(path, USERS, answer, streams=(source := Source())):
         for _ in range(MOST_CONNECTIONS + 1):
             source.began.clear()
             source.ended.clear()
@@ -162,7 +162,7 @@ async def test_a_stream_ends_when_its_caller_is_gone_and_does_not_count_any_more
 
 
 async def test_streams_count_as_connections(path: Path) -> None:
-    async with serving_at(path, USERS, answer, events=(source := Source())):
+    async with serving_at(path, USERS, answer, streams=(source := Source())):
         callers = [calling(path) for _ in range(MOST_CONNECTIONS)]
         for each in callers:
             source.began.clear()
@@ -180,7 +180,7 @@ async def test_who_does_not_read_its_events_is_cut_off_and_holds_a_batch_at_most
     source = Source()
     for _ in range(100):
         source.batches.put_nowait([b"x" * 1_000_000])
-    async with serving_at(path, USERS, answer, events=source, patience_s=0.1):
+    async with serving_at(path, USERS, answer, streams=source, patience_s=0.1):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as slow:
             slow.connect(str(path))
             slow.sendall(EVENTS)
@@ -192,7 +192,7 @@ async def test_who_does_not_read_its_events_is_cut_off_and_holds_a_batch_at_most
 
 async def test_stopping_ends_a_stream_behind_a_whole_line(path: Path) -> None:
     source, line = Source(), b"x" * 5_000_000
-    async with serving_at(path, USERS, answer, events=source):
+    async with serving_at(path, USERS, answer, streams=source):
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(EVENTS)
         source.batches.put_nowait([line])
@@ -211,7 +211,7 @@ async def test_stopping_does_not_wait_for_who_does_not_read_its_events(
     monkeypatch.setattr(unix_socket, "LAST_LINES_S", 0.1)
     source = Source()
     source.batches.put_nowait([b"x" * 5_000_000])
-    async with serving_at(path, USERS, answer, events=source, patience_s=3600):
+    async with serving_at(path, USERS, answer, streams=source, patience_s=3600):
         slow = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         slow.connect(str(path))
         slow.sendall(EVENTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import random
 from collections.abc import Callable
 from itertools import count
@@ -267,11 +268,16 @@ def test_a_compressed_file_that_was_cut_is_named_behind_its_last_whole_line(
 def test_what_is_no_ledger_of_this_journal_gets_one_line(played: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     dealt_journal(other, "reference", 1)
+    empty, pipe = tmp_path / "empty", tmp_path / "pipe"
+    empty.touch()
+    os.mkfifo(pipe)
     for words, error, said in (
         ((other, played / PUBLIC), InputRefused, "public.jsonl line 1 is of another journal"),
         ((played / "journal.db", played / "journal.db"), InputRefused, "it is a journal"),
         ((played / "journal.db", tmp_path / "none"), EnvironmentFault, "No such file"),
-        ((played / "journal.db", "/dev/null"), InputRefused, "the ledger has no line"),
+        ((played / "journal.db", empty), InputRefused, "the ledger has no line"),
+        ((played / "journal.db", "/dev/zero"), InputRefused, "it is not a file; - reads"),
+        ((played / "journal.db", pipe), InputRefused, "it is not a file; - reads"),
         ((played / "journal.db", *[played / PUBLIC] * 2), InputRefused, "is given twice"),
         ((played / "journal.db", played / PUBLIC, "--table", "t2"), InputRefused, "have: t1"),
     ):

@@ -190,10 +190,12 @@ OTHERS = {
     if words[:2] not in (TABLE, CHANGE)
     for example in help_examples(words)
     if not example.startswith(("shoectl table ", "shoe-sim ctl ", "shoe-sim floor "))
-    if "floor.toml" not in example
+    if not any(name in example for name in ("floor.toml", "logins.toml", "./receiver"))
 }
 """Each example with the command whose help shows it, the longest where several do.
 
+Those of ``shoectl broker`` need a broker with users: the tests of that command start one.
+That of ``shoectl certify-consumer`` needs a receiver: its tests have several.
 Those of ``shoe-sim floor`` need a daemon beside them: the test of the guide to load tests runs it.
 """
 

@@ -17,15 +17,17 @@ from click.testing import Result
 
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.round_index import RoundQuery
 from shoe_ctl.journal.store import Store
+from shoe_ctl.records import Audience, utc
 from shoe_ctl.round_report.lookup import rounds_opened_after
 from shoe_ctl.round_report.rounds import RoundLine, ShoeLine, lines
 from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
-from shoe_testing.journals import dealt_journal, spoil
+from shoe_testing.journals import T_US, dealt_journal, opened, spoil
 from simulators.table.scenario import find as scenario
 
 ROUNDS = 12
@@ -234,3 +236,26 @@ def test_a_journal_without_rounds_gives_a_header_and_says_so(tmp_path: Path) -> 
     assert result.stderr.splitlines()[0] == "no rounds recorded"
     plain = rounds(tmp_path / "journal.db", "--json")
     assert (plain.exit_code, plain.stdout, plain.stderr) == (0, "", "")
+
+
+def test_a_round_that_opens_later_than_its_group_begins_is_listed_all_the_same(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.db"
+    with opened(path) as store:
+        group = Batch()
+        group.append_input("t1", b'{"input":"tick","t_us":%d}' % T_US, T_US)
+        for later_us, type_ in enumerate(("round.opened", "round.void"), 7):
+            group.append_event(
+                "t1",
+                Audience.PUBLIC,
+                type_,
+                t_us=T_US + later_us,
+                subject="t1-s1-r1",
+                data={"round_id": "t1-s1-r1"},
+            )
+        store.commit([group])
+    listed = rounds(path, "--json").stdout.splitlines()
+    assert listed == rounds(path, "--json", "--all-records").stdout.splitlines()
+    line = json.loads(listed[1])
+    assert (line["time"], line["state"]) == (utc(T_US + 7), "void")

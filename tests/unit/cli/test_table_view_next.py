@@ -61,7 +61,8 @@ class AtTheTable:
         assert isinstance(asked, Command)
         self.asked.append(asked)
         plain = {**msgspec.structs.asdict(asked), "t_us": self.state.t_us + 1}
-        del plain["table"], plain["preview"]
+        for key in ("table", "preview", "audience", "language"):
+            del plain[key]
         self.controller.state = self.state
         effects = self.controller.handle(TableCommand(**plain))
         (answer,) = [effect for effect in effects if isinstance(effect, Answer)]

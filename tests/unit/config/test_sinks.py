@@ -12,7 +12,7 @@ import pytest
 from shoe_ctl.clock import SystemClock
 from shoe_ctl.config.resolve import NO_WAY_IN, NOBODY_RESUMES, warnings
 from shoe_ctl.config.schema import load, parse
-from shoe_ctl.config.sinks import BrokerAddress, MqttConfig, keeps_state
+from shoe_ctl.config.sinks import BrokerAddress, MqttConfig, NatsConfig, keeps_state
 from shoe_ctl.daemon.daemon import Daemon
 from shoe_ctl.errors import ConfigError
 from shoe_testing.config import make_config, table_section
@@ -118,6 +118,37 @@ EXPECTED = "expected mqtt://HOST:PORT or mqtts://HOST:PORT"
     ],
 )
 def test_what_is_wrong_with_a_sink_is_one_line(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse((TABLES + text).encode(), "t.toml")
+    assert str(refused.value) == f"t.toml: {said}"
+
+
+NATS = sink("nats://one,nats://two").replace("mqtt", "nats", 1)
+
+
+def test_a_sink_of_nats_has_senders_too() -> None:
+    (found,) = parse((TABLES + NATS + sender("table-system")).encode(), "t.toml").sink
+    assert isinstance(found, NatsConfig)
+    assert [(each.user, each.tables) for each in found.sender] == [("table-system", ["t1", "t2"])]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            NATS + sender("a.b"),
+            "sink[0].sender: 'a.b' cannot be a part of a subject: expected letters, digits, _ "
+            "and -",
+        ),
+        (NATS + sender() + sender(), "sink[0].sender: 'system' is there twice"),
+        (
+            NATS + sender() + sink("nats://two").replace("mqtt", "nats", 1) + sender("other"),
+            "sink: two sinks at nats://one,nats://two take the commands of a table: list every "
+            "sender at one of them",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_sender_over_nats_is_one_line(text: str, said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         parse((TABLES + text).encode(), "t.toml")
     assert str(refused.value) == f"t.toml: {said}"

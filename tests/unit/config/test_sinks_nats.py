@@ -62,7 +62,7 @@ WRONG = {
     sink(replicas=0): "sink[0].replicas: expected a whole number from 1 to 5, found 0",
     sink(replicas=7): "sink[0].replicas: expected a whole number from 1 to 5, found 7",
     sink(table="t3"): "sink[0].table: there is no table 't3' (there is: t1)",
-    sink(sender="x"): "sink[0]: unknown key `sender`",
+    sink(states="x"): "sink[0]: unknown key `states`",
     sink() + sink(): (
         "sink: two sinks have the name 'nats:hall:4222:public': give each a name of its own"
     ),

@@ -18,6 +18,7 @@ import pytest
 
 from shoe_ctl.api.answers import RequestRefused
 from shoe_ctl.api.requests import Caller, EventsRequest
+from shoe_ctl.clock import SystemClock
 from shoe_ctl.daemon import event_streams as streams_module
 from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.journal import journal as journal_module
@@ -84,7 +85,11 @@ async def served(path: Path, gate: DeliveryGate | None = None) -> AsyncIterator[
         try:
             with store.reader() as reader:
                 gate = DeliveryGate(store.last_n) if gate is None else gate
-                at = Served(journal, store, EventStreams(journal, lambda: reader, readers, gate))
+                at = Served(
+                    journal,
+                    store,
+                    EventStreams(journal, lambda: reader, readers, gate, SystemClock()),
+                )
                 honest = reader.events
 
                 def events(*given: Any, **named: Any) -> Any:
@@ -361,7 +366,7 @@ async def chance_decides(loop: VirtualLoop, seed: int, path: Path) -> int:
             committed[event.audience, None].append((event.n, name))
 
     with store.reader() as reader:
-        streams = EventStreams(journal, lambda: reader, readers, gate)
+        streams = EventStreams(journal, lambda: reader, readers, gate, SystemClock())
         for number in range(chance.randrange(40)):
             await commit(number)
         gate.wait_for("a")

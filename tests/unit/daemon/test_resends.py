@@ -40,6 +40,11 @@ def add(resends: Resends, place: Place, after: int, upto: int, user: str = "me")
     resends.add(user, place, source=("floor", "t"), records=(after, upto), read=read)
 
 
+async def read_even(records: Range, limit: int) -> list[tuple[int, bytes]]:
+    """As ``read``; every other event is never published."""
+    return [event for event in await read(records, limit) if event[0] % 2 == 0]
+
+
 @pytest.fixture
 def loop() -> Iterator[VirtualLoop]:
     virtual = VirtualLoop()
@@ -58,6 +63,17 @@ def test_ranges_that_overlap_are_sent_as_one_while_they_wait(loop: VirtualLoop) 
             add(resends, place, after, upto)
         await asyncio.sleep(1)
         assert place.got == [*range(51, 311), *range(401, 421)]
+        await resends.close()
+
+    run(loop, ask())
+
+
+def test_what_is_never_published_ends_nothing(loop: VirtualLoop) -> None:
+    async def ask() -> None:
+        resends, place = Resends(), Place()
+        resends.add("me", place, source=("floor", "t"), records=(0, 300), read=read_even)
+        await asyncio.sleep(1)
+        assert place.got == [*range(2, 301, 2)]
         await resends.close()
 
     run(loop, ask())

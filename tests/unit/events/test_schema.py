@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+from shoe_ctl.api import schema as api_schema
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.events import EVENTS, schema
 from shoe_ctl.records import Audience, Envelope
@@ -158,19 +159,50 @@ def test_the_asyncapi_document_has_a_channel_for_each_stream() -> None:
         "restricted": "shoe/v1/{table}/restricted",
         "publicNats": "shoe.v1.{table}.public",
         "restrictedNats": "shoe.v1.{table}.restricted",
+        "state": "shoe/v1/{table}/state",
+        "commands": "shoe/v1/{table}/commands/{user}",
+        "answers": "shoe/v1/{table}/answers/{user}",
+        "commandsNats": "shoe.v1.{table}.commands.{user}",
+        "answersNats": None,  # the inbox that the request names
     }
-    operations = [each["channel"]["$ref"] for each in printed["operations"].values()]
-    assert operations == [f"#/channels/{name}" for name in channels]
-    assert {operation["action"] for operation in printed["operations"].values()} == {"send"}
+    operations = {each["channel"]["$ref"] for each in printed["operations"].values()}
+    replies = {
+        each["reply"]["channel"]["$ref"]
+        for each in printed["operations"].values()
+        if "reply" in each
+    }
+    assert operations | replies == {f"#/channels/{name}" for name in channels}
+    assert not operations & replies
     for reference in references(printed):
         assert resolve(printed, reference)
     messages = printed["components"]["messages"]
-    assert {message["name"] for message in messages.values()} == set(EVENTS)
     sent = [set(channel["messages"]) for channel in printed["channels"].values()]
     assert set.union(*sent) == set(messages)
-    for message in messages.values():
+    events = [m for m in messages.values() if m["contentType"] == schema.CONTENT_TYPE]
+    assert {message["name"] for message in events} == set(EVENTS)
+    for message in events:
         payload = resolve(printed, message["payload"]["$ref"])
         assert payload["properties"]["type"]["const"] == message["name"]
+
+
+def test_the_asyncapi_document_says_where_and_as_whom_one_connects() -> None:
+    printed = document("--asyncapi")
+    assert {each["protocol"] for each in printed["servers"].values()} == {"secure-mqtt", "nats"}
+    kinds = {each["type"] for each in printed["components"]["securitySchemes"].values()}
+    assert kinds == {"userPassword", "X509"}
+    events, requests = schema.json_schema()["$defs"], api_schema.schemas("").definitions
+    assert len(printed["components"]["schemas"]) == len(events) + len(requests), (
+        "a name is there twice"
+    )
+
+
+def test_each_argument_of_a_message_has_its_kind() -> None:
+    printed = document("--messages", "en")
+    assert printed["arguments"]["next_draw_third"] == {"hand": "hand"}
+    assert printed["arguments"]["prompt_card_taken_draw"] == {"card": "nth"}
+    kinds = {kind for each in printed["arguments"].values() for kind in each.values()}
+    without_words = {"", "count", "how"}
+    assert kinds - without_words <= printed["words"].keys() | printed["lists"].keys()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -194,4 +226,4 @@ def test_the_nearest_type_is_suggested() -> None:
 def test_only_one_document_is_printed(arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "Give one of TYPE, --asyncapi and --messages" in result.output
+    assert "Give one of TYPE, --asyncapi, --requests and --messages" in result.output

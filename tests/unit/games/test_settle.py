@@ -159,6 +159,40 @@ def test_a_number_of_decks_the_game_is_not_played_with_is_refused(name: str, dec
         GAMES[name].settle(cards("7D 9C TS TH"), decks=decks)
 
 
+@pytest.mark.parametrize(
+    ("player", "banker", "winner", "totals"),
+    [
+        ("2D TS", "7C TH", "banker", (2, 7)),  # Player has no third card
+        ("9D TS", "7C TH 2D", "tie", (9, 9)),  # Banker has one after a Natural
+        ("7D TS 4H", "7C TH 3D", "player", (1, 0)),  # both have one, and stand on 7
+    ],
+)
+@pytest.mark.parametrize("name", GAMES)
+def test_hands_against_the_table_of_play_settle_by_their_totals_where_people_ruled_so(
+    name: str, player: str, banker: str, winner: str, totals: tuple[int, int]
+) -> None:
+    game = GAMES[name]
+    suit = game.deck.cards[0].code[1]
+    players, bankers = (
+        tuple(card(code[0] + suit) for code in codes.split()) for codes in (player, banker)
+    )
+    with pytest.raises(InputRefused):
+        game.settle_hands(players, bankers)
+    done = game.settle_hands(players, bankers, ruled=True)
+    assert (done.winner, done.player.total, done.banker.total) == (winner, *totals)
+    assert {one: done.wagers[one].result for one in ("player", "banker", "tie")} == {
+        one: "push" if winner == "tie" != one else "win" if one == winner else "lose"
+        for one in ("player", "banker", "tie")
+    }
+
+
+@pytest.mark.parametrize("codes", ["7D 9C TS TH", "2D 3C TS TH 4C 5D", "2D 7C TS TH 4C"])
+def test_a_round_of_the_table_of_play_settles_alike_with_and_without_a_ruling(codes: str) -> None:
+    done = TIGER.settle(cards(codes))
+    hands = (done.player.cards, done.banker.cards)
+    assert TIGER.settle_hands(*hands, ruled=True) == done
+
+
 def test_a_layout_settles_only_the_wagers_it_offers() -> None:
     game = GAMES["immortal_dragon_tiger"]
     hands = (tuple(cards("7D TS")), tuple(cards("9C TH")))

@@ -128,6 +128,26 @@ def test_a_second_revision_goes_on_from_the_first(played: Journaled) -> None:
     assert isinstance(found, OlderRound) and found.player == "7D TS"
 
 
+def test_a_ruling_against_the_table_of_play_is_found_again_and_revised_back(
+    played: Journaled,
+) -> None:
+    hands = ("2D TS", "7C TH")
+    refused = played.revise("bac-07-s1-r1", *hands)
+    assert refused.error is not None and "against_table=true" in refused.error
+    assert played.revise("bac-07-s1-r1", *hands, against_table=True).accepted
+    ruled = played.table.told("round.revised")[-1]
+    assert (ruled["rule"], ruled["winner"]) == ("6.1", "banker")
+    assert played.table.events[-1].data["change"] == -100
+    again = played.revise("bac-07-s1-r1", *hands, against_table=True)
+    assert again.error == "those are the cards of the outcome as it stands"
+    assert played.revise("bac-07-s1-r1", "7D AS", "7C TH").accepted
+    assert played.table.told("round.revised")[-1]["rule"] == "6.3"
+    assert played.table.events[-1].data["change"] == 200
+    played.play(STAND)
+    played.store.close()
+    assert replayed_journal(played.path).found == 0
+
+
 def test_a_round_of_the_shoe_on_the_table_changes_its_ledger(played: Journaled) -> None:
     played.play(STAND)
     before = played.table.now.shoe.shown

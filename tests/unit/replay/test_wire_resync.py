@@ -18,11 +18,10 @@ from firmware_proto.events import CardDrawn
 from firmware_proto.reference import codec as reference_codec
 from firmware_proto.session import ReceivedEvent
 from shoe_ctl.cli.main import shoectl
-from shoe_ctl.history.event_ids import event_head
 from shoe_ctl.history.recorder import DECODING, shoe_input
 from shoe_ctl.journal.record_format import Connection, Direction, Kind, Wire
 from shoe_ctl.journal.signing import open_signer
-from shoe_ctl.records import Record
+from shoe_ctl.records import Record, event_head
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
 from shoe_ctl.replay.wire_replay import RecordedSessions, WireReplay
 from shoe_ctl.replay.wire_resync import PartialConnection

@@ -53,6 +53,7 @@ class FarBroker:
 
 class _Link:
     largest: int | None = None
+    certificate_ends = None
 
     def __init__(self, far: FarBroker) -> None:
         self.lost = asyncio.Event()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +38,7 @@ class Files(NamedTuple):
     """Certificates and passwords, right and wrong."""
 
     folder: Path
+    authority: Authority
     ca: Path
     other_ca: Path
     client: tuple[Path, Path]
@@ -55,6 +58,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
         (folder / name).chmod(0o600)
     return Files(
         folder,
+        authority,
         authority.file,
         other.file,
         authority.issue("client"),
@@ -215,6 +219,26 @@ async def test_a_broker_whose_certificate_is_for_another_address(
             f"certificate is not valid for '{HOST}'): correct address, or give the broker a "
             "certificate with this name"
         )
+
+
+async def test_a_certificate_that_has_expired_is_to_be_renewed_and_one_that_will_is_named_before(
+    files: Files, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = Certificates(files.ca, *files.client)
+    (tmp_path / "old").mkdir()
+    files.authority.issue("old", host=HOST, ends=timedelta(days=-1))
+    with broker(tmp_path / "old", *tls_lines(files, "old"), tls=True) as served:
+        assert await why_away(Broker(HOST, served.port, certificates=ours), caplog) == (
+            f"{served.address}: the broker's certificate is not accepted (certificate has "
+            "expired): renew it there, or set this host's clock"
+        )
+    files.authority.issue("soon", host=HOST, ends=timedelta(days=13))
+    with broker(tmp_path, *tls_lines(files, "soon"), tls=True) as served:
+        at = Broker(HOST, served.port, certificates=ours)
+        async with sinking(at) as sink:
+            await sink.deliver(sink_events(1))
+    (warned,) = [one.message for one in caplog.records if "certificate: address=" in one.message]
+    assert re.search(r'reason="the certificate ends at .* UTC: renew it there"', warned)
 
 
 @pytest.mark.parametrize("who", ["nobody", "stranger"])

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -513,6 +514,27 @@ async def test_a_certificate_that_is_not_accepted_gets_one_line_and_one_that_is_
         await refused(at, said, certificates=Certificates(ours.file))
         async with sink_at(at, certificates=client) as sink:
             await sink.deliver(events(1))
+
+
+async def test_an_expired_certificate_is_to_be_renewed_and_one_that_ends_soon_is_named_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = Authority(tmp_path)
+    lines = "tls {{ cert_file: {}, key_file: {} }}\n"
+    for name, days in (("old", -1), ("soon", 13)):
+        cert, key = ours.issue(name, host="127.0.0.1", ends=timedelta(days=days))
+        with nats_server(tmp_path / f"at-{name}", more=lines.format(cert, key)) as server:
+            at = server.address.replace("nats://", "tls://")
+            if days < 0:
+                said = (
+                    r"its certificate is not accepted \(certificate has expired\): renew it there"
+                )
+                await refused(at, said, certificates=Certificates(ours.file))
+                continue
+            async with sink_at(at, certificates=Certificates(ours.file)) as sink:
+                await sink.deliver(events(1))
+    (warned,) = [one.message for one in caplog.records if "certificate: address=" in one.message]
+    assert "UTC: renew it there" in warned
 
 
 async def test_a_server_without_jetstream_gets_one_line(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from firmware_proto.events import Status
 from shoe_ctl.games import catalog
 from shoe_ctl.table.state import from_bytes, to_bytes
+from shoe_ctl.table.status import status
 from shoe_testing.table_corpus import WAYS
-from shoe_testing.tables import TableHarness, balanced
+from shoe_testing.tables import TableHarness, balanced, restricted_data
 
 STAND = "7D 7C TS TH"
 
@@ -129,7 +130,13 @@ def test_a_card_that_nobody_told_of_is_counted_and_one_too_many_stays_counted() 
     [
         ("7D TS", "7C TH", "those are the cards of the outcome as it stands"),
         ("7D TS", "7C TH 2D 3D", "a hand has two cards or three"),
-        ("2D TS", "7C TH", "the round is not complete: Player draws"),
+        (
+            "2D TS",
+            "7C TH",
+            "by the Table of Play the round is not complete: Player draws; to rule that these "
+            "cards stand, add against_table=true",
+        ),
+        ("7D", "7C TH", "no round has 1 cards for Player and 2 for Banker"),
         ("7D 4f", "7C TH", "4f is not a card of this deck"),
     ],
 )
@@ -200,6 +207,96 @@ def test_each_game_cites_its_own_rule(name: str) -> None:
     assert revises(table, f"7{a} A{a}", f"7{b} T{b}").accepted
     rule = None if name == "dragon_bonus_royal" else "6.3"
     assert table.told("round.revised")[-1]["rule"] == rule
+
+
+RULED = ("2D TS", "7C TH", "banker")
+"""Player has 2 and no third card: by the Table of Play one is due."""
+
+
+def test_cards_that_the_table_of_play_does_not_give_stand_by_a_ruling() -> None:
+    table = played()
+    player, banker, winner = RULED
+    assert revises(table, player, banker, against_table=True).accepted
+    told = table.told("round.revised")[-1]
+    assert (told["rule"], told["against_table"], told["winner"]) == ("6.1", True, winner)
+    assert (told["player"]["cards"], told["player"]["total"]) == (["2D", "TS"], 2)
+    assert told["wagers"]["banker"]["result"] == "win"
+    changes = {e["wager"]: (e["result"], e["change"]) for e in table.told("wager.revised")}
+    assert changes == {"tie": ("lose", -900), "player": ("lose", -200)}
+    (secret,) = restricted_data(table, "round.revised")
+    assert (secret["why"], secret["consented_by"]) == ("an ace, not a ten", "lee")
+
+
+@pytest.mark.parametrize(
+    ("player", "banker", "winner"),
+    [
+        ("9D TS", "7C TH 2D", "tie"),  # a third card after a Natural
+        ("7D TS 2H", "7C TH", "player"),  # Player stands on 7; 7 and 2 are 9
+        ("2D TS", "3C TH 4S", "banker"),  # Banker's third card before Player's
+        ("7D TS", "7C TH KD", "tie"),  # Banker stands on 7
+    ],
+)
+def test_whatever_two_or_three_cards_a_hand_has_its_total_decides_by_a_ruling(
+    player: str, banker: str, winner: str
+) -> None:
+    table = played()
+    assert "against_table=true" in (revises(table, player, banker).error or "")
+    assert revises(table, player, banker, against_table=True).accepted
+    assert table.told("round.revised")[-1]["winner"] == winner
+
+
+def test_a_ruling_is_refused_where_none_is_needed_and_a_lone_card_has_none() -> None:
+    table = played()
+    refused = revises(table, "7D AS", "7C TH", against_table=True)
+    assert refused.error is not None and "no ruling is needed" in refused.error
+    refused = revises(table, "7D", "7C TH", against_table=True)
+    assert refused.error == "no round has 1 cards for Player and 2 for Banker"
+    assert table.told("round.revised") == []
+
+
+def test_a_ruling_before_settle_is_what_settles_and_a_card_corrected_after_it_ends_it() -> None:
+    table = played(settled=False)
+    assert revises(table, *RULED[:2], against_table=True).accepted
+    lines = [
+        one["settlement"]["result"]
+        for one in status(table.now, table.game, table.settings)["wagers"]
+    ]
+    assert lines == ["lose", "lose"]
+    table.does("correct_card", hand="player", index=1, card="7D", reason="r", consented_by="lee")
+    assert not table.now.round.against_table
+    assert table.told("round.revised")[-1]["winner"] == "tie"
+    assert revises(table, *RULED[:2], against_table=True).accepted
+    table.does("settle")
+    assert [e["result"] for e in table.told("wager.settled")] == ["lose", "lose"]
+    last = status(table.now, table.game, table.settings)["last_round"]
+    assert [one["winner"] for one in last["revisions"]] == ["tie", "banker", "tie"]
+    assert last["winner"] == "banker"
+
+
+def test_a_ruling_is_revised_back_by_the_difference() -> None:
+    table = played()
+    assert revises(table, *RULED[:2], against_table=True).accepted
+    assert revises(table, "7D TS", "7C TH").accepted
+    last = table.told("round.revised")[-1]
+    assert (last["rule"], "against_table" in last) == ("6.3", False)
+    assert [e["change"] for e in table.told("wager.revised")] == [-900, -200, 900, 200]
+
+
+@pytest.mark.parametrize("name", catalog.shipped())
+def test_a_ruling_cites_each_games_own_rule(name: str) -> None:
+    table = TableHarness(name=name, **{**WAYS[1], "face_up_after_ms": 0})
+    table.connect()
+    table.hello(resumed=False, deck=table.game.deck.name)
+    table.load()
+    a, b, *_ = dict.fromkeys(c.code[1] for c in table.game.deck.cards)
+    table.deal(f"7{a} 7{b} T{a} T{b}")
+    royal = name == "dragon_bonus_royal"
+    hands = (f"2{a} T{a}", f"7{b} T{b}")
+    alone = revises(table, *hands, against_table=True, consented_by=None)
+    assert alone.needs == {"consent": "another_person"}
+    assert revises(table, *hands, against_table=True).accepted
+    told = table.told("round.revised")[-1]
+    assert (told["rule"], told["against_table"]) == (None if royal else "6.1", True)
 
 
 def told_what_it_counts(table: TableHarness) -> None:

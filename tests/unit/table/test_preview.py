@@ -100,6 +100,20 @@ def test_a_revision_shows_the_outcome_and_what_each_seat_owes_or_gets() -> None:
     assert table.told("round.revised") == []
 
 
+def test_a_ruling_against_the_table_of_play_is_previewed_and_changes_nothing() -> None:
+    table = tied()
+    table.does("settle")
+    said_no = said(table, "revise_round", player="2D TS", banker="7C TH")
+    assert "to rule that these cards stand, add against_table=true" in said_no
+    found = shown(table, "revise_round", player="2D TS", banker="7C TH", against_table=True)
+    assert found["outcome"] == {"winner": "banker", "totals": {"player": 2, "banker": 7}}
+    assert [(one["seat"], one["settled"]["change"]) for one in found["seats"]] == [
+        (3, -900),
+        (5, -200),
+    ]
+    assert table.told("round.revised") == []
+
+
 def test_a_retraction_shows_its_effect_on_money() -> None:
     table = betting_table(announcements="explicit")
     place_bet(table, "tie", 100)

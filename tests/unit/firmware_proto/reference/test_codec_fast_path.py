@@ -6,7 +6,9 @@ and a session in two hear the same and then are the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from zlib import crc32
 
 import pytest
 from hypothesis import example, given
@@ -15,11 +17,13 @@ from hypothesis import strategies as st
 from firmware_proto.cards import ELEMENT65, FRENCH52
 from firmware_proto.events import Button, CardDrawn, CuttingCard, Gap, Hello, ShoeEvent, Status
 from firmware_proto.reference.authentication import KeyAuthenticator
-from firmware_proto.reference.codec import Message, body_of, next_card
-from firmware_proto.reference.framing import Splitter, frame_body
+from firmware_proto.reference.codec import Message, body_of, next_card, read
+from firmware_proto.reference.compiled_layouts import COMPILED
+from firmware_proto.reference.framing import FrameError, Splitter, frame_body
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.reference.mac import HostKeys, SessionKeys, Transcript
-from firmware_proto.reference.packing import Kind
+from firmware_proto.reference.messages import CONTENT_OF
+from firmware_proto.reference.packing import VERSION, Kind
 from firmware_proto.session import ReceivedEvent
 
 KEY = bytes(range(32))
@@ -202,3 +206,32 @@ def test_a_card_in_the_wrong_wrapping_is_left_untaken() -> None:
     assert next_card(frame_body(other_kind), splitter, None, 1, BOOT) is None
     assert next_card(frame_body(body), splitter, verifier, 1, BOOT) is None
     assert next_card(frame_body(body), splitter, None, 1, BOOT) is not None
+
+
+def outcome(read: Callable[[], object]) -> object:
+    try:
+        return read()
+    except FrameError as error:
+        return error.reason, error.of, error.field
+
+
+@given(kind=st.sampled_from([Kind.ACKNOWLEDGE, Kind.ARM]), payload=st.binary(max_size=6))
+@example(kind=Kind.ACKNOWLEDGE, payload=b"\x07\0\0\0")
+@example(kind=Kind.ARM, payload=b"\x07\0\x01\x02")
+@example(kind=Kind.ARM, payload=b"\0\0\x01\x02")  # no draw has the number 0
+@example(kind=Kind.ARM, payload=b"\x07\0\xff\x02")  # nor a hand this code
+def test_what_a_host_sends_for_each_card_is_read_as_its_layout_says(
+    kind: Kind, payload: bytes
+) -> None:
+    body = bytes((VERSION, kind)) + payload
+    layout = COMPILED[kind]
+    found = outcome(lambda: read(frame_body(body)[1:-1]))
+    assert found == outcome(
+        lambda: (
+            kind,
+            CONTENT_OF[kind](layout.unpack(body + crc32(body).to_bytes(4, "little"))),
+            0,
+            0,
+            0,
+        )
+    )

@@ -326,7 +326,7 @@ def test_cables_pulled_at_random_bytes_lose_and_double_nothing(
     device = reference_shoe(decks=2)
     table = Table(text_host)
     to_host = FaultyLine(3, Faults(unplug=0.05, split=0.3))
-    to_shoe = FaultyLine(4, Faults(unplug=0.05))
+    to_shoe = FaultyLine(4, Faults(unplug=0.1))
     table.on(device, dealer_of(device), to_host=to_host, to_shoe=to_shoe)
     for _ in range(400):
         table.connect()

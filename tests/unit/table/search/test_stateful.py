@@ -35,6 +35,7 @@ from shoe_testing.generators import (
     decisions,
     declarations,
     found_on_the_layout,
+    hands_to_rule_on,
     retractions,
     spares,
 )
@@ -161,6 +162,8 @@ class AnyTable(RuleBasedStateMachine):
         if hands := by_hand(at(self.table)):
             self._asks("enter_round", hands)
             self._asks("revise_round", hands)
+        for hands in hands_to_rule_on(at(self.table)):
+            self._asks("revise_round", {**hands, "against_table": True})
 
     @rule(
         act=st.sampled_from(WAGER_COMMANDS),

@@ -1,0 +1,213 @@
+"""``shoectl witness``: cosign the checkpoints of journals that somebody else keeps.
+
+In: checkpoints from files or standard input, the keys of their journals. Out: cosigned notes on
+stdout, a line for each one refused on stderr; exit 1 where one was. Must not know: what a witness
+checks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from shoe_ctl.errors import UsageError
+from shoe_ctl.terminal_text import printable
+
+if TYPE_CHECKING:
+    from shoe_ctl.audit.witness import Witness
+    from shoe_ctl.journal.signed_note import VerifierKey
+    from shoe_ctl.sinks.nats_connection import NatsTarget
+
+
+@click.command
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option(
+    "--signing-key",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The witness's private key. It is made where neither it nor the state file exists.",
+)
+@click.option(
+    "--name", required=True, metavar="NAME", help="The witness's name, such as gaming.example/w1."
+)
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What was cosigned last: a line for each journal.  [the key's name and -state]",
+)
+@click.option(
+    "--journal",
+    "journals",
+    multiple=True,
+    metavar="KEY",
+    help="Cosign for the journal of this verifier key, or of each in a file. Repeatable.",
+)
+@click.option("--stream", metavar="NAME", help="The stream of events at NATS.  [default: SHOE]")
+@click.option("--user", metavar="NAME", help="The user to log in as at NATS.")
+@click.option("--password-file", metavar="FILE", help="A file with the user's password.")
+@click.option(
+    "--ca", metavar="FILE", help="The authorities that may sign the server's certificate."
+)
+@click.option("--cert", metavar="FILE", help="The certificate to show to the server.")
+@click.option("--key", metavar="FILE", help="The key of --cert.")
+@click.option("--show-key", is_flag=True, help="Print the witness's verifier key, and exit.")
+@click.option("--list", "show_list", is_flag=True, help="Print a line for each journal, and exit.")
+@click.option("--clear", metavar="JOURNAL", help="Clear this journal's alarm, print it, and exit.")
+@click.pass_context
+def witness(  # noqa: PLR0913 - one for each option
+    ctx: click.Context,
+    sources: tuple[str, ...],
+    signing_key: Path,
+    name: str,
+    state: Path | None,
+    journals: tuple[str, ...],
+    stream: str | None,
+    user: str | None,
+    password_file: str | None,
+    ca: str | None,
+    cert: str | None,
+    key: str | None,
+    show_key: bool,
+    show_list: bool,
+    clear: str | None,
+) -> None:
+    """Cosign each checkpoint that continues the last one of its journal.
+
+    SOURCE is a file of events, one a line, as a jsonl sink writes it, or a single checkpoint with
+    or without a proof; - is standard input. Cosigned checkpoints go to standard output, in the
+    form in which the checkpoints came.
+
+    SOURCE may also be a NATS server, nats://HOST:PORT. Its stream of events is followed until
+    Ctrl-C, and cosigned checkpoints go to its stream SHOE_COSIGNATURES, too.
+
+    A checkpoint that does not continue the last one is an alarm: nothing more of its journal is
+    cosigned until a person looked and ran --clear. The exit code is 1 if one was refused or an
+    alarm stands.
+
+    \b
+    Examples:
+      shoectl witness --signing-key w1.key --name gaming.example/w1 --show-key
+      shoectl witness --signing-key w1.key --name gaming.example/w1 --list
+    """  # noqa: D301 - click wants the very character
+    from shoe_ctl.audit.witness import Witness, hold_state
+    from shoe_ctl.journal.signing import open_key
+
+    if [bool(sources), show_key, show_list, clear is not None].count(True) != 1:
+        raise UsageError("give one of SOURCE, --show-key, --list and --clear JOURNAL")
+    files = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
+    target = _target(sources, stream, user, {k: v for k, v in files.items() if v is not None})
+    kept = state or signing_key.with_name(f"{signing_key.name}-state")
+    signer = open_key(signing_key, create=not kept.exists())
+
+    def begin() -> Witness:
+        return Witness(name, signer, _journal_keys(journals), kept, lambda: int(time.time()))
+
+    if show_key:
+        click.echo(str(begin().key))
+    elif show_list:
+        ctx.exit(_show(begin()))
+    else:
+        with hold_state(kept):
+            if clear is not None:
+                alarm = begin().clear(clear)
+                click.echo(f"{alarm.what}\n\n{alarm.note}", nl=False)
+            else:
+                own = begin()
+                if target is not None:
+                    _follow(own, target)
+                ctx.exit(1 if sum([_cosign_all(own, source) for source in sources]) else 0)
+
+
+def _target(
+    sources: tuple[str, ...], stream: str | None, user: str | None, files: dict[str, str]
+) -> NatsTarget | None:
+    """Return where the events are streamed; None where no source is a server.
+
+    Raises:
+        UsageError: the options do not fit.
+    """
+    from shoe_ctl.cli.floor import given_target
+
+    if any(source.startswith(("nats://", "tls://")) for source in sources):
+        if len(sources) > 1:
+            raise UsageError("a server is the only SOURCE: run a witness for each")
+        return given_target(sources[0], stream, user, files, "SOURCE")
+    given = next(iter((*files, *(["stream"] * bool(stream)), *(["user"] * bool(user)))), None)
+    if given is not None:
+        raise UsageError(f"--{given.replace('_', '-')} needs a server: give nats://HOST:PORT")
+    return None
+
+
+def _follow(own: Witness, target: NatsTarget) -> NoReturn:
+    """Cosign what a stream brings, until Ctrl-C."""
+    import asyncio
+    import logging
+
+    from shoe_ctl.audit.checkpoint_stream import follow_stream
+    from shoe_ctl.cli.log_format import log_to_stderr
+
+    log_to_stderr(logging.INFO)
+    asyncio.run(follow_stream(own, target, lambda line: click.echo(line, nl=False)))
+
+
+def _journal_keys(given: tuple[str, ...]) -> Iterator[VerifierKey]:
+    """Yield the verifier keys that the options name.
+
+    Raises:
+        UsageError: one is none.
+    """
+    from shoe_ctl.journal.signed_note import NoteError, read_verifier_key
+
+    for each in given:
+        lines = [(f"--journal {each}", each)]
+        if Path(each).is_file():
+            try:
+                text = Path(each).read_text("utf-8")
+            except (OSError, ValueError) as error:
+                raise UsageError(f"--journal {each}: it cannot be read ({error})") from None
+            lines = [(f"{each} line {n}", line) for n, line in enumerate(text.splitlines(), 1)]
+        for where, line in lines:
+            if not (key := line.partition("#")[0].strip()):
+                continue
+            try:
+                yield read_verifier_key(key)
+            except NoteError as error:
+                raise UsageError(f"{where}: {error}") from None
+
+
+def _show(own: Witness) -> int:
+    """Print what was cosigned last of each journal; return the exit code."""
+    from shoe_ctl.records import utc
+
+    alarms = 0
+    for seen in own.seen():
+        last = own.cosigned(seen)
+        line = f"{last.said.origin}  size {last.said.size:,}  {utc(last.t_s * 1_000_000)[:19]}Z"
+        if seen.alarm is not None:
+            alarms += 1
+            line += f"  ALARM of {utc(seen.alarm.t_s * 1_000_000)[:19]}Z: {seen.alarm.what}"
+        click.echo(printable(line))
+    return 1 if alarms else 0
+
+
+def _cosign_all(own: Witness, source: str) -> int:
+    """Cosign what a source holds; return how many checkpoints were refused.
+
+    One that is behind the last one counts only where it came alone: events may come twice.
+    """
+    from shoe_ctl.audit.checkpoint_feed import answer, read_source
+
+    refused = 0
+    for arrival in read_source(source):
+        found = answer(own, arrival)
+        click.echo(found.given_out, nl=False)
+        if found.refusal is not None:
+            click.echo(printable(f"{arrival.where}: {found.refusal}"), err=True)
+            refused += not (arrival.in_event and found.refusal.why == "behind")
+    return refused
