@@ -15,7 +15,7 @@ from shoe_ctl.api.answers import refusal
 from shoe_ctl.texts.message import message
 from shoe_events.consumer import Resend
 from shoe_events.follow import ConnectionLost, NotAnswered, NotFound, NotKept
-from shoe_events.mqtt import mqtt
+from shoe_events.mqtt import Client, mqtt
 from shoe_testing.brokers import broker, passwords, subscribed
 from shoe_testing.ports import HOST
 from shoe_testing.tasks import ended
@@ -137,6 +137,28 @@ async def test_a_refusal_means_what_its_code_says_whatever_its_text(
     with broker(tmp_path) as at:
         async with refusing_daemon(at.port):
             assert await ask(at.port) == [*MEANING.values()]
+
+
+async def test_a_request_that_the_broker_had_nobody_for_reaches_a_daemon_that_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[bool] = []
+    said = asyncio.Event()
+    say = Client.say
+
+    async def noted(client: Client, *words: Any) -> bool:
+        heard.append(await say(client, *words))
+        said.set()
+        return heard[-1]
+
+    monkeypatch.setattr(Client, "say", noted)
+    with broker(tmp_path) as at:
+        asking = asyncio.create_task(meanings_in_python(at.port))
+        async with asyncio.timeout(PATIENCE_S):
+            await said.wait()
+            async with refusing_daemon(at.port):
+                assert await asking == [*MEANING.values()]
+    assert heard[0] is False and heard[-1] is True
 
 
 SUBSCRIPTIONS_REFUSED = {

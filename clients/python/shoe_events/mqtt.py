@@ -38,6 +38,12 @@ ROOT = "shoe/v1"
 ANSWER_S = 2.0
 """A daemon that was just started, or that the broker has no connection to, does not answer."""
 
+UNHEARD_S = 0.2
+"""So soon it is asked again where the broker has no connection to a daemon."""
+
+NO_MATCHING_SUBSCRIBERS = 0x10
+"""The broker took a message, and has nobody who gets it."""
+
 KEEPALIVE_S = 10
 """After so long without traffic the broker is asked for a sign of life; after as long again without
 an answer the connection is dead."""
@@ -124,6 +130,7 @@ class Client(aiomqtt.Client):
     def __init__(self, *args: Any, **more: Any) -> None:
         self._is_connecting = self._has_ended = False
         self._why_refused: str | None = None
+        self._is_heard = True
         super().__init__(*args, **more)
 
     async def read(self, topic: str, qos: int = 0) -> None:
@@ -137,22 +144,24 @@ class Client(aiomqtt.Client):
             if isinstance(code, ReasonCode) and code.is_failure:
                 raise NotAllowed(f"the broker refuses the subscription to {topic}: {code}")
 
-    async def say(self, topic: str, body: str, properties: Properties) -> None:
-        """Publish a message; one at a time.
+    async def say(self, topic: str, body: str, properties: Properties) -> bool:
+        """Publish a message; one at a time. Return False if the broker says that nobody gets it.
 
         Raises:
             NotAllowed: the broker does not take it from this user.
         """
-        self._why_refused = None
+        self._why_refused, self._is_heard = None, True
         await self.publish(topic, body, qos=1, properties=properties)
         if self._why_refused is not None:
             raise NotAllowed(f"the broker refuses a message to {topic}: {self._why_refused}")
+        return self._is_heard
 
     def _on_publish(
         self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any
     ) -> None:
         if reason_code.is_failure:
             self._why_refused = str(reason_code)
+        self._is_heard = reason_code.value != NO_MATCHING_SUBSCRIBERS
         super()._on_publish(client, userdata, mid, reason_code, properties)
 
     def end(self) -> None:
@@ -240,8 +249,10 @@ class _Broker:
         properties.MessageExpiryInterval = max(1, round(ANSWER_S))
         topic = f"{ROOT}/{table}/commands/{self._user}"
         try:
-            await self._client.say(topic, json.dumps(asked), properties)
             async with asyncio.timeout(ANSWER_S):
+                say = self._client.say
+                while not await say(topic, json.dumps(asked), properties):  # noqa: ASYNC110
+                    await asyncio.sleep(UNHEARD_S)
                 return await answer
         except TimeoutError:
             raise NotAnswered from None

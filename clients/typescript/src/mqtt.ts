@@ -6,6 +6,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import {
   connectAsync,
@@ -32,6 +33,10 @@ import { Queue } from "./queue.js";
 const ROOT = "shoe/v1";
 /** A daemon that was just started, or that the broker has no connection to, does not answer. */
 const ANSWER_MS = 2_000;
+/** So soon it is asked again where the broker has no connection to a daemon. */
+const UNHEARD_MS = 200;
+/** The broker took a message, and has nobody who gets it. */
+const NO_MATCHING_SUBSCRIBERS = 0x10;
 
 /** So long, in seconds, the broker keeps events for a consumer that is away, if it keeps any. */
 const SESSION_S = 7 * 24 * 3600;
@@ -155,14 +160,15 @@ class Broker implements Connection {
     });
     answer.catch(() => undefined); // it may come to that while the request is still being sent
     try {
-      await this.client.publishAsync(topic, JSON.stringify(asked), {
-        qos: 1,
-        properties: {
-          responseTopic: `${ROOT}/${table}/answers/${this.answers}`,
-          correlationData,
-          messageExpiryInterval: ANSWER_MS / 1000,
-        },
-      });
+      const properties = {
+        responseTopic: `${ROOT}/${table}/answers/${this.answers}`,
+        correlationData,
+        messageExpiryInterval: ANSWER_MS / 1000,
+      };
+      const deadline = performance.now() + ANSWER_MS;
+      const say = () =>
+        this.client.publishAsync(topic, JSON.stringify(asked), { qos: 1, properties });
+      while (isUnheard(await say()) && performance.now() < deadline) await sleep(UNHEARD_MS);
       return await answer;
     } catch (error) {
       if (error instanceof NotAnswered) throw error;
@@ -193,6 +199,11 @@ function shownBy(
   const last = state["last_event"];
   if (typeof last === "string" && last[last.lastIndexOf("/") + 1] === audience[0]) return last;
   return Object.keys(state).length > 0 ? makeId(table, audience, 1) : null;
+}
+
+/** Whether the broker says that nobody got a message. */
+function isUnheard(answer: unknown): boolean {
+  return (answer as { readonly reasonCode?: number } | undefined)?.reasonCode === NO_MATCHING_SUBSCRIBERS;
 }
 
 /** Whether the broker answered, and said no. */
