@@ -1,4 +1,4 @@
-"""What a journal keeps of its Merkle tree where records were removed: one row for each checkpoint.
+"""Past checkpoints: a row for each, which keeps the Merkle tree where records were removed.
 
 A row has the hash of the checkpoint's own group, and those of the full parts of the tree between
 the checkpoint before it and this one. From all of them the root of every checkpoint that the
