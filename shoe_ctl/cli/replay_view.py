@@ -56,6 +56,10 @@ def _summary(found: Replay) -> Iterator[str]:
         many = "1 input" if found.followed == 1 else f"{found.followed:,} inputs"
         said = f"{many} differ only because of an earlier difference; they are not listed"
         yield from named("followed", said)
+    for software, count in found.not_compared.items():
+        many = "1 snapshot" if count == 1 else f"{count:,} snapshots"
+        said = f"{many} of shoe-ctl {software}: their states have another form in this version"
+        yield from named("not compared", printable(said))
     links = "1 connection" if found.connections == 1 else f"{found.connections:,} connections"
     yield from named("decoded", f"{found.bytes:,} bytes from shoes, on {links}")
     if found.overheard:

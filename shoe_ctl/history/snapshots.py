@@ -267,14 +267,15 @@ def restore(under: Meta, snapshot: Snapshot) -> TableController | None:
     return controller
 
 
-def agrees(controller: TableController, snapshot: Snapshot) -> bool:
+def agrees(controller: TableController, snapshot: Snapshot) -> bool | None:
     """Return True if a table that ran all inputs until then has the state of its snapshot.
 
-    A snapshot by another version of the software is not compared: its state may have other fields.
+    None where it differs and another version of the software wrote the snapshot: its state may have
+    other fields, so that a difference shows nothing.
     """
-    if snapshot.software != software():
+    if states.to_bytes(controller.state) == bytes(snapshot.state):
         return True
-    return states.to_bytes(controller.state) == bytes(snapshot.state)
+    return False if snapshot.software == software() else None
 
 
 def from_first_snapshot(

@@ -6,6 +6,7 @@ Out: differences. Must not know: the wire, loops, how a difference is shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -52,7 +53,9 @@ class InputReplay(Generic[H]):
 
     A handler is made where a table is started, and made anew, from the one until then, where it is
     started under another game file or other settings. ``agrees`` says whether a handler stands as a
-    snapshot has it: if not, a restart went on from something that the inputs do not lead to.
+    snapshot has it: if not, a restart went on from something that the inputs do not lead to. Where
+    it gives None, another version of the software wrote the snapshot: it is counted in
+    ``not_compared``, by that version.
 
     ``from_first_snapshot`` is given where the table's first records were taken out: it makes the
     handler of the snapshot behind the first start. Records before that are not run.
@@ -67,11 +70,12 @@ class InputReplay(Generic[H]):
         table: str,
         journal: Path,
         make_handler: Callable[[Meta, H | None], H],
-        agrees: Callable[[H, Snapshot], bool],
+        agrees: Callable[[H, Snapshot], bool | None],
         from_first_snapshot: FromSnapshot[H] | None = None,
         resume: FromSnapshot[H] | None = None,
     ) -> None:
         self.followed = 0
+        self.not_compared: Counter[str] = Counter()
         self._resume = resume
         self._out_of_step = False
         self._same_since_opened = False
@@ -222,8 +226,12 @@ class InputReplay(Generic[H]):
             counted = (self._counters.public, self._counters.restricted)
             if (snapshot.public, snapshot.restricted) != counted:
                 why = "the snapshot counts other events"
-            elif self._handler is not None and not self._agrees(self._handler, snapshot):
-                why = "the snapshot is not what the inputs lead to"
+            elif self._handler is not None:
+                same = self._agrees(self._handler, snapshot)
+                if same is None:
+                    self.not_compared[snapshot.software] += 1
+                elif not same:
+                    why = "the snapshot is not what the inputs lead to"
         if why and not self._out_of_step:
             yield Difference(self._table, record.n, None, why, None, None)
 
@@ -284,7 +292,7 @@ class GameOverrides:
             return None
         return self.controller(meta, stood[0]), stood[1]
 
-    def agrees(self, controller: TableController, snapshot: Snapshot) -> bool:
+    def agrees(self, controller: TableController, snapshot: Snapshot) -> bool | None:
         """As ``snapshots.agrees``; under other rules no snapshot can be compared."""
         return controller.game.id in self.used or snapshots.agrees(controller, snapshot)
 

@@ -6,7 +6,8 @@ Must not know: which controllers and profiles those are, loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Generic
 
@@ -37,7 +38,8 @@ class Replay(msgspec.Struct, frozen=True):
     ``connections`` and ``bytes`` were decoded again. ``overheard`` bytes are of connections that
     began before the journal does; they were compared with the inputs frame by frame. ``followed``
     counts inputs that differ only because of an earlier difference. ``stopped_at`` is the record
-    behind which nothing was replayed, None where all was.
+    behind which nothing was replayed, None where all was. ``not_compared`` counts snapshots that
+    another version of the software wrote and that differ from what this one has, by that version.
     """
 
     rounds: int
@@ -49,6 +51,7 @@ class Replay(msgspec.Struct, frozen=True):
     overheard: int = 0
     followed: int = 0
     stopped_at: int | None = None
+    not_compared: dict[str, int] = {}
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -115,7 +118,7 @@ class _Table(Generic[H]):
 def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
     reader: Reader,
     make_handler: Callable[[Meta, H | None], H],
-    agrees: Callable[[H, Snapshot], bool],
+    agrees: Callable[[H, Snapshot], bool | None],
     session_of: SessionOf | None = None,
     progress: Callable[[int, int], None] = lambda _n, _last_n: None,
     *,
@@ -187,7 +190,16 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         overheard=sum(one.overheard for one in decoded),
         followed=sum(table.inputs.followed for table in tables.values()),
         stopped_at=stopped_at,
+        not_compared=add_up(table.inputs.not_compared for table in tables.values()),
     )
+
+
+def add_up(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Return the sum of counts, each by its name."""
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return dict(sorted(total.items()))
 
 
 def _start_records(reader: Reader, table: str, after: int) -> Iterator[Record]:

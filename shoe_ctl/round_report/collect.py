@@ -118,7 +118,7 @@ def collect(reader: Reader, location: RoundLocation) -> RoundReport:
             entries.append(entry)
             ended = next((e.type for e in entry.events if e.type in ENDS), None)
             continue
-        if _is_of(entry, location.round_id) or (rounds == 1 and entry.events):
+        if is_of(entry, location.round_id) or (rounds == 1 and entry.events):
             afterwards.append(entry)
         closed = any(event.type == "round.bets_closed" for event in entry.events)
         if rounds > REVISABLE_ROUNDS or (rounds == REVISABLE_ROUNDS and closed):
@@ -133,7 +133,7 @@ def collect(reader: Reader, location: RoundLocation) -> RoundReport:
     )
 
 
-def _is_of(entry: Entry, round_id: str) -> bool:
+def is_of(entry: Entry, round_id: str) -> bool:
     """Return True if an event of the entry is about this round."""
     return any(round_id in (e.subject, e.data.get("round_id")) for e in entry.events)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from shoe_ctl.records import utc
 from shoe_ctl.round_report import wording
-from shoe_ctl.round_report.collect import Entry, RoundReport
+from shoe_ctl.round_report.collect import Entry, RoundReport, is_of
 from shoe_ctl.round_report.lookup import RawFrame, SentBytes
 from shoe_ctl.round_report.summary import COLUMNS, NAME, summary_lines
 from shoe_ctl.round_report.wording import ENGLISH
@@ -118,7 +118,8 @@ def _footer(report: RoundReport, words: Words) -> Iterator[str]:
     if report.ended is None:
         yield from _named("ended", words.sentence("not within this journal"), words)
     if report.entries:
-        span = f"{report.entries[0].n} to {report.entries[-1].n}"
+        later = [entry.n for entry in report.afterwards if is_of(entry, report.round_id)]
+        span = f"{report.entries[0].n} to {max([report.entries[-1].n, *later])}"
         yield from _named(
             "records", words.sentence("inputs in {span} of the journal", span=span), words
         )

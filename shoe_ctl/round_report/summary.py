@@ -12,11 +12,12 @@ from shoe_ctl.records import utc
 from shoe_ctl.round_report import wording
 from shoe_ctl.round_report.collect import RoundReport
 from shoe_ctl.round_report.wording import ENGLISH
-from shoe_ctl.terminal_text import pad, printable
+from shoe_ctl.terminal_text import pad, printable, wrap
 from shoe_ctl.texts.screen import Words
 
 COLUMNS = 80
 NAME = 10
+CONTRADICTED = 14
 HANDS = ("player", "banker")
 
 RESTRICTED = "This report is restricted: it shows cards that the table had not seen."
@@ -26,9 +27,15 @@ _CARDS = ("round.card_drawn", "round.card_entered", "round.card_corrected", "rou
 
 
 def summary_lines(report: RoundReport, words: Words = ENGLISH) -> Iterator[str]:
-    """Ten lines; each that has much to say begins with how much it is."""
+    """Ten lines; each that has much to say begins with how much it is.
+
+    A reading that people contradicted comes first, in further lines that are not cut.
+    """
     yield printable(words.sentence("Round {round}", round=report.round_id), most=COLUMNS)
     yield printable(words.sentence(RESTRICTED), most=COLUMNS)
+    for text in _contradictions(report, words):
+        first = pad(words.name("report", "contradicted"), CONTRADICTED)
+        yield from wrap(printable(text), COLUMNS, first=first, rest=" " * CONTRADICTED)
     rows = [("played", _played(report, words))]
     rows += [(hand.capitalize(), _hand(report, hand, words)) for hand in HANDS]
     rows += [
@@ -40,6 +47,31 @@ def summary_lines(report: RoundReport, words: Words = ENGLISH) -> Iterator[str]:
     ]
     for name, text in rows:
         yield printable(f"{pad(words.name('report', name), NAME)}{text}", most=COLUMNS)
+
+
+def _contradictions(report: RoundReport, words: Words) -> Iterator[str]:
+    """Yield each reading that people contradicted, with both persons and the reason."""
+    for event in report.events("round.card_corrected", "round.card_moved"):
+        data = event.data
+        if event.type == "round.card_corrected":
+            card, was = data.get("card"), data.get("was")
+            what = words.sentence("{was} is now {card}", was=was, card=card)
+            parts = [f"{_slot(data, words)}: {what}"]
+        else:
+            to = _slot(data, words) if data.get("hand") else words.sentence("no hand")
+            held = _slot(data.get("from") or {}, words)
+            parts = [words.sentence("moved from {was} to {card}", was=held, card=to)]
+        parts.append(wording.person_text(data, words))
+        if data.get("consented_by"):
+            parts.append(words.sentence("second person: {who}", who=data["consented_by"]))
+        if data.get("why"):
+            parts.append(words.sentence("reason: {why}", why=data["why"]))
+        yield words.join(parts, "clauses")
+
+
+def _slot(place: Mapping[str, Any], words: Words) -> str:
+    hand = words.name("report", str(place.get("hand")).capitalize())
+    return f"{hand} {place.get('index')}"
 
 
 def _played(report: RoundReport, words: Words) -> str:

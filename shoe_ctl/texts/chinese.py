@@ -889,6 +889,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "Banker": "庄家",
         "Player": "闲家",
         "began": "开始",
+        "contradicted": "读数被更改",
         "decided": "裁决",
         "ended": "结束",
         "event": "事件",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from shoe_ctl.cli.replay_view import lines
 from shoe_ctl.errors import JournalError
 from shoe_ctl.games import catalog
 from shoe_ctl.history import recorder, snapshots
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.records import Audience, Record
+from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_ctl.table import state as states
 from shoe_ctl.table.inputs import Input, TableCommand
 from shoe_testing.bench import DealtTable
@@ -28,6 +32,7 @@ from shoe_testing.journals import (
     journal_table,
     records,
     replayed_journal,
+    rewrite_records,
     table_meta,
     verified,
 )
@@ -168,6 +173,29 @@ def stood_otherwise(snapshot: Snapshot) -> Snapshot:
     state = states.from_bytes(bytes(snapshot.state))
     other = states.to_bytes(msgspec.structs.replace(state, rounds=state.rounds + 7))
     return msgspec.structs.replace(snapshot, state=msgspec.Raw(other))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_replay_names_the_snapshots_of_other_versions_that_it_cannot_compare(
+    tmp_path: Path, few: None, seed: int
+) -> None:
+    path, rng = tmp_path / "j.db", random.Random(seed)
+    with journal_table(path, table_meta(), dealt_by("2D 3C TS 4D 5H 9C 2D KD 3H")):
+        pass
+    kept = {r.n: Snapshot.from_bytes(r.body) for r in records(path) if r.kind == "snapshot"}
+    assert len(kept) >= 3
+    chosen = {n: rng.choice(["0.1.0", "0.2.0"]) for n in rng.sample([*kept], 3)}
+    equal, *others = chosen
+    claimed = {n: msgspec.structs.replace(kept[n], software=of) for n, of in chosen.items()}
+    forged = {n: stood_otherwise(one) if n in others else one for n, one in claimed.items()}
+    rewrite_records(path, lambda r: forged[r.n].to_bytes() if r.n in forged else r.body)
+    found = replayed_journal(path)
+    assert found.found == 0
+    assert found.not_compared == Counter(chosen[n] for n in others)
+    shown = " ".join(" ".join(lines(found, RecordedSessions())).split())
+    assert all(f"of shoe-ctl {chosen[n]}: " in shown for n in others)
+    alter_journal(path, equal, stood_otherwise(kept[equal]).to_bytes())
+    assert [one.n for one in replayed_journal(path).differences] == [equal]
 
 
 def test_a_snapshot_is_held_against_the_inputs_by_a_replay(tmp_path: Path, few: None) -> None:

@@ -23,6 +23,8 @@ from shoe_ctl.round_report.collect import Entry, RoundReport, collect
 from shoe_ctl.round_report.lookup import find_round, last_rounds
 from shoe_ctl.round_report.render import render_page
 from shoe_ctl.round_report.summary import COLUMNS, RESTRICTED, summary_lines
+from shoe_ctl.terminal_text import cell_width
+from shoe_ctl.texts.screen import Words
 from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import (
@@ -322,3 +324,24 @@ def test_inputs_that_nobody_gave_read_as_what_happened() -> None:
     assert wording.input_words(untold) == ("the shoe could not be told: the key file is wrong", [])
     stored = {"input": "storage_restored", "t_us": 1, "since_us": 0, "what": "the disk was full"}
     assert wording.input_words(stored)[0].endswith("it had failed: the disk was full")
+
+
+async def test_a_reading_that_was_contradicted_stands_first_with_both_persons_and_reasons(
+    tmp_path: Path,
+) -> None:
+    path = await journal_of("outcome_revised", tmp_path)
+    report = account(path, "t1-s1-r1")
+    shown = " ".join(" ".join(summary_lines(report)).split())
+    head, _, _ = shown.partition(" played ")
+    manager = "the gaming shift manager (gaming shift manager); second person: lee"
+    first = f"contradicted Banker 2: QH is now 2H; {manager}; reason: a two"
+    second = f"contradicted Player 2: 5S is now 4S; {manager}; reason: a four"
+    assert head.endswith(f"{first} {second}")
+    chinese = " ".join(summary_lines(report, Words("zh")))
+    assert "QH 改为 2H" in chinese and "5S 改为 4S" in chinese
+    assert all(cell_width(line) <= COLUMNS for line in summary_lines(report, Words("zh")))
+    with Reader.open(path) as reader:
+        command = b'"command":"revise_round"'
+        revising = [r.n for r in reader.records(kinds=(Kind.INPUT,)) if command in r.body]
+    (records,) = (line for line in render_page(report) if line.startswith("records"))
+    assert len(revising) == 2 and f" to {revising[-1]} of" in records
