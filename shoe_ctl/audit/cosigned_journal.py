@@ -6,15 +6,19 @@ that hold. Must not know: how lines arrive, how a report looks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.chain import read_checkpoint
 from shoe_ctl.journal.cosignatures import read_cosignatures, read_cosigned
+from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.signed_note import (
+    CheckpointText,
     Note,
     NoteError,
     VerifierKey,
@@ -22,6 +26,7 @@ from shoe_ctl.journal.signed_note import (
     verifier_key,
     verify_note,
 )
+from shoe_ctl.records import utc
 
 
 def signing_keys(reader: Reader) -> frozenset[bytes]:
@@ -37,6 +42,73 @@ def signing_keys(reader: Reader) -> frozenset[bytes]:
         except ValueError:
             continue  # `shoectl verify` names it
     return frozenset(found)
+
+
+class Witnessed(msgspec.Struct, frozen=True):
+    """A journal by what a witness saw: nothing was changed up to record ``upto``, at ``t_s``.
+
+    ``upto`` and ``t_s`` are None where no cosignature agrees. ``first_other`` is the size of the
+    smallest tree that the witness saw otherwise, and ``other_t_s`` when: the journal was changed.
+    """
+
+    witness: str
+    upto: int | None = None
+    t_s: int | None = None
+    first_other: int | None = None
+    other_t_s: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Return True if the witness saw this journal, and no other."""
+        return self.upto is not None and self.first_other is None
+
+    @property
+    def text(self) -> str:
+        """The finding in one line, for people."""
+        parts = []
+        if self.first_other is not None and self.other_t_s is not None:
+            seen = utc(self.other_t_s * 1_000_000)
+            parts.append(f"CHANGED: it saw another tree of {self.first_other:,} groups, {seen}")
+        if self.upto is not None and self.t_s is not None:
+            seen = utc(self.t_s * 1_000_000)
+            parts.append(f"nothing was changed up to record {self.upto:,}, seen {seen}")
+        return "; ".join(parts) or "no cosignature of this journal is stored"
+
+
+def compare(reader: Reader, path: Path, witnesses: Sequence[VerifierKey]) -> list[Witnessed]:
+    """Compare a journal that was verified with the cosignatures stored at ``path``.
+
+    Raises:
+        InputRefused: the journal is an export: it holds a part of the tree.
+        JournalError: a file cannot be read.
+    """
+    if reader.is_export:
+        raise InputRefused(f"{reader.path}: an export is no whole journal: verify that --witness")
+    claims = Claims(signing_keys(reader), witnesses)
+    claims.read_stored(path)
+    roots = _roots(reader, {said.size for said, _, _ in claims.cosigned()})
+    found = {str(key): Witnessed(key.name) for key in witnesses}
+    for said, key, t_s in claims.cosigned():
+        root, upto = roots.get(said.size, (b"", 0))
+        before = found[key]
+        if root == said.root:
+            found[key] = msgspec.structs.replace(before, upto=upto, t_s=t_s)
+        elif before.first_other is None:
+            found[key] = msgspec.structs.replace(before, first_other=said.size, other_t_s=t_s)
+    return list(found.values())
+
+
+def _roots(reader: Reader, sizes: Container[int]) -> dict[int, tuple[bytes, int]]:
+    """Return the root and the last record of each tree of these sizes that a checkpoint signed."""
+    found: dict[int, tuple[bytes, int]] = {}
+    for row, tree in trees(reader.past_checkpoints()):
+        if row.size in sizes:
+            found[row.size] = tree.root(), row.n - 1
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
+        said = read_checkpoint(record.body)
+        if said.size in sizes:
+            found[said.size] = said.root, said.upto
+    return found
 
 
 class Claims:
@@ -78,6 +150,11 @@ class Claims:
         self._known.update(found)
         self.repeated += not is_new
         return is_new
+
+    def cosigned(self) -> list[tuple[CheckpointText, str, int]]:
+        """Return what each cosignature says, the witness's verifier key, and the time; by size."""
+        found = [(read_checkpoint_text(text), key, t_s) for text, key, t_s in self._known]
+        return sorted(found, key=lambda each: (each[0].size, each[1], each[2]))
 
     def _verify(self, note: Note) -> set[tuple[str, str, int]]:
         """Return text, witness and time of each cosignature.

@@ -18,6 +18,7 @@ from shoe_ctl.cli.common import Progress, WholeNumber
 from shoe_ctl.errors import CorruptJournal, JournalError
 
 if TYPE_CHECKING:
+    from shoe_ctl.audit.cosigned_journal import Witnessed
     from shoe_ctl.journal.verify import Verification
 
 COLUMNS = 80
@@ -51,6 +52,13 @@ NAME = 40
     metavar="FILE",
     help="Keep in this file what is done, and go on from it after a stop.",
 )
+@click.option(
+    "--witness",
+    "witnesses",
+    multiple=True,
+    metavar="KEY",
+    help="Fail unless the cosignatures of this witness, a verifier key, agree. Repeatable.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def verify(  # noqa: PLR0913 - one for each option
@@ -60,6 +68,7 @@ def verify(  # noqa: PLR0913 - one for each option
     signed_to: int,
     jobs: int,
     state: Path | None,
+    witnesses: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Check the hash chain and signatures of JOURNAL.
@@ -79,13 +88,29 @@ def verify(  # noqa: PLR0913 - one for each option
 
     trusted = frozenset(parse_public_key(key) for key in keys)
     found = _verified(journal, trusted, signed_to, jobs, state)
+    seen = _witnessed(journal, witnesses) if found.ok and witnesses else []
     if as_json:
         import msgspec
 
-        click.echo(msgspec.json.encode(found))
+        said = msgspec.to_builtins(found)
+        click.echo(msgspec.json.encode(said | {"witnessed": seen} if witnesses else said))
     else:
         _show(journal, found)
-    ctx.exit(0 if found.ok else 1)
+        for each in seen:
+            _write("witness", f"{each.witness}: {each.text}")
+    ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
+
+
+def _witnessed(journal: Path, given: tuple[str, ...]) -> list[Witnessed]:
+    """Return what each witness saw of a journal that was verified."""
+    from shoe_ctl.audit.cosigned_journal import compare
+    from shoe_ctl.cli.common import read_verifier_keys
+    from shoe_ctl.journal.cosignatures import cosignatures_path
+    from shoe_ctl.journal.reader import Reader
+
+    keys = read_verifier_keys("--witness", given)
+    with Reader.open(journal) as reader:
+        return compare(reader, cosignatures_path(journal), keys)
 
 
 def _verified(
@@ -137,15 +162,19 @@ def _show(journal: Path, found: Verification) -> None:
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:
-        for line in textwrap.wrap(
-            value,
-            COLUMNS,
-            initial_indent=f"{name:<{NAMED}}",
-            subsequent_indent=" " * NAMED,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ):
-            click.echo(line)
+        _write(name, value)
+
+
+def _write(name: str, value: str) -> None:
+    for line in textwrap.wrap(
+        value,
+        COLUMNS,
+        initial_indent=f"{name:<{NAMED}}",
+        subsequent_indent=" " * NAMED,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ):
+        click.echo(line)
 
 
 def _whose(table: str | None) -> str:

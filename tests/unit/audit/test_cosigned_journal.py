@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -11,12 +12,15 @@ import pytest
 from shoe_ctl.audit.checkpoint_stream import STREAM, SUBJECTS
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError, UsageError
+from shoe_ctl.journal.chain import note_of, read_checkpoint
 from shoe_ctl.journal.cosignatures import (
     append_cosigned,
     cosignatures_path,
     encode_cosigned,
     read_cosignatures,
 )
+from shoe_ctl.journal.reader import Reader
+from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.signed_note import (
     COSIGNATURE,
     CheckpointText,
@@ -167,3 +171,52 @@ def test_a_note_that_was_stored_is_read_as_the_witness_wrote_it(journal: Path) -
     ((_, note),) = read_cosignatures(cosignatures_path(journal))
 
     assert note == read_note(json.loads(line(journal, 3))["data"]["note"].encode())
+
+
+def cosign_last(journal: Path, *, altered: bool = False) -> int:
+    """Store a cosignature of the journal's last checkpoint; return the record it goes up to."""
+    with Reader.open(journal) as reader:
+        record = next(reader.indexed_records("", Kind.CHECKPOINT))
+    said = read_checkpoint(record.body)
+    note = read_note(note_of(record.body))
+    if altered:  # the journal's key signed another history before
+        text = note.text.replace(base64.b64encode(said.root).decode(), "A" * 43 + "=")
+        note = Note(text, (sign(text, said.origin, open_signer(journal, None)),))
+    note = note.add(cosign(note.text, NAME, OWN, NOW_S))
+    line = encode_cosigned(NAME, read_checkpoint_text(note.text), note, NOW_S)
+    found = run(journal, "-", stdin=line)
+    assert found.stdout.endswith(": 1 added, 0 there before\n")
+    return said.upto
+
+
+def verify(journal: Path, *words: object) -> click.testing.Result:
+    return invoke(shoectl, "verify", journal, "--witness", WITNESS, *words)
+
+
+def test_a_journal_that_the_witness_saw_was_not_changed_up_to_then(journal: Path) -> None:
+    upto = cosign_last(journal)
+
+    found = verify(journal)
+
+    line = f"nothing was changed up to record {upto}, seen 2026-09-21T14:13:20.000000Z"
+    assert found.exit_code == 0
+    assert f"witness {NAME}: {line}" in " ".join(found.stdout.split())
+    (plain,) = json.loads(verify(journal, "--json").stdout)["witnessed"]
+    assert (plain["witness"], plain["upto"], plain["t_s"]) == (NAME, upto, NOW_S)
+
+
+def test_a_journal_that_its_own_key_signed_anew_is_changed(journal: Path) -> None:
+    cosign_last(journal, altered=True)
+
+    found = verify(journal)
+
+    assert found.exit_code == 1
+    assert "CHANGED: it saw another tree of 1 groups" in " ".join(found.stdout.split())
+    assert invoke(shoectl, "verify", journal).exit_code == 0
+
+
+def test_a_journal_that_no_witness_saw_fails(journal: Path) -> None:
+    found = verify(journal)
+
+    assert found.exit_code == 1
+    assert "no cosignature of this journal is stored" in " ".join(found.stdout.split())
