@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from shoe_ctl.journal.chain import GENESIS, Fault, read_checkpoint
+from shoe_ctl.journal.merkle_tree import Frontier
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind
 from shoe_ctl.records import Record
@@ -19,12 +20,19 @@ from shoe_ctl.records import Record
 class Anchor(msgspec.Struct, frozen=True):
     """The journal's first record is ``n``. ``ends`` are the chains' ends before it.
 
-    ``told`` counts the events, public and restricted, that each table had before it.
+    ``told`` counts the events, public and restricted, that each table had before it. ``size``
+    counts the groups before it, and ``frontier`` is the right edge of their tree.
     """
 
     n: int = 1
     ends: Mapping[str, bytes] = {}
     counters: Mapping[str, tuple[int, int]] = {}
+    size: int = 0
+    frontier: tuple[bytes, ...] = ()
+
+    def tree(self) -> Frontier:
+        """Return the tree of the groups before the first record, to go on with."""
+        return Frontier(self.size, self.frontier)
 
     def end(self, table: str) -> bytes:
         """Return the hash that the table's first record here follows."""
@@ -89,21 +97,26 @@ def _named_by(reader: Reader, last: Record | None) -> Anchor:
     first = next(reader.records(after=begins.n - 1, upto=begins.n), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
         raise WrongAnchor(begins.n, Fault.MISSING, "the checkpoint with which the journal begins")
-    return Anchor(begins.n, _ends(first), begins.counters)
+    return anchor_at(first, begins.counters)
 
 
 def _of_export(reader: Reader) -> Anchor:
     first = next(reader.records(), None)
     if first is None or (first.table, first.kind) != (JOURNAL, Kind.CHECKPOINT.value):
         return FIRST_RECORD
-    return Anchor(first.n, _ends(first))
+    return anchor_at(first, {})
 
 
-def _ends(first: Record) -> dict[str, bytes]:
+def anchor_at(first: Record, counters: Mapping[str, tuple[int, int]]) -> Anchor:
+    """Return the anchor that a checkpoint is, with so many events of each table before it.
+
+    Raises:
+        WrongAnchor: it is no checkpoint.
+    """
     try:
-        return {
-            table: bytes.fromhex(head.hash)
-            for table, head in read_checkpoint(first.body).heads.items()
-        }
+        said = read_checkpoint(first.body)
+        ends = {table: bytes.fromhex(head.hash) for table, head in said.heads.items()}
+        edge = said.edge()
     except ValueError:
         raise WrongAnchor(first.n, Fault.ALTERED, "it is no checkpoint") from None
+    return Anchor(first.n, ends, counters, edge.size, tuple(edge.hashes))

@@ -1,7 +1,8 @@
 """The hash chain of each table, and the signed checkpoints of all chains.
 
-``chain_hash`` ties every group of a table to the one before it. A ``Checkpoint`` signs where every
-chain ends; ``Checkpoints`` compares the signed ends with those that a walk over the records finds.
+``chain_hash`` ties every group of a table to the one before it. The same hashes are the leaves of
+the journal's Merkle tree. A ``Checkpoint`` signs the tree's root and where every chain ends;
+``Checkpoints`` compares both with those that a walk over the records finds.
 
 In: records, keys. Out: hashes; the first BadRecord. Must not know: stores, what a body means.
 """
@@ -15,8 +16,11 @@ from hashlib import sha256
 
 import msgspec
 
+from shoe_ctl.journal import signed_note
+from shoe_ctl.journal.merkle_tree import LEAF, Frontier
 from shoe_ctl.journal.record_format import JOURNAL
-from shoe_ctl.journal.signing import SIGNATURE_BYTES, Signer, is_valid_signature
+from shoe_ctl.journal.signed_note import CheckpointText, Note, NoteError
+from shoe_ctl.journal.signing import Signer
 
 GENESIS = bytes(32)
 """The hash that the first group of a table follows."""
@@ -30,13 +34,14 @@ pack_head = _HEAD.pack
 def chain_hash(before: bytes, n: int, table: str, body: bytes) -> bytes:
     """Return the hash of the group that ends with record ``n``: 32 bytes of SHA-256.
 
-    Hashed are, one after another: the hash of the table's group before it (32 bytes, zeros for
-    the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2) and ``body`` (8), all
-    big-endian, then ``table`` in UTF-8 and ``body``, as the file holds it. With its lengths in
-    front no two different groups give the same bytes.
+    Hashed are, one after another: a zero byte, the hash of the table's group before it (32 bytes,
+    zeros for the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2) and ``body`` (8),
+    all big-endian, then ``table`` in UTF-8 and ``body``, as the file holds it. With its lengths in
+    front no two different groups give the same bytes. The zero byte makes it the hash of a leaf by
+    RFC 6962, so that the tree over all groups costs nothing for its leaves.
     """
     name = table.encode()
-    return sha256(before + pack_head(n, len(name), len(body)) + name + body).digest()
+    return sha256(LEAF + before + pack_head(n, len(name), len(body)) + name + body).digest()
 
 
 class Fault(Enum):
@@ -96,23 +101,93 @@ class AnchorRecord(msgspec.Struct, frozen=True, rename={"counters": "told"}):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A signed statement: all chains' ends when records up to ``upto`` were stored.
+    """A signed statement: the tree of all groups, and all chains' ends.
 
-    ``number`` counts the journal's checkpoints from 1; ``public_key`` is in hex. ``begins`` is None
-    while nothing was ever taken out.
+    ``origin`` names the journal. Its tree had ``size`` leaves and this ``root`` when records up to
+    ``upto`` were stored; ``frontier`` holds the tree's right edge. ``number`` counts the journal's
+    checkpoints from 1; ``public_key`` is in hex. ``begins`` is None while nothing was ever taken
+    out.
     """
 
+    origin: str
+    size: int
+    root: bytes
     number: int
     t_us: int
     upto: int
     heads: Mapping[str, SignedHead]
+    frontier: tuple[str, ...]
     public_key: str
     begins: AnchorRecord | None = None
 
     def to_bytes(self, signer: Signer) -> bytes:
-        """Return the signature (64 bytes), then the statement that it signs: deterministic JSON."""
-        statement = _json.encode(self)
-        return signer.sign(statement) + statement
+        """Return the signed note, and behind it the details that it names: deterministic JSON."""
+        details = _json.encode(_Details(self.heads, self.frontier, self.public_key, self.begins))
+        named = (self.number, self.upto, self.t_us, sha256(details).hexdigest())
+        extensions = tuple(map("{} {}".format, _EXTENSIONS, named))
+        text = CheckpointText(self.origin, self.size, self.root, extensions).to_text()
+        note = Note(text, (signed_note.sign(text, self.origin, signer),))
+        return note.to_bytes() + details
+
+    def edge(self) -> Frontier:
+        """Return the right edge of the tree.
+
+        Raises:
+            ValueError: it is that of another tree.
+        """
+        edge = Frontier.read(self.size, map(bytes.fromhex, self.frontier))
+        if edge.root() != self.root:
+            raise ValueError("the edge of another tree")
+        return edge
+
+
+class _Details(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The part of a checkpoint that its note names by its hash."""
+
+    heads: Mapping[str, SignedHead]
+    frontier: tuple[str, ...]
+    public_key: str
+    begins: AnchorRecord | None = None
+
+
+_details = msgspec.json.Decoder(_Details)
+
+_EXTENSIONS = ("checkpoint", "record", "t_us", "details")
+"""The words before the number, ``upto``, ``t_us`` and the hash of the details in a note."""
+
+
+class NamedCheckpoint(msgspec.Struct, frozen=True):
+    """A journal's checkpoint as its note alone names it: ``details`` is a hash, in hex."""
+
+    origin: str
+    size: int
+    root: bytes
+    number: int
+    upto: int
+    t_us: int
+    details: str
+
+
+def read_note_text(text: str) -> NamedCheckpoint:
+    """Read the text of a note under which a journal's checkpoint is signed.
+
+    Raises:
+        NoteError: it is none.
+    """
+    said = signed_note.read_checkpoint_text(text)
+    pairs = [line.partition(" ") for line in said.extensions]
+    if tuple(word for word, _, _ in pairs) != _EXTENSIONS:
+        raise NoteError(f"checkpoint of {said.origin}: it is not one of a journal of shoe-ctl")
+    values = [value for _, _, value in pairs]
+    if not all(value.isascii() and value.isdigit() and len(value) < 20 for value in values[:3]):
+        raise NoteError(f"checkpoint of {said.origin}: its number, record or time is no number")
+    number, upto, t_us = map(int, values[:3])
+    return NamedCheckpoint(said.origin, said.size, said.root, number, upto, t_us, values[3])
+
+
+def note_of(body: bytes) -> bytes:
+    """Return the signed note with which a checkpoint's record begins."""
+    return body[: body.find(b"\n{") + 1]
 
 
 def read_checkpoint(body: bytes) -> Checkpoint:
@@ -121,7 +196,39 @@ def read_checkpoint(body: bytes) -> Checkpoint:
     Raises:
         ValueError: it is none (msgspec's errors are ValueErrors).
     """
-    return msgspec.json.decode(body[SIGNATURE_BYTES:], type=Checkpoint)
+    note = note_of(body)
+    details = body[len(note) :]
+    try:
+        named = read_note_text(signed_note.read_note(note).text)
+    except NoteError as error:
+        raise ValueError(str(error)) from None
+    if sha256(details).hexdigest() != named.details:
+        raise ValueError("its details are not those that its note names")
+    said = _details.decode(details)
+    return Checkpoint(
+        origin=named.origin,
+        size=named.size,
+        root=named.root,
+        number=named.number,
+        t_us=named.t_us,
+        upto=named.upto,
+        heads=said.heads,
+        frontier=said.frontier,
+        public_key=said.public_key,
+        begins=said.begins,
+    )
+
+
+def _is_signed(body: bytes, said: Checkpoint) -> bool:
+    """Return True if the checkpoint is signed by the key that it names."""
+    try:
+        key = signed_note.verifier_key(said.origin, bytes.fromhex(said.public_key))
+        signed_note.verify_note(signed_note.read_note(note_of(body)), (key,))
+    except ValueError:
+        return False
+    except NoteError:
+        return False
+    return True
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -156,25 +263,33 @@ class Checkpoints:
         self._late = late
         self._only = only
         self._heads: Mapping[str, SignedHead] = {}
+        self._origin: str | None = None
         self.number: int | None = None
         """The number of the last one."""
         self.coverage = Coverage()
 
-    def check(self, n: int, body: bytes, ends: Mapping[str, bytes]) -> BadRecord | None:
-        """Return what is wrong with checkpoint ``n``; ``ends`` are the chains' ends before it."""
+    def check(
+        self, n: int, body: bytes, ends: Mapping[str, bytes], tree: Frontier | None
+    ) -> BadRecord | None:
+        """Return what is wrong with checkpoint ``n``.
+
+        ``ends`` are the chains' ends before it, and ``tree`` is that of all groups before it; None
+        where not all of them are there, as in an export.
+        """
         try:
             said = read_checkpoint(body)
-            key = bytes.fromhex(said.public_key)
+            said.edge()
         except ValueError:
             return BadRecord(JOURNAL, n, Fault.ALTERED, "it is no checkpoint")
-        if not is_valid_signature(body[SIGNATURE_BYTES:], body[:SIGNATURE_BYTES], key):
+        if not _is_signed(body, said):
             return BadRecord(JOURNAL, n, Fault.ALTERED, "not signed by the key that it names")
         if self._trusted and said.public_key not in self._trusted:
             return BadRecord(JOURNAL, n, Fault.WRONG_KEY, f"{said.public_key}")
         wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
+        wrong = wrong or self._of_other_tree(n, said, tree)
         if wrong is None:
             self._add(Coverage(1, said.upto, said.t_us, (said.public_key,)), said.number)
-            self._heads = said.heads
+            self._heads, self._origin = said.heads, said.origin
         return wrong
 
     def extend(self, later: Coverage, number: int) -> bool:
@@ -206,6 +321,15 @@ class Checkpoints:
         if said.upto != n - 1:
             detail = f"the checkpoint was signed as record {said.upto + 1}"
             return BadRecord(JOURNAL, n, Fault.ALTERED, detail)
+        return None
+
+    def _of_other_tree(self, n: int, said: Checkpoint, tree: Frontier | None) -> BadRecord | None:
+        """Return how its tree is another than that of the groups: chains alone may agree."""
+        if self._origin not in (None, said.origin):
+            return BadRecord(JOURNAL, n, Fault.ALTERED, f"it is of another journal, {said.origin}")
+        if tree is not None and (tree.size, tree.root()) != (said.size, said.root):
+            detail = f"the tree of {tree.size} groups is not the one that it signed"
+            return BadRecord(JOURNAL, n, Fault.REWRITTEN, detail)
         return None
 
     def _against(self, n: int, said: Checkpoint, ends: Mapping[str, bytes]) -> BadRecord | None:

@@ -16,6 +16,8 @@ from hashlib import sha256
 EMPTY_ROOT = sha256().digest()
 """The root of a tree without leaves."""
 
+HASH_BYTES = 32
+
 LEAF = b"\0"
 NODE = b"\1"
 
@@ -50,6 +52,15 @@ def full_parts(start: int, stop: int) -> Iterator[tuple[int, int]]:
         start = end
 
 
+def full_root(leaves: Sequence[bytes]) -> bytes:
+    """Return the hash of a full part with these leaves."""
+    level = leaves
+    while len(level) > 1:
+        each = iter(level)
+        level = [sha256(NODE + left + right).digest() for left, right in zip(each, each)]  # noqa: B905 - one iterator
+    return level[0]
+
+
 class Frontier:
     """The right edge of a growing tree: the hashes of the full parts that it consists of.
 
@@ -73,7 +84,9 @@ class Frontier:
             ValueError: a tree of this size has another edge.
         """
         found = cls(size, hashes)
-        if len(found.hashes) != size.bit_count() or any(len(each) != 32 for each in found.hashes):
+        if len(found.hashes) != size.bit_count() or any(
+            len(each) != HASH_BYTES for each in found.hashes
+        ):
             raise ValueError(f"not the edge of a tree of {size} leaves")
         return found
 
@@ -91,6 +104,12 @@ class Frontier:
             width <<= 1
         hashes.append(leaf)
         self.size = size
+
+    def append_all(self, leaves: Sequence[bytes]) -> None:
+        """Add leaves as ``append`` does, many at a time and faster: to verify takes millions."""
+        first, stop = self.size, self.size + len(leaves)
+        parts = full_parts(first, stop)
+        self.extend(stop, [full_root(leaves[start - first : end - first]) for start, end in parts])
 
     def extend(self, stop: int, hashes: Iterable[bytes]) -> None:
         """Add the full parts from here to ``stop``, as ``full_parts`` names them.

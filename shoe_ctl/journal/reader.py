@@ -31,6 +31,8 @@ from shoe_ctl.journal.group import (
     read_header,
     unpack_group,
 )
+from shoe_ctl.journal.merkle_tree import HASH_BYTES
+from shoe_ctl.journal.past_checkpoints import PastCheckpoint
 from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind, Row, first_invalid
 from shoe_ctl.journal.round_index import IndexedRound, RoundId, RoundQuery
 from shoe_ctl.records import Audience, EventId, Record
@@ -259,6 +261,38 @@ class Reader:
             if position == upto:
                 return
             passing(position)
+
+    def leaf_hashes(self, after: int) -> Iterator[bytes]:
+        """Yield the hashes of the groups that end behind record ``after``: leaves of the tree.
+
+        Raises:
+            JournalError: the file cannot be read, or one is no hash.
+        """
+        query = "SELECT n, hash FROM record_group WHERE n > ? ORDER BY n LIMIT ?"
+        while True:
+            with schema.translate_errors(self.path):
+                rows = self._fetch(query, (after, BATCH))
+            for n, digest in rows:
+                if type(digest) is not bytes or len(digest) != HASH_BYTES or n <= after:
+                    raise InvalidRow(self.path, n, None)
+                after = n
+                yield digest
+            if not rows:
+                return
+
+    def past_checkpoints(self) -> list[PastCheckpoint]:
+        """Return what is kept of checkpoints whose records were removed, in order.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        if self.is_export:
+            return []
+        with schema.translate_errors(self.path):
+            rows = self._fetch("SELECT n, size, leaf, parts FROM past_checkpoint ORDER BY n")
+        if any(tuple(map(type, row)) != (int, int, bytes, bytes) for row in rows):
+            raise corrupt_journal(self.path, "what is kept of past checkpoints cannot be read")
+        return [PastCheckpoint(*row) for row in rows]
 
     def unpacked(
         self, rows: Iterable[Row], kinds: Sequence[Kind] = (), *, after: int = 0

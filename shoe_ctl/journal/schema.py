@@ -21,7 +21,7 @@ from urllib.parse import quote
 import apsw
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files, round_index
+from shoe_ctl.journal import files, past_checkpoints, round_index
 from shoe_ctl.journal.files import corrupt_journal
 
 APPLICATION_ID = 0x53484F45
@@ -52,7 +52,7 @@ _LOOKS_AT_ROOM = 64
 
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 7
+VERSION = 8
 """``PRAGMA user_version``: rises with every change of what stands below. Up to 6 it was written by
 builds before 0.3.0, the first release. They are not read."""
 
@@ -182,6 +182,7 @@ def create(path: Path, vfs: str | None) -> None:
             with connection:
                 connection.execute(_TABLES)
                 connection.execute(round_index.TABLES)
+                connection.execute(past_checkpoints.TABLE)
             # Last: a log with content would be named after the file as it is called now.
             connection.execute("PRAGMA journal_mode = WAL")
         finally:
@@ -225,8 +226,8 @@ Without these words its rows are read, and found bad."""
 def check_tables(connection: apsw.Connection, path: Path, *, is_export: bool) -> None:
     """Refuse a file whose tables are no plain tables of this form, before a row of it is read.
 
-    An export has no index of rounds. A stranger's file may have an endless view or a table that
-    computes its rows under their names.
+    An export has no index of rounds and no past checkpoints. A stranger's file may have an endless
+    view or a table that computes its rows under their names.
 
     Raises:
         JournalError: one of them is missing or of another form.
@@ -257,6 +258,7 @@ def _new_tables(*, is_export: bool) -> Iterator[apsw.Connection]:
         made.execute(_TABLES)
         if not is_export:
             made.execute(round_index.TABLES)
+            made.execute(past_checkpoints.TABLE)
         yield made
 
 

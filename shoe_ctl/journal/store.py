@@ -7,7 +7,7 @@ Must not know: loops and threads, sinks, what a body means.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -18,7 +18,7 @@ import apsw
 import msgspec
 
 from shoe_ctl.errors import JournalError
-from shoe_ctl.journal import files, head_file, round_index, schema, wal
+from shoe_ctl.journal import files, head_file, past_checkpoints, round_index, schema, wal
 from shoe_ctl.journal.batch import Batch, CommitResult, Counters, Head
 from shoe_ctl.journal.chain import (
     GENESIS,
@@ -30,8 +30,10 @@ from shoe_ctl.journal.chain import (
 )
 from shoe_ctl.journal.evidence import DeliveredEvent, Evidence, PossibleLoss, find_evidence
 from shoe_ctl.journal.files import SharedMemoryFile, WriterLock, corrupt_journal
-from shoe_ctl.journal.group import Packing
+from shoe_ctl.journal.group import LETTERS, Packing, read_header
 from shoe_ctl.journal.head_file import HeadFile
+from shoe_ctl.journal.merkle_tree import Frontier
+from shoe_ctl.journal.past_checkpoints import PastCheckpoint, past_checkpoint
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind, LossRuling, RecoveredEvents, Row
 from shoe_ctl.journal.recovery import read_anchor
@@ -42,6 +44,10 @@ _INSERT = "INSERT INTO record_group"
 _LANDMARK = "INSERT INTO landmark"
 _HEAD = "INSERT OR REPLACE INTO head"
 _DEVICE = "INSERT OR REPLACE INTO device"
+ORIGIN = "shoe-ctl/journal/"
+"""The beginning of a journal's name in its checkpoints. 16 bytes of its first group's hash follow,
+in hex: no other journal begins so."""
+
 _ROWS_AT_ONCE = 32
 """Rows that one statement inserts at most. Each number of rows needs its own statement, for each of
 four tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""
@@ -99,6 +105,7 @@ class Store:
                 self.last_n, self._heads = _trusted_heads(path, vfs)
                 self.tables = len(self._heads) - (JOURNAL in self._heads)
                 self._signed = _last_checkpoint(path, vfs)
+                self._tree = self._since = Frontier()
                 self._files = files.file_ids(path)
                 with schema.translate_errors(path):
                     self._index = SharedMemoryFile(path)
@@ -108,6 +115,7 @@ class Store:
             try:
                 if accepted is not None:
                     self._go_on(accepted)
+                self._read_tree()
                 self._note_heads(path, vfs)
             except BaseException:
                 schema.close(self._cursors)
@@ -116,6 +124,22 @@ class Store:
         except BaseException:
             schema.close(self._log)
             raise
+
+    def _read_tree(self) -> None:
+        """Read the tree that the last checkpoint signed, and the groups since."""
+        signed, after = self._signed, 0
+        with self.reader() as reader:
+            if signed is not None:
+                after = signed.upto
+                try:
+                    self._tree = signed.edge()
+                except ValueError as error:
+                    raise corrupt_journal(
+                        self.path, f"checkpoint {signed.number}: {error}"
+                    ) from None
+            self._since = Frontier(self._tree.size, start=self._tree.size)
+            for leaf in reader.leaf_hashes(after):
+                self._since.append(leaf)
 
     def _note_heads(self, path: Path, vfs: str | None) -> None:
         """Open or create the head file, and write all chains' ends: they are on the disk."""
@@ -252,7 +276,7 @@ class Store:
         return self._store(prepared, [(_CURSOR, cursor) for cursor in cursors])
 
     def _store(
-        self, prepared: Prepared, also: Sequence[tuple[str, tuple[int | str, ...]]]
+        self, prepared: Prepared, also: Sequence[tuple[str, tuple[int | str | bytes, ...]]]
     ) -> list[CommitResult]:
         """Store batches and execute further statements in the same transaction."""
         self._refuse_after_failure()
@@ -270,19 +294,21 @@ class Store:
         self._heads.update(transaction.heads)
         self.stored.update(transaction.sizes)
         self.tables = len(self._heads) - (JOURNAL in self._heads)
+        for *_, digest in transaction.rows:
+            self._since.append(digest)
         self.last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
         return transaction.results
 
     def checkpoint(self, signer: Signer, t_us: int) -> int | None:
         """Sign where every chain ends; return the checkpoint's record number.
 
-        None if the last one, with the same key, covers everything. ``t_us`` is the time, in µs
-        since 1970 UTC.
+        None if the last one, with the same key, covers everything, or nothing was ever stored.
+        ``t_us`` is the time, in µs since 1970 UTC.
 
         Raises:
             JournalError: as ``commit``.
         """
-        if self.last_n == self.head(JOURNAL).n and self.signed_with == signer.public_key:
+        if self.last_n == self.head(JOURNAL).n and self.signed_with in (None, signer.public_key):
             return None
         return self._sign(signer, t_us, None if self._signed is None else self._signed.begins)
 
@@ -297,32 +323,52 @@ class Store:
         """
         with self.reader() as reader:
             found = next(reader.records(after=begins.n - 1, upto=begins.n), None)
-        if found is None or found.kind != Kind.CHECKPOINT.value:
-            raise JournalError(f"journal {self.path}: record {begins.n} is no checkpoint")
-        return self._sign(signer, t_us, begins, *((each, (begins.n,)) for each in _TAKE_OUT))
+            if found is None or found.kind != Kind.CHECKPOINT.value:
+                raise JournalError(f"journal {self.path}: record {begins.n} is no checkpoint")
+            past = list(_past_checkpoints(reader, begins.n))
+        kept = ((past_checkpoints.INSERT, each) for each in past)
+        return self._sign(signer, t_us, begins, *kept, *((each, (begins.n,)) for each in _TAKE_OUT))
 
     def _sign(
         self,
         signer: Signer,
         t_us: int,
         begins: AnchorRecord | None,
-        *also: tuple[str, tuple[int, ...]],
+        *also: tuple[str, tuple[int | bytes, ...]],
     ) -> int:
+        tree = self._tree.copy()
+        tree.extend(self._since.size, self._since.hashes)
         said = Checkpoint(
+            origin=self._origin() if self._signed is None else self._signed.origin,
+            size=tree.size,
+            root=tree.root(),
             number=1 if self._signed is None else self._signed.number + 1,
             t_us=t_us,
             upto=self.last_n,
             heads={
                 table: SignedHead(head.n, head.hash.hex()) for table, head in self._heads.items()
             },
+            frontier=tuple(map(bytes.hex, tree.hashes)),
             public_key=signer.public_key.hex(),
             begins=begins,
         )
         batch = Batch()
         batch.append(JOURNAL, Kind.CHECKPOINT, said.to_bytes(signer))
-        (result,) = self._store(self.prepare([batch]), also)
-        self._signed = said
+        before = self._since
+        self._since = Frontier(tree.size, start=tree.size)
+        try:
+            (result,) = self._store(self.prepare([batch]), also)
+        except BaseException:
+            self._since = before
+            raise
+        self._signed, self._tree = said, tree
         return result.last_n
+
+    def _origin(self) -> str:
+        """Return the name that the journal's checkpoints have: it is in its first group's hash."""
+        with self.reader() as reader:
+            first = next(reader.leaf_hashes(0))
+        return f"{ORIGIN}{first[:16].hex()}"
 
     @property
     def signed_with(self) -> bytes | None:
@@ -487,12 +533,12 @@ class _Transaction:
         packing.close()
         self._rounds.take(packing.of_rounds)
         self.last_n = packing.last_n
-        self._rows: list[Row] = []
+        self.rows: list[Row] = []
         self.sizes: Counter[str] = Counter()
         for n, table, body in packing.groups:
             head = self.heads[table]
             head.n, head.hash = n, chain_hash(head.hash, n, table, body)
-            self._rows.append((n, table, body, head.hash))
+            self.rows.append((n, table, body, head.hash))
             self.sizes[table] += len(body) + ROW_BYTES
 
     def _head(self, table: str) -> Head:
@@ -504,7 +550,7 @@ class _Transaction:
         return head
 
     def write(self, connection: apsw.Connection) -> None:
-        _insert(connection, _INSERT, self._rows)
+        _insert(connection, _INSERT, self.rows)
         _insert(connection, _LANDMARK, self._packing.landmarks)
         heads = [
             (
@@ -574,6 +620,24 @@ def _trusted_heads(
             if not reader.has_end(table, head.n, head.hash):
                 raise corrupt_journal(path, f"record {head.n} is not the end of table {table}")
     return last_n, heads
+
+
+def _past_checkpoints(reader: Reader, upto: int) -> Iterator[PastCheckpoint]:
+    """Yield what is to be kept of each checkpoint that is removed, and of that which is first then.
+
+    The one that is first now was noted when it became the first.
+    """
+    anchor = read_anchor(reader)
+    between = Frontier(anchor.size, start=anchor.size)
+    for n, table, body, digest in reader.rows(after=anchor.n - 1, upto=upto):
+        header = read_header(body)
+        if table == JOURNAL and header.has(LETTERS[Kind.CHECKPOINT]):
+            first = n - header.records + 1
+            if first > anchor.n:
+                yield past_checkpoint(first, digest, between)
+            between = Frontier(between.size + 1, start=between.size + 1)
+        else:
+            between.append(digest)
 
 
 def _last_checkpoint(path: Path, vfs: str | None) -> Checkpoint | None:

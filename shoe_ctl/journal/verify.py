@@ -9,6 +9,7 @@ trace here.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -47,6 +48,8 @@ from shoe_ctl.journal.group import (
     read_header,
     unpack_group,
 )
+from shoe_ctl.journal.merkle_tree import LEAF, Frontier
+from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Moment, Reader
 from shoe_ctl.journal.record_format import (
     JOURNAL,
@@ -327,7 +330,8 @@ def _verify_once(
 class Walked(msgspec.Struct):
     """The findings in a part of a journal's records, which are those that were written.
 
-    ``ends`` and ``counters`` are those of all tables behind the part; ``groups`` and ``values``
+    ``ends`` and ``counters`` are those of all tables behind the part, and ``size`` and ``frontier``
+    the tree of all groups up to its end; ``groups`` and ``values``
     those of the tables in it. ``signed`` of the ``records`` stand before or in the last of the
     checkpoints, ``checkpoint`` is that one's number.
     """
@@ -342,6 +346,8 @@ class Walked(msgspec.Struct):
     coverage: Coverage
     checkpoint: int | None
     rounds: RoundCounts
+    size: int
+    frontier: tuple[bytes, ...]
 
 
 WalkInParts: TypeAlias = Callable[[Reader, Anchor, int], Sequence[tuple[Anchor, Walked]]]
@@ -442,6 +448,8 @@ class _Walk:
         self.checkpoints = Checkpoints(
             trusted, late=begins.n > 1, only=None if self._whole else frozenset(heads)
         )
+        self.tree = begins.tree()
+        self._leaves: list[bytes] = []
         self._chains: dict[str, _Chain] = {}
         self._landmarks: list[tuple[str, str, int]] = []
         self._rounds = IndexedRounds(reader, after) if reader.has_rounds else None
@@ -465,9 +473,11 @@ class _Walk:
     def _walked(self, progress: Progress) -> BadRecord | None:
         # Millions of groups a few microseconds each: what is asked for once a group stands here.
         ends, chains, whole, due = self.ends, self._chains, self._whole, self._due
+        leaf = self._leaves.append
         records = 0
 
         def passing(n: int) -> None:
+            self._grow_tree()
             self._take_notes()
             progress(n, self._last_n)
 
@@ -483,7 +493,10 @@ class _Walk:
                 if n < due:
                     return self._placed(row, due)
                 head = pack_head(n, len(chain.name), len(body))
-                if sha256(ends.get(table, GENESIS) + head + chain.name + body).digest() != digest:
+                if (
+                    sha256(LEAF + ends.get(table, GENESIS) + head + chain.name + body).digest()
+                    != digest
+                ):
                     return self._placed(row, due)
                 header = read_header(body)
                 first = n - header.records + 1
@@ -492,6 +505,7 @@ class _Walk:
                 if (bad := self._follow(chain, row, header, records)) is not None:
                     return bad
                 ends[table] = digest
+                leaf(digest)
                 records += header.records
                 due = n + 1
         except InvalidGroup as error:
@@ -502,9 +516,16 @@ class _Walk:
             self.records, self._due, self._row = records, due, row
         return None
 
+    def _grow_tree(self) -> Frontier:
+        """Return the tree of all groups that were walked."""
+        self.tree.append_all(self._leaves)
+        self._leaves.clear()
+        return self.tree
+
     def walked(self) -> Walked:
         """Return what was found in all records, once they were walked."""
         self._take_notes()
+        tree = self._grow_tree()
         counters = {table: chain.told for table, chain in self._chains.items()}
         return Walked(
             ends=self.ends,
@@ -517,6 +538,8 @@ class _Walk:
             coverage=self.checkpoints.coverage,
             checkpoint=self.checkpoints.number,
             rounds=RoundCounts() if self._rounds is None else self._rounds.counts,
+            size=tree.size,
+            frontier=tuple(tree.hashes),
         )
 
     def counts_rounds(self, last_n: int) -> bool:
@@ -530,6 +553,8 @@ class _Walk:
     def _extend(self, begins: Anchor, part: Walked) -> bool:
         """Take what was found in the next part, which begins there."""
         if (begins.n, begins.ends) != (self._due, self.ends):
+            return False
+        if (begins.size, list(begins.frontier)) != (self.tree.size, self.tree.hashes):
             return False
         if not part.groups.keys() <= part.counters.keys() & part.values.keys():
             return False
@@ -548,6 +573,7 @@ class _Walk:
             if not self.checkpoints.extend(part.coverage, number):
                 return False
             self.signed = self.records + part.signed
+        self.tree = Frontier(part.size, part.frontier)
         self.records += part.records
         self._due += part.records
         self.ends = part.ends
@@ -623,7 +649,8 @@ class _Walk:
         for place, kind, record in unpack_group(table, body, _OF_FORM):
             at = n - header.records + 1 + place
             if kind == Kind.CHECKPOINT.value:
-                if (bad := self.checkpoints.check(at, record, self.ends)) is not None:
+                tree = self._grow_tree() if self._whole else None
+                if (bad := self.checkpoints.check(at, record, self.ends, tree)) is not None:
                     return bad
                 self.signed = records + place + 1
             elif table != JOURNAL:
@@ -713,12 +740,27 @@ class _Walk:
             return BadRecord(None, last_n, Fault.ALTERED, what)
         if self._rounds is not None and (bad := self._rounds.wrong(last_n)) is not None:
             return bad
+        if self._whole and not self._past_leads_here():
+            what = "what the file keeps of past checkpoints, that does not lead to it"
+            return BadRecord(JOURNAL, self._begins.n, Fault.ALTERED, what)
         wrong = set(reader.landmarks(last_n)) ^ set(self._landmarks)
         if not wrong:
             return None
         table, _, n = min(wrong, key=lambda found: found[2])
         what = "the file's list of landmarks, that does not lead to it"
         return BadRecord(table, n, Fault.ALTERED, what)
+
+    def _past_leads_here(self) -> bool:
+        """Return True if what is kept of past checkpoints leads to where the journal begins."""
+        begins = self._begins
+        try:
+            newest = deque(trees(self._reader.past_checkpoints()), maxlen=1)
+        except ValueError:
+            return False
+        if begins.n == 1 or not newest:
+            return begins.n == 1 and not newest
+        ((row, tree),) = newest
+        return (row.n, tree.size, tuple(tree.hashes)) == (begins.n, begins.size, begins.frontier)
 
     def _ends_at(self, table: str, head: Head) -> bool:
         """Return True if the record that the head names has the head's hash."""

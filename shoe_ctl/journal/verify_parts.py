@@ -16,8 +16,7 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal import part_processes
-from shoe_ctl.journal.anchor import Anchor
-from shoe_ctl.journal.chain import read_checkpoint
+from shoe_ctl.journal.anchor import Anchor, WrongAnchor, anchor_at
 from shoe_ctl.journal.part_processes import part_size
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, InvalidRow, Kind
@@ -129,7 +128,8 @@ def _take_last(work: Kept) -> Anchor:
     place = len(work.parts) - 1
     if place in work.done:
         found = work.done[place]
-        return Anchor(work.parts[place].upto + 1, found.ends, found.counters)
+        after = work.parts[place].upto
+        return Anchor(after + 1, found.ends, found.counters, found.size, found.frontier)
     return work.parts.pop().begins
 
 
@@ -155,18 +155,16 @@ def _checkpoints(reader: Reader, begins: Anchor, last_n: int, size: int) -> Iter
         found = next(reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=after), None)
         if found is None or found.n >= last_n:
             return
-        try:
-            heads = read_checkpoint(found.body).heads
-            ends = {table: bytes.fromhex(head.hash) for table, head in heads.items()}
-        except ValueError:
-            return  # whoever walks the records comes to it
         counted = reader.count_events(after=n - 1, before=found.n)
         counters = {
             table: _sum(counters.get(table, (0, 0)), counted.get(table, (0, 0)))
             for table in counters.keys() | counted.keys()
         }
         n = found.n
-        yield Anchor(n, ends, counters)
+        try:
+            yield anchor_at(found, counters)
+        except WrongAnchor:
+            return  # whoever walks the records comes to it
 
 
 def _sum(before: tuple[int, int], counted: tuple[int, int]) -> tuple[int, int]:

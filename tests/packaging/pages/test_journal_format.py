@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sqlite3
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 from shoe_ctl.cli.export import export
@@ -52,9 +54,13 @@ def test_the_queries_of_the_page_find_what_they_say(tmp_path: Path) -> None:
     assert [n for n, *_ in round_] == [903]
     assert [body for _, body in inputs] == [f'{{"n":{n}}}' for n in range(812, 828)]
     assert raw == [(2, ">", "05FF")]
-    ((n, signature, statement),) = signed
+    ((n, checkpoint),) = signed
     assert n == 904
-    assert is_valid_signature(statement.encode(), bytes.fromhex(signature), key.public_key)
+    text, _, behind = checkpoint.partition("\n\n")
+    line, _, details = behind.partition("\n")
+    signature = base64.b64decode(line.rpartition(" ")[2])[4:]
+    assert is_valid_signature(f"{text}\n".encode(), signature, key.public_key)
+    assert text.endswith(f"details {sha256(details.encode()).hexdigest()}")
     assert games == [(1, "eA==")]
 
 

@@ -38,6 +38,7 @@ from shoe_ctl.journal.group import (
     split_group,
     unpack_group,
 )
+from shoe_ctl.journal.merkle_tree import Frontier
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Connection, Direction, Kind, Meta, Row
 from shoe_ctl.journal.round_index import IndexedRound, RoundQuery
@@ -374,6 +375,8 @@ class _Sets:
         )
         self.landmarks: list[tuple[str, str, int]] = []
         self.last_n, self.end, self.signed_end = rows[-1][0], of_table[-1].end, rows[-1][3]
+        self._tree = Frontier()
+        self._tree.append_all([row[3] for row in rows])
 
     def after(self, sets: int) -> Iterator[Row]:
         """The groups of the set that is ``sets`` sets after the third; ask for each in turn."""
@@ -409,6 +412,7 @@ class _Sets:
             self.signed_end = end
         else:
             self.end = end
+        self._tree.append(end)
         self.landmarks += landmarks(table, n, header)
         return n, table, body, end
 
@@ -417,6 +421,9 @@ class _Sets:
         self._signed = msgspec.structs.replace(
             self._signed,
             number=self._signed.number + 1,
+            size=self._tree.size,
+            root=self._tree.root(),
+            frontier=tuple(map(bytes.hex, self._tree.hashes)),
             t_us=t_us,
             upto=upto,
             heads={

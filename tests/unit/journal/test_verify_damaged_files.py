@@ -10,6 +10,7 @@ import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -250,9 +251,13 @@ def reforge(path: Path, place: int, change: Callable[[dict[str, object]], None])
     signed = [row for row in held(path) if row[1] == ""]
     n, _, group, _ = signed[place]
     ((_, _, body),) = unpack_group("", group)
-    said = json.loads(body[64:])
+    note, details = body[: body.index(b"\n{") + 1], body[body.index(b"\n{") + 1 :]
+    said = json.loads(details)
     change(said)
-    forged = with_body("", group, 0, body[:64] + json.dumps(said).encode())
+    forged_details = json.dumps(said).encode()
+    was, now = (sha256(each).hexdigest().encode() for each in (details, forged_details))
+    assert was in note
+    forged = with_body("", group, 0, note.replace(was, now) + forged_details)
     spoil(path, ("UPDATE record_group SET body = ? WHERE n = ?", (forged, n)))
     return n
 
