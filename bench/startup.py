@@ -117,6 +117,8 @@ OUTPUT = "shoe.journal.gz"
 """Stands for a file beside it that is not there yet."""
 WITNESS_KEY = "witness.key"
 """Stands for a file beside it that a witness makes."""
+VERIFIER_KEY = "witness.example/one+56dd39ef+BNdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea"
+"""The public key of some witness."""
 LEDGER = "events.jsonl"
 """Stands for a file with the public events of that journal."""
 OF_A_JOURNAL = (
@@ -124,6 +126,11 @@ OF_A_JOURNAL = (
     Subject("shoectl loss", (SHOECTL, "loss", JOURNAL), limit=MOST),
     Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=MOST),
     Subject("shoectl reconcile", (SHOECTL, "reconcile", JOURNAL, LEDGER), limit=MOST),
+    Subject(
+        "shoectl cosignatures",
+        (SHOECTL, "cosignatures", JOURNAL, LEDGER, "--witness", VERIFIER_KEY),
+        limit=MOST,
+    ),
     Subject(
         "shoectl witness",
         (SHOECTL, "witness", "--signing-key", WITNESS_KEY, "--name", "w1", LEDGER),

@@ -50,14 +50,13 @@ def cosignatures_at(target: NatsTarget) -> CosignatureTarget:
     return CosignatureTarget(**(same | {"stream": STREAM, "only_last": True}))
 
 
-def subject_of(witness: VerifierKey | None, origin: str, *, alarm: bool = False) -> str:
-    """Return the subject of a witness's cosignatures of a journal; None: of any witness's.
+def subject_of(witness: VerifierKey, origin: str, *, alarm: bool = False) -> str:
+    """Return the subject of a witness's cosignatures of a journal.
 
     An alarm has a subject beside it, so that it does not replace what was cosigned last.
     """
     journal = sha256(origin.encode()).hexdigest()[:16]
-    by = "*" if witness is None else witness.key_id.hex()
-    return f"{ROOT}.{by}.{journal}{'-alarm' if alarm else ''}"
+    return f"{ROOT}.{witness.key_id.hex()}.{journal}{'-alarm' if alarm else ''}"
 
 
 async def follow_stream(
@@ -143,8 +142,8 @@ class _Follower:
         return subject_of(self._own.key, found.origin, alarm=found.refusal is not None)
 
 
-async def read_streamed(target: NatsTarget, origin: str) -> list[bytes]:
-    """Return the last cosignature of each witness for this journal.
+async def read_streamed(target: NatsTarget) -> list[bytes]:
+    """Return the last line of each witness for each journal.
 
     Raises:
         OSError: the stream is away, or is not there.
@@ -154,7 +153,7 @@ async def read_streamed(target: NatsTarget, origin: str) -> list[bytes]:
     connection = NatsConnection(cosignatures_at(target), "shoectl cosignatures")
     try:
         await connection.open()
-        coming = connection.follow(subject_of(None, origin))
+        coming = connection.follow(SUBJECTS)
         async with aclosing(coming):
             async for messages, waiting in coming:
                 found += [message.body for message in messages]

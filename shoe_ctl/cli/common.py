@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from shoe_ctl.errors import JournalError, ShoeCtlError
+from shoe_ctl.errors import JournalError, ShoeCtlError, UsageError
 from shoe_ctl.terminal_text import cell_width, pad, printable
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
+    from shoe_ctl.journal.signed_note import VerifierKey
     from shoe_ctl.texts.screen import Words
 
 
@@ -51,6 +52,36 @@ def words_in(language: str | None) -> Words:
     from shoe_ctl.texts.screen import Words, language_of
 
     return Words(language or language_of(os.environ))
+
+
+# Keys among the options.
+
+
+def read_verifier_keys(option: str, given: Sequence[str]) -> list[VerifierKey]:
+    """Return the verifier keys that an option names: each as text, or in a file with one a line.
+
+    Raises:
+        UsageError: one is none, or a file cannot be read.
+    """
+    from shoe_ctl.journal.signed_note import NoteError, read_verifier_key
+
+    found: list[VerifierKey] = []
+    for each in given:
+        lines = [(f"{option} {each}", each)]
+        if Path(each).is_file():
+            try:
+                text = Path(each).read_text("utf-8")
+            except (OSError, ValueError) as error:
+                raise UsageError(f"{option} {each}: it cannot be read ({error})") from None
+            lines = [(f"{each} line {n}", line) for n, line in enumerate(text.splitlines(), 1)]
+        for where, line in lines:
+            if not (key := line.partition("#")[0].strip()):
+                continue
+            try:
+                found.append(read_verifier_key(key))
+            except NoteError as error:
+                raise UsageError(f"{where}: {error}") from None
+    return found
 
 
 # Numbers among the options.

@@ -27,6 +27,7 @@ COMMANDS = {
     "capture": "Record raw bytes from a shoe to a capture file.",
     "certify-consumer": "Try a table system's receiver of events.",
     "config": "Check a configuration file without starting anything.",
+    "cosignatures": "Store what witnesses cosigned beside a journal.",
     "decided": "List the wagers that are already won or lost.",
     "decode": "Decode a shoe's bytes to events, one per line.",
     "demo": "Deal a simulated shoe with the real daemon.",

@@ -8,7 +8,6 @@ checks.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,7 +18,6 @@ from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.witness import Witness
-    from shoe_ctl.journal.signed_note import VerifierKey
     from shoe_ctl.sinks.nats_connection import NatsTarget
 
 
@@ -96,6 +94,7 @@ def witness(  # noqa: PLR0913 - one for each option
       shoectl witness --signing-key w1.key --name gaming.example/w1 --list
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.audit.witness import Witness, hold_state
+    from shoe_ctl.cli.common import read_verifier_keys
     from shoe_ctl.journal.signing import open_key
 
     if [bool(sources), show_key, show_list, clear is not None].count(True) != 1:
@@ -106,7 +105,8 @@ def witness(  # noqa: PLR0913 - one for each option
     signer = open_key(signing_key, create=not kept.exists())
 
     def begin() -> Witness:
-        return Witness(name, signer, _journal_keys(journals), kept, lambda: int(time.time()))
+        keys = read_verifier_keys("--journal", journals)
+        return Witness(name, signer, keys, kept, lambda: int(time.time()))
 
     if show_key:
         click.echo(str(begin().key))
@@ -154,31 +154,6 @@ def _follow(own: Witness, target: NatsTarget) -> NoReturn:
 
     log_to_stderr(logging.INFO)
     asyncio.run(follow_stream(own, target, lambda line: click.echo(line, nl=False)))
-
-
-def _journal_keys(given: tuple[str, ...]) -> Iterator[VerifierKey]:
-    """Yield the verifier keys that the options name.
-
-    Raises:
-        UsageError: one is none.
-    """
-    from shoe_ctl.journal.signed_note import NoteError, read_verifier_key
-
-    for each in given:
-        lines = [(f"--journal {each}", each)]
-        if Path(each).is_file():
-            try:
-                text = Path(each).read_text("utf-8")
-            except (OSError, ValueError) as error:
-                raise UsageError(f"--journal {each}: it cannot be read ({error})") from None
-            lines = [(f"{each} line {n}", line) for n, line in enumerate(text.splitlines(), 1)]
-        for where, line in lines:
-            if not (key := line.partition("#")[0].strip()):
-                continue
-            try:
-                yield read_verifier_key(key)
-            except NoteError as error:
-                raise UsageError(f"{where}: {error}") from None
 
 
 def _show(own: Witness) -> int:

@@ -82,12 +82,12 @@ async def publish(server: NatsServer, *events: dict[str, Any]) -> None:
             await js.publish("shoe.v1.t1.public", json.dumps(event).encode())
 
 
-async def last_cosigned(server: NatsServer, origin: str = ORIGIN) -> list[int]:
+async def last_cosigned(server: NatsServer) -> list[int]:
     """The sizes of what was cosigned last, each with a cosignature that holds."""
     sizes = []
-    for line in await read_streamed(target_of(server.address), origin):
-        note = read_cosigned(line)
-        assert note is not None
+    for line in await read_streamed(target_of(server.address)):
+        if (note := read_cosigned(line)) is None:
+            continue
         assert verify_note(note, [verifier_key(NAME, OWN.public_key, 4)])
         sizes.append(read_checkpoint_text(note.text).size)
     return sizes
@@ -108,7 +108,6 @@ async def test_checkpoints_among_other_events_are_cosigned_and_the_last_one_is_k
 
     assert (await last_cosigned(server))[0] in (8, 9)
     assert len(await stored_messages(server.address, STREAM)) == 1
-    assert await last_cosigned(server, "another.example/journal") == []
 
 
 async def test_a_fork_is_told_beside_what_was_cosigned_last(
