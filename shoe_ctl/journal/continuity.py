@@ -1,4 +1,4 @@
-"""Whether a journal continues an earlier state of itself: a copy, an export, a signed checkpoint.
+"""The continuity of a journal with an earlier state: a copy, an export, a signed checkpoint.
 
 Who holds the signing key can write a journal again so that it verifies. What somebody else kept of
 it shows that, and up to where the two are alike.
