@@ -208,7 +208,7 @@ def _replay(  # noqa: PLR0913 - each of them by name
             click.echo(line)
     for game_id in sorted(others.games.keys() - others.used) if others is not None else ():
         click.echo(f"shoectl: {game_id} is not used: no table was started with it", err=True)
-    return 1 if found.found or sessions.missing else 0
+    return 1 if found.found or found.missing or sessions.missing else 0
 
 
 def _run_in_parts(
@@ -251,7 +251,7 @@ def _run(
                         first_only=others is None and not go_on,
                     )
                 # a daemon that was started meanwhile may have been in the midst of writing
-                if not found.found or not reader.has_new_writer:
+                if not (found.found or found.missing) or not reader.has_new_writer:
                     return found
 
 

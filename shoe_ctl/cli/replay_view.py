@@ -44,7 +44,8 @@ def lines(found: Replay, sessions: RecordedSessions, *, same_rules: bool = False
 def _summary(found: Replay) -> Iterator[str]:
     many = f"{found.rounds:,} round{'' if found.rounds == 1 else 's'} replayed"
     if not found.found:
-        yield f"{many}: every input and every event is the same"
+        same = "that is left is the same" if found.missing else "is the same"
+        yield f"{many}: every input and every event {same}"
     else:
         differ = f"{found.found:,} difference{'' if found.found == 1 else 's'}"
         of = f"{found.rounds_differing:,} of them"
@@ -56,6 +57,9 @@ def _summary(found: Replay) -> Iterator[str]:
         many = "1 input" if found.followed == 1 else f"{found.followed:,} inputs"
         said = f"{many} differ only because of an earlier difference; they are not listed"
         yield from named("followed", said)
+    for first, last in found.missing:
+        records = f"record {first:,} is" if first == last else f"records {first:,} to {last:,} are"
+        yield from named("MISSING", f"{records} not in the journal; see: shoectl verify")
     for software, count in found.not_compared.items():
         many = "1 snapshot" if count == 1 else f"{count:,} snapshots"
         said = f"{many} of shoe-ctl {software}: their states have another form in this version"

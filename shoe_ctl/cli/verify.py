@@ -19,6 +19,7 @@ from shoe_ctl.errors import CorruptJournal, JournalError
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
+    from shoe_ctl.journal.continuity import Continuity
     from shoe_ctl.journal.verify import Verification
 
 COLUMNS = 80
@@ -44,6 +45,13 @@ NAME = 40
     help="Fail unless signatures cover record N (the last one in the daemon's log).",
 )
 @click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Fail unless JOURNAL continues this copy, export or checkpoint. Repeatable.",
+)
+@click.option(
     "--jobs", type=WholeNumber(min=1), default=1, metavar="N", help="Verify in N processes.  [1]"
 )
 @click.option(
@@ -66,6 +74,7 @@ def verify(  # noqa: PLR0913 - one for each option
     journal: Path,
     keys: tuple[str, ...],
     signed_to: int,
+    against: tuple[Path, ...],
     jobs: int,
     state: Path | None,
     witnesses: tuple[str, ...],
@@ -83,19 +92,23 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db
       shoectl verify journal.db --public-key journal.pub --signed-to 100
       shoectl verify journal.db --jobs 4 --state verify.state
+      shoectl verify journal.db --against copy.db
     """  # noqa: D301 - click wants the very character
+    import msgspec
+
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
     found = _verified(journal, trusted, signed_to, jobs, state)
+    continues = _compared(journal, against, trusted, found) if found.ok else []
+    if continues and (bad := continues[-1][1].first_bad) is not None:
+        found = msgspec.structs.replace(found, ok=False, first_bad=bad)
     seen = _witnessed(journal, witnesses) if found.ok and witnesses else []
     if as_json:
-        import msgspec
-
         said = msgspec.to_builtins(found)
         click.echo(msgspec.json.encode(said | {"witnessed": seen} if witnesses else said))
     else:
-        _show(journal, found)
+        _show(journal, found, continues)
         for each in seen:
             _write("witness", f"{each.witness}: {each.text}")
     ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
@@ -135,6 +148,37 @@ def _verified(
                     return found
 
 
+def _compared(
+    journal: Path, against: tuple[Path, ...], trusted: frozenset[bytes], found: Verification
+) -> list[tuple[Path, Continuity]]:
+    """Compare a journal with each earlier state of it, up to the first that it does not continue.
+
+    Raises:
+        JournalError: one of them cannot be read, or is damaged.
+        NoteError: a note is no checkpoint of a journal, or none of this journal's keys signed it.
+    """
+    from shoe_ctl.journal.continuity import compare_checkpoint, compare_records, read_note_file
+    from shoe_ctl.journal.reader import Reader
+    from shoe_ctl.journal.verify import verify as run
+
+    done: list[tuple[Path, Continuity]] = []
+    for path in against:
+        with Reader.open(journal) as reader:
+            keys = trusted or frozenset(map(bytes.fromhex, found.signed.keys))
+            if (named := read_note_file(path, reader, keys)) is not None:
+                result = compare_checkpoint(reader, named)
+            else:
+                with Reader.open(path) as earlier:
+                    bad = run(earlier, newest=False).first_bad
+                    if bad is not None:
+                        raise JournalError(f"{path}: record {bad.n}: {bad.text}: compare another")
+                    result = compare_records(reader, earlier)
+        done.append((path, result))
+        if result.first_bad is not None:
+            break
+    return done
+
+
 @contextmanager
 def _without_advice() -> Iterator[None]:
     """Leave out of an error the advice to run this very command."""
@@ -144,7 +188,7 @@ def _without_advice() -> Iterator[None]:
         raise JournalError(f"{error.what}. Restore it from a copy or an export.") from error
 
 
-def _show(journal: Path, found: Verification) -> None:
+def _show(journal: Path, found: Verification, continues: list[tuple[Path, Continuity]]) -> None:
     from shoe_ctl.terminal_text import printable
 
     rows = [("records", f"{found.records:,}"), ("tables", str(found.tables))]
@@ -159,6 +203,15 @@ def _show(journal: Path, found: Verification) -> None:
         where = f"record {bad.n} {_whose(bad.table)}" if bad.n else "the file itself"
         rows.append(("first bad", where))
         rows.append(("why", printable(bad.text)))
+    rows += [
+        (
+            "continues",
+            f"{path}, up to record {same.upto:,}"
+            if same.first_bad is None
+            else f"not {path}: alike up to record {same.upto:,}",
+        )
+        for path, same in continues
+    ]
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:

@@ -25,6 +25,10 @@ from shoe_ctl.journal.signing import Signer
 GENESIS = bytes(32)
 """The hash that the first group of a table follows."""
 
+ORIGIN = "shoe-ctl/journal/"
+"""The beginning of a journal's name in its checkpoints. 16 bytes of its first group's hash follow,
+in hex: no other journal begins so."""
+
 _HEAD = struct.Struct(">QHQ")
 """``n``, the table's and the body's lengths."""
 

@@ -22,6 +22,7 @@ from shoe_ctl.journal import files, head_file, past_checkpoints, round_index, sc
 from shoe_ctl.journal.batch import Batch, CommitResult, Counters, Head
 from shoe_ctl.journal.chain import (
     GENESIS,
+    ORIGIN,
     AnchorRecord,
     Checkpoint,
     SignedHead,
@@ -44,10 +45,6 @@ _INSERT = "INSERT INTO record_group"
 _LANDMARK = "INSERT INTO landmark"
 _HEAD = "INSERT OR REPLACE INTO head"
 _DEVICE = "INSERT OR REPLACE INTO device"
-ORIGIN = "shoe-ctl/journal/"
-"""The beginning of a journal's name in its checkpoints. 16 bytes of its first group's hash follow,
-in hex: no other journal begins so."""
-
 _ROWS_AT_ONCE = 32
 """Rows that one statement inserts at most. Each number of rows needs its own statement, for each of
 four tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""

@@ -25,7 +25,7 @@ from shoe_ctl.journal.part_processes import Progress, part_size
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.recovery import last_start, read_snapshot
-from shoe_ctl.replay.replay import Part, Replay, Span, add_up, replay
+from shoe_ctl.replay.replay import MOST_MISSING, Part, Replay, Span, add_up, replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 
 LEAST_RECORDS = 200_000
@@ -111,6 +111,7 @@ def replay_in_parts(  # noqa: PLR0913 - all of it by name
         bytes=sum(one.replay.bytes for one in found),
         overheard=sum(one.replay.overheard for one in found),
         not_compared=add_up(one.replay.not_compared for one in found),
+        missing=[gap for one in found for gap in one.replay.missing][:MOST_MISSING],
     )
 
 

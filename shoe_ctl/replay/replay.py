@@ -7,14 +7,16 @@ Must not know: which controllers and profiles those are, loops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Generic
 
 import msgspec
 
+from shoe_ctl.journal.group import InvalidGroup, read_header
 from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import JOURNAL, Kind, Meta, Snapshot
+from shoe_ctl.journal.record_format import JOURNAL, Kind, Meta, Row, Snapshot
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.records import Record, event_head
 from shoe_ctl.replay.difference import Difference, Differences, Rounds
@@ -26,6 +28,9 @@ _WIRE = (Kind.CONNECTION, Kind.WIRE, Kind.CALLS)
 _LINK_KINDS = frozenset(kind.value for kind in (*_WIRE, Kind.INPUT, Kind.SNAPSHOT))
 _TABLE_KINDS = frozenset(kind.value for kind in _INPUTS)
 _OF_A_ROUND = b'"type":"round.'
+
+MOST_MISSING = 20
+"""Runs of missing records that are listed: shoectl verify says what was taken out."""
 
 _STEP = 2000
 """Records between two reports of progress: tens of milliseconds."""
@@ -40,6 +45,8 @@ class Replay(msgspec.Struct, frozen=True):
     counts inputs that differ only because of an earlier difference. ``stopped_at`` is the record
     behind which nothing was replayed, None where all was. ``not_compared`` counts snapshots that
     another version of the software wrote and that differ from what this one has, by that version.
+    ``missing`` are the first of the records that a journal lacks, each run as its first and last;
+    an export has records of one shoe only, and lacks none by that.
     """
 
     rounds: int
@@ -52,6 +59,7 @@ class Replay(msgspec.Struct, frozen=True):
     followed: int = 0
     stopped_at: int | None = None
     not_compared: dict[str, int] = {}
+    missing: list[tuple[int, int]] = []
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -146,10 +154,13 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         whole = Span(0, part.upto)
     else:
         whole = Span(0, 0)  # of a table that the part does not name, nothing
-    begun_before = read_anchor(reader).ends
+    begins = read_anchor(reader)
+    begun_before = begins.ends
     stopped_at: int | None = None
     kinds = _INPUTS if session_of is None else (*_INPUTS, *_WIRE)
-    for count, record in enumerate(reader.records(after=part.after, upto=part.upto, kinds=kinds)):
+    missing: list[tuple[int, int]] = []
+    records = _records(reader, part, kinds, begins.n, missing)
+    for count, record in enumerate(records):
         if record.table == JOURNAL:
             continue  # no table of play: a person's ruling on the journal itself
         table = tables.get(record.table)
@@ -191,7 +202,36 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         followed=sum(table.inputs.followed for table in tables.values()),
         stopped_at=stopped_at,
         not_compared=add_up(table.inputs.not_compared for table in tables.values()),
+        missing=missing,
     )
+
+
+def _records(
+    reader: Reader,
+    part: Part,
+    kinds: Sequence[Kind],
+    begins: int,
+    missing: list[tuple[int, int]],
+) -> Iterator[Record]:
+    """Yield the records of a part, and note which are missing in a journal from ``begins`` on."""
+    rows = reader.rows(after=part.after, upto=part.upto)
+    if not reader.is_export:
+        rows = _note_missing(rows, max(part.after + 1, begins), missing)
+    for record in reader.unpacked(rows, kinds, after=part.after):
+        if record.n > part.upto:
+            return  # its group goes on behind the part
+        yield record
+
+
+def _note_missing(rows: Iterable[Row], due: int, missing: list[tuple[int, int]]) -> Iterator[Row]:
+    """Pass groups on, and note which records are missing before them: numbers have no gaps."""
+    for row in rows:
+        with suppress(InvalidGroup):  # whoever unpacks it reports it
+            first = row[0] - read_header(row[2]).records + 1
+            if first > due and len(missing) < MOST_MISSING:
+                missing.append((due, first - 1))
+        due = row[0] + 1
+        yield row
 
 
 def add_up(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

@@ -101,6 +101,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iter
             key = re.search(r"public key +(\w+)", run("shoectl verify journal.db", folder))
             assert key is not None
             (folder / "journal.pub").write_text(key[1] + "\n")
+            shutil.copy(folder / "journal.db", folder / "copy.db")
             run("shoectl capture --journal journal.db -o shoe.capture", folder)
             (folder / "my-baccarat.toml").write_bytes(catalog.source("tiger"))
             yield folder

@@ -89,6 +89,7 @@ def test_json_is_one_object_with_what_was_found_and_checked(keyed: Path, tmp_pat
         "followed": 0,
         "stopped_at": None,
         "not_compared": {},
+        "missing": [],
         "keys": {"connections": 1, "checked": False, "missing": []},
     }
     checked = told(replay(keyed, "--json", "--key-file", key_file(tmp_path)))
