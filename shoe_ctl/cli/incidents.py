@@ -57,9 +57,9 @@ def incidents(  # noqa: PLR0913 - one for each option
 
     JOURNAL is a journal or an export; several are listed one after the other. Listed are
     irregularities, decisions, halts, reviews, corrections, retractions, revisions, rounds entered
-    by hand, void rounds, refused shoes and sets of cards, starts, changes of rules, software,
-    configuration and key, and rulings on lost records: each with its person, second person,
-    reason, rule and effect on money.
+    by hand, void rounds, refused shoes and sets of cards, alarms, breaches of the method, starts,
+    changes of rules, software and key, and rulings on lost records: each with its person, login,
+    second person, reason, rule and effect on money.
 
     The list is restricted information. Of a round that has no outcome yet it says no more than the
     public stream.
@@ -68,7 +68,7 @@ def incidents(  # noqa: PLR0913 - one for each option
     Examples:
       shoectl incidents journal.db --from 2026-03-01 --to 2026-04-01
       shoectl incidents journal.db --table bac-07 --csv
-      shoectl incidents *.jsonl.gz --html > march.html
+      shoectl incidents archive/*.journal.gz --html > march.html
     """  # noqa: D301 - click wants the very character
     if as_csv + as_html + as_json > 1:
         raise click.UsageError(

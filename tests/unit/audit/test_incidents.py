@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from shoe_ctl.audit import incidents as audit
-from shoe_ctl.audit.incidents import KINDS, OTHER_KINDS, incidents
+from shoe_ctl.audit.incidents import KINDS, OTHER_KINDS, Incident, incidents
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import JournalError
 from shoe_ctl.journal.reader import Reader
@@ -27,6 +27,7 @@ from shoe_ctl.texts.catalogue import name_of
 from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import IMPLIED_SETTINGS, journal_table, spoil, table_meta
+from shoe_testing.paths import ROOT
 from shoe_testing.tables import TableHarness
 from simulators.table.scenario import find
 
@@ -286,6 +287,14 @@ def test_the_list_is_in_the_language_that_is_asked_for(played: Path) -> None:
     assert all(cell_width(line) <= 80 for line in text.splitlines())
     for kind in {*KINDS.values(), *OTHER_KINDS, "set_refused"}:
         assert name_of("incident", kind, "zh") != kind.replace("_", " "), kind
+
+
+def test_the_page_names_each_value_and_each_kind_once() -> None:
+    page = (ROOT / "docs/audit/incidents.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = re.findall("`([a-z_]+)`", " ".join(rows))
+    values = ("journal", *Incident.__struct_fields__)
+    assert sorted(named) == sorted({*KINDS.values(), *OTHER_KINDS, "set_refused", *values})
 
 
 def test_forms_are_given_one_at_a_time_and_what_is_no_journal_is_one_line(tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iter
             assert key is not None
             (folder / "journal.pub").write_text(key[1] + "\n")
             shutil.copy(folder / "journal.db", folder / "copy.db")
+            (folder / "archive").mkdir()
+            run("shoectl export journal.db --output archive/bac-07-s1.journal.gz", folder)
             run("shoectl capture --journal journal.db -o shoe.capture", folder)
             (folder / "my-baccarat.toml").write_bytes(catalog.source("tiger"))
             yield folder
