@@ -67,26 +67,27 @@ def event(reader: Reader, signed: Signed, old: int | None = None) -> bytes:
         InputRefused: the tree is smaller, or what is left of the journal has no proof from there.
         JournalError: the file cannot be read, or its groups are not those that were signed.
     """
-    said = signed.said
     while True:
         begins = reader.first_n()
         try:
-            size, proof = _proof(reader, said, old)
-            break
+            return _encode(signed, *_proof(reader, signed.said, old))
         except ShoeCtlError:
             if reader.first_n() == begins:  # else a daemon removed records between two reads
                 raise
-    data = {
-        "note": signed.note.decode(),
-        "old_size": size,
-        "proof": [base64.b64encode(each).decode() for each in proof],
-    }
+
+
+def _encode(signed: Signed, old: int, proof: list[bytes]) -> bytes:
+    said = signed.said
     line = {
         "id": f"{said.origin}/{said.size}",
         "source": f"/{said.origin}",
         "type": CHECKPOINT_SIGNED,
         "time": utc(said.t_us),
-        "data": data,
+        "data": {
+            "note": signed.note.decode(),
+            "old_size": old,
+            "proof": [base64.b64encode(each).decode() for each in proof],
+        },
         "specversion": "1.0",
     }
     return _json.encode(line) + b"\n"

@@ -44,25 +44,31 @@ def checkpoint(journal: Path, old: int | None, witness: str | None, key: bool) -
       shoectl checkpoint journal.db
       shoectl checkpoint journal.db --key
     """  # noqa: D301 - click wants the very character
-    from shoe_ctl.audit.checkpoint_event import event, newest_checkpoint
     from shoe_ctl.cli.common import explain_damage
-    from shoe_ctl.journal.reader import Reader
 
     if [old is not None, witness is not None, key].count(True) > 1:
         raise UsageError("give one of --old, --witness and --key")
+    with explain_damage(journal):
+        click.echo(_line(journal, old, witness, key=key), nl=False)
+
+
+def _line(journal: Path, old: int | None, witness: str | None, *, key: bool) -> bytes:
+    """Return the event, or the verifier key."""
+    from shoe_ctl.audit.checkpoint_event import event, newest_checkpoint
+    from shoe_ctl.journal.reader import Reader
+
     while True:
-        with explain_damage(journal), Reader.open(journal) as reader:
+        with Reader.open(journal) as reader:
             try:
                 signed = newest_checkpoint(reader)
-                if witness is not None:
-                    old = _last_cosigned(reader, journal, witness)
-                line = f"{signed.key}\n".encode() if key else event(reader, signed, old)
-                break
+                if key:
+                    return f"{signed.key}\n".encode()
+                size = old if witness is None else _last_cosigned(reader, journal, witness)
+                return event(reader, signed, size)
             except JournalError:
                 # a journal at rest is read without locks: a daemon may have been started meanwhile
                 if not reader.has_new_writer:
                     raise
-    click.echo(line, nl=False)
 
 
 def _last_cosigned(reader: Reader, journal: Path, witness: str) -> int:
