@@ -125,7 +125,9 @@ OF_A_JOURNAL = (
     Subject("shoectl verify", (SHOECTL, "verify", JOURNAL), limit=MOST),
     Subject("shoectl loss", (SHOECTL, "loss", JOURNAL), limit=MOST),
     Subject("shoectl rounds", (SHOECTL, "rounds", JOURNAL), limit=MOST),
+    Subject("shoectl incidents", (SHOECTL, "incidents", JOURNAL), limit=MOST),
     Subject("shoectl reconcile", (SHOECTL, "reconcile", JOURNAL, LEDGER), limit=MOST),
+    Subject("shoectl checkpoint", (SHOECTL, "checkpoint", JOURNAL), limit=MOST),
     Subject(
         "shoectl cosignatures",
         (SHOECTL, "cosignatures", JOURNAL, LEDGER, "--witness", VERIFIER_KEY),

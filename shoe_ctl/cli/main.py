@@ -26,6 +26,7 @@ COMMANDS = {
     "broker": "Check what logins may do at a broker.",
     "capture": "Record raw bytes from a shoe to a capture file.",
     "certify-consumer": "Try a table system's receiver of events.",
+    "checkpoint": "Print the newest checkpoint for a witness.",
     "config": "Check a configuration file without starting anything.",
     "cosignatures": "Store what witnesses cosigned beside a journal.",
     "decided": "List the wagers that are already won or lost.",

@@ -39,6 +39,12 @@ class PastCheckpoint(NamedTuple):
     leaf: bytes
     parts: bytes
 
+    @property
+    def hashes(self) -> list[bytes]:
+        """The hashes that ``parts`` holds, one after another."""
+        starts = range(0, len(self.parts), HASH_BYTES)
+        return [self.parts[at : at + HASH_BYTES] for at in starts]
+
 
 def past_checkpoint(n: int, leaf: bytes, between: Frontier) -> PastCheckpoint:
     """Return what is kept of checkpoint ``n``; ``between`` are the groups since the last one."""
@@ -53,12 +59,10 @@ def trees(rows: Iterable[PastCheckpoint]) -> Iterator[tuple[PastCheckpoint, Fron
     """
     tree = Frontier()
     for row in rows:
-        starts = range(0, len(row.parts), HASH_BYTES)
-        hashes = [row.parts[at : at + HASH_BYTES] for at in starts]
         if row.size < tree.size or len(row.leaf) != HASH_BYTES or len(row.parts) % HASH_BYTES:
             raise ValueError(f"what is kept of checkpoint {row.n} does not follow the one before")
         try:
-            tree.extend(row.size, hashes)
+            tree.extend(row.size, row.hashes)
         except ValueError:
             raise ValueError(f"what is kept of checkpoint {row.n} is of another length") from None
         yield row, tree.copy()

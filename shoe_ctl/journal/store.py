@@ -45,6 +45,9 @@ _INSERT = "INSERT INTO record_group"
 _LANDMARK = "INSERT INTO landmark"
 _HEAD = "INSERT OR REPLACE INTO head"
 _DEVICE = "INSERT OR REPLACE INTO device"
+_LEAVES_AT_ONCE = 1024
+"""Groups whose hashes wait to be taken into the tree at most: 32 kB, and a few ms of work."""
+
 _ROWS_AT_ONCE = 32
 """Rows that one statement inserts at most. Each number of rows needs its own statement, for each of
 four tables; ``schema.STATEMENT_CACHE`` keeps these compiled."""
@@ -103,6 +106,7 @@ class Store:
                 self.tables = len(self._heads) - (JOURNAL in self._heads)
                 self._signed = _last_checkpoint(path, vfs)
                 self._tree = self._since = Frontier()
+                self._leaves: list[bytes] = []
                 self._files = files.file_ids(path)
                 with schema.translate_errors(path):
                     self._index = SharedMemoryFile(path)
@@ -137,6 +141,11 @@ class Store:
             self._since = Frontier(self._tree.size, start=self._tree.size)
             for leaf in reader.leaf_hashes(after):
                 self._since.append(leaf)
+
+    def _grow_tree(self) -> None:
+        """Take the groups that were stored into the tree, many at a time: that costs less."""
+        self._since.append_all(self._leaves)
+        self._leaves.clear()
 
     def _note_heads(self, path: Path, vfs: str | None) -> None:
         """Open or create the head file, and write all chains' ends: they are on the disk."""
@@ -291,8 +300,9 @@ class Store:
         self._heads.update(transaction.heads)
         self.stored.update(transaction.sizes)
         self.tables = len(self._heads) - (JOURNAL in self._heads)
-        for *_, digest in transaction.rows:
-            self._since.append(digest)
+        self._leaves += [digest for *_, digest in transaction.rows]
+        if len(self._leaves) > _LEAVES_AT_ONCE:
+            self._grow_tree()
         self.last_n = transaction.last_n  # set last: what was prepared meanwhile shows as outdated
         return transaction.results
 
@@ -333,6 +343,7 @@ class Store:
         begins: AnchorRecord | None,
         *also: tuple[str, tuple[int | bytes, ...]],
     ) -> int:
+        self._grow_tree()
         tree = self._tree.copy()
         tree.extend(self._since.size, self._since.hashes)
         said = Checkpoint(

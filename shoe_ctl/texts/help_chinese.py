@@ -94,6 +94,7 @@ HELP: Mapping[str, str] = {
     "Check what logins may do at a broker.": "检查各登录名在消息代理上能做什么。",
     "Try a table system's receiver of events.": "测试账务系统的事件接收程序。",
     "Compare a ledger of events with a journal.": "把事件账簿与日志比较。",
+    "Print the newest checkpoint for a witness.": "显示最新的检查点，供见证方使用。",
     "Store what witnesses cosigned beside a journal.": "在日志旁保存见证方的联署签名。",
     "Cosign the checkpoints of journals kept by others.": "为他人保管的日志的检查点联署签名。",
     "Replay a journal and compare, or report its rounds.": "重放日志并比较，或报告各局。",
