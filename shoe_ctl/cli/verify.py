@@ -88,18 +88,34 @@ def verify(  # noqa: PLR0913 - one for each option
     With --jobs or --state a long journal is verified in parts; the result is the same. Where one
     is wrong, all of it is verified by one process.
 
+    JOURNAL may be a folder with a journal and its exports: each file is verified, and records that
+    are in none of them are named, such as a shoe that was withheld.
+
     \b
     Examples:
       shoectl verify journal.db
       shoectl verify journal.db --public-key journal.pub --signed-to 100
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
+      shoectl verify archive
     """  # noqa: D301 - click wants the very character
     import msgspec
 
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
+    if journal.is_dir():
+        from shoe_ctl.cli.verify_folder import verify_folder
+
+        if signed_to or against or state is not None or witnesses:
+            raise click.UsageError(
+                "--signed-to, --against, --state and --witness are for one file: name that", ctx
+            )
+
+        def verified(path: Path) -> Verification:
+            return _with_times(_verified(path, trusted, signed_to=0, jobs=jobs, state=None))
+
+        ctx.exit(0 if verify_folder(journal, verified, _write, as_json=as_json) else 1)
     found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
     continues = _compared(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
