@@ -20,6 +20,7 @@ from shoe_ctl.errors import CorruptJournal, JournalError
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
     from shoe_ctl.journal.continuity import Continuity
+    from shoe_ctl.journal.times import RanBackwards
     from shoe_ctl.journal.verify import Verification
 
 COLUMNS = 80
@@ -99,7 +100,7 @@ def verify(  # noqa: PLR0913 - one for each option
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
-    found = _verified(journal, trusted, signed_to, jobs, state)
+    found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
     continues = _compared(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
@@ -146,6 +147,24 @@ def _verified(
                 # what looks wrong may only have been read at two different moments
                 if found.ok or not reader.has_new_writer:
                     return found
+
+
+def _with_times(found: Verification) -> Verification:
+    """Fail a journal in which a table's time ran backwards: its clock never does.
+
+    A checkpoint has the host's time, which people may set back while no daemon runs.
+    """
+    import msgspec
+
+    from shoe_ctl.journal.chain import BadRecord, Fault
+
+    of_tables = [one for one in found.backwards if one.table]
+    if not found.ok or not of_tables:
+        return found
+    first = of_tables[0]
+    detail = "its time is before that of the table's record before it"
+    bad = BadRecord(first.table, first.n, Fault.ALTERED, detail)
+    return msgspec.structs.replace(found, ok=False, first_bad=bad)
 
 
 def _compared(
@@ -212,6 +231,7 @@ def _show(journal: Path, found: Verification, continues: list[tuple[Path, Contin
         )
         for path, same in continues
     ]
+    rows += [("backwards", _backwards(one)) for one in found.backwards]
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:
@@ -236,6 +256,15 @@ def _whose(table: str | None) -> str:
     if table is None:
         return "of table (unknown)"
     return f"of table {printable(table, most=NAME)}" if table else "of the journal's own"
+
+
+def _backwards(one: RanBackwards) -> str:
+    from shoe_ctl.records import utc
+
+    times = f"{utc(one.t_us)} after {utc(one.before_us)}"
+    if one.table:
+        return f"record {one.n:,} {_whose(one.table)}: {times}"
+    return f"record {one.n:,}, a checkpoint: {times}; was the host's clock set back?"
 
 
 def _signed(found: Verification) -> list[tuple[str, str]]:
