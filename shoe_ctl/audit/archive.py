@@ -73,7 +73,7 @@ class Fork(msgspec.Struct, frozen=True):
 
 
 class Archive(msgspec.Struct, frozen=True):
-    """What the files of a folder are together.
+    """The findings about the files of a folder as a whole.
 
     ``foreign`` are of a journal that is not in the folder, though another one is; ``cut`` are
     journals that end before one of their exports does.

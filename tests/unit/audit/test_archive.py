@@ -62,7 +62,7 @@ def of_table(path: Path) -> set[int]:
     return {record.n for record in records(path) if record.table == TABLE}
 
 
-def signed(path: Path, numbers: Sequence[int], tables: str = "a") -> Path:
+def signed(path: Path, numbers: Sequence[int], tables: Sequence[str] = "a") -> Path:
     """Rounds of these tables in turn, signed behind each."""
     with opened(path) as store:
         key = open_signer(path, store.signed_with)
