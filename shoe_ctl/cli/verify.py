@@ -6,6 +6,7 @@ Must not know: how chains work. It reads only, also while a daemon writes.
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,7 +105,7 @@ def verify(  # noqa: PLR0913 - one for each option
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
-    if journal.is_dir():
+    if os.path.isdir(journal):  # noqa: PTH112 - never raises
         from shoe_ctl.cli.verify_folder import verify_folder
 
         if signed_to or against or state is not None or witnesses:
@@ -247,7 +248,7 @@ def _show(journal: Path, found: Verification, continues: list[tuple[Path, Contin
         )
         for path, same in continues
     ]
-    rows += [("backwards", _backwards(one)) for one in found.backwards]
+    rows += [("backwards", time_line(one)) for one in found.backwards]
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:
@@ -274,7 +275,8 @@ def _whose(table: str | None) -> str:
     return f"of table {printable(table, most=NAME)}" if table else "of the journal's own"
 
 
-def _backwards(one: RanBackwards) -> str:
+def time_line(one: RanBackwards) -> str:
+    """Return one time that ran backwards, for people."""
     from shoe_ctl.records import utc
 
     times = f"{utc(one.t_us)} after {utc(one.before_us)}"
