@@ -20,6 +20,7 @@ from shoe_ctl.errors import CorruptJournal, JournalError
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
     from shoe_ctl.journal.continuity import Continuity
+    from shoe_ctl.journal.times import RanBackwards
     from shoe_ctl.journal.verify import Verification
 
 COLUMNS = 80
@@ -87,12 +88,16 @@ def verify(  # noqa: PLR0913 - one for each option
     With --jobs or --state a long journal is verified in parts; the result is the same. Where one
     is wrong, all of it is verified by one process.
 
+    JOURNAL may be a folder with a journal and its exports: each file is verified, and records that
+    are in none of them are named, such as a shoe that was withheld.
+
     \b
     Examples:
       shoectl verify journal.db
       shoectl verify journal.db --public-key journal.pub --signed-to 100
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
+      shoectl verify archive
     """  # noqa: D301 - click wants the very character
     import msgspec
 
@@ -100,7 +105,19 @@ def verify(  # noqa: PLR0913 - one for each option
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
-    found = _verified(journal, trusted, signed_to, jobs, state)
+    if journal.is_dir():
+        from shoe_ctl.cli.verify_folder import verify_folder
+
+        if signed_to or against or state is not None or witnesses:
+            raise click.UsageError(
+                "--signed-to, --against, --state and --witness are for one file: name that", ctx
+            )
+
+        def verified(path: Path) -> Verification:
+            return _with_times(_verified(path, trusted, signed_to=0, jobs=jobs, state=None))
+
+        ctx.exit(0 if verify_folder(journal, verified, _write, as_json=as_json) else 1)
+    found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
     continues = _compared(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
@@ -151,6 +168,24 @@ def _verified(
                 # what looks wrong may only have been read at two different moments
                 if found.ok or not reader.has_new_writer:
                     return found
+
+
+def _with_times(found: Verification) -> Verification:
+    """Fail a journal in which a table's time ran backwards: its clock never does.
+
+    A checkpoint has the host's time, which people may set back while no daemon runs.
+    """
+    import msgspec
+
+    from shoe_ctl.journal.chain import BadRecord, Fault
+
+    of_tables = [one for one in found.backwards if one.table]
+    if not found.ok or not of_tables:
+        return found
+    first = of_tables[0]
+    detail = "its time is before that of the table's record before it"
+    bad = BadRecord(first.table, first.n, Fault.ALTERED, detail)
+    return msgspec.structs.replace(found, ok=False, first_bad=bad)
 
 
 def _compared(
@@ -217,6 +252,7 @@ def _show(journal: Path, found: Verification, continues: list[tuple[Path, Contin
         )
         for path, same in continues
     ]
+    rows += [("backwards", _backwards(one)) for one in found.backwards]
     rows += _signed(found)
     click.echo(f"{'journal':<{NAMED}}{journal}")
     for name, value in rows:
@@ -251,6 +287,15 @@ def _verifier_keys(found: Verification) -> list[str]:
     if origin is None:
         return []
     return [f"{verifier_key(origin, bytes.fromhex(key))}" for key in found.signed.keys]
+
+
+def _backwards(one: RanBackwards) -> str:
+    from shoe_ctl.records import utc
+
+    times = f"{utc(one.t_us)} after {utc(one.before_us)}"
+    if one.table:
+        return f"record {one.n:,} {_whose(one.table)}: {times}"
+    return f"record {one.n:,}, a checkpoint: {times}; was the host's clock set back?"
 
 
 def _signed(found: Verification) -> list[tuple[str, str]]:

@@ -606,6 +606,11 @@ def count_events(kinds: bytes) -> tuple[int, int]:
     return len(kinds) - rest, len(kinds) - len(kinds.translate(None, _RESTRICTED_LETTERS))
 
 
+def timed_first(kinds: bytes) -> int | None:
+    """Return the place of the record whose time is the header's; None where no record has one."""
+    return next((at for at, letter in enumerate(kinds) if letter in _TIMED), None)
+
+
 def unpack_group(
     table: str,
     body: bytes,

@@ -46,6 +46,7 @@ from shoe_ctl.journal.group import (
     count_events,
     landmarks,
     read_header,
+    timed_first,
     unpack_group,
 )
 from shoe_ctl.journal.merkle_tree import LEAF, Frontier
@@ -62,6 +63,7 @@ from shoe_ctl.journal.record_format import (
     first_invalid,
 )
 from shoe_ctl.journal.recovery import unknown_format_error
+from shoe_ctl.journal.times import RanBackwards, Times
 from shoe_ctl.records import Record
 
 
@@ -211,7 +213,8 @@ class Verification(msgspec.Struct, frozen=True):
     ``signed`` says which of them are signed; ``not_signed`` counts those behind, up to ``last_n``,
     the journal's last. ``first_n`` is the first record: those before it were taken out.
     ``head_file``: it agrees, or there is none that shows that this is the newest; None for an
-    export.
+    export. ``backwards`` are the first times that are before the one before them; of a group of
+    records the first time is compared. They leave ``ok`` as it is.
     """
 
     ok: bool
@@ -223,6 +226,7 @@ class Verification(msgspec.Struct, frozen=True):
     first_n: int = 1
     not_signed: int = 0
     head_file: Literal["agrees", "missing"] | None = None
+    backwards: list[RanBackwards] = []
 
 
 _STARTS = LETTERS[Kind.META] + LETTERS[Kind.SNAPSHOT]
@@ -324,6 +328,7 @@ def _verify_once(
         begins.n,
         walk.records - walk.signed,
         head_file,
+        walk.backwards(),
     )
 
 
@@ -331,7 +336,7 @@ class Walked(msgspec.Struct):
     """The findings in a part of a journal's records, which are those that were written.
 
     ``ends`` and ``counters`` are those of all tables behind the part, and ``size`` and ``frontier``
-    the tree of all groups up to its end; ``groups`` and ``values``
+    the tree of all groups up to its end; ``groups``, ``values`` and ``times``
     those of the tables in it. ``signed`` of the ``records`` stand before or in the last of the
     checkpoints, ``checkpoint`` is that one's number.
     """
@@ -340,6 +345,7 @@ class Walked(msgspec.Struct):
     counters: dict[str, tuple[int, int]]
     groups: dict[str, int]
     values: dict[str, TableValues]
+    times: dict[str, tuple[Times, Times]]
     records: int
     signed: int
     landmarks: list[tuple[str, str, int]]
@@ -385,6 +391,9 @@ class _Shape(NamedTuple):
     has_inputs: bool
     has_shoes: bool
     has_form: bool
+    has_start: bool
+    timed: int | None
+    is_sent: bool
 
 
 @lru_cache(1 << 12)
@@ -393,6 +402,7 @@ def _shape(kinds: bytes) -> _Shape:
         return len(kinds.translate(None, letters)) < len(kinds)
 
     public, restricted = count_events(kinds)
+    timed = timed_first(kinds)
     return _Shape(
         records=len(kinds),
         public=public,
@@ -400,19 +410,28 @@ def _shape(kinds: bytes) -> _Shape:
         has_inputs=has(LETTERS[Kind.INPUT]),
         has_shoes=has(_OF_SHOES),
         has_form=has(_OF_FORM),
+        has_start=has(LETTERS[Kind.META]),
+        timed=timed,
+        is_sent=timed is not None and kinds[timed] == Letter.TO_SHOE,
     )
 
 
 class _Chain:
-    """One table's chain, as far as it was walked."""
+    """One table's chain, as far as it was walked.
 
-    __slots__ = ("counters", "groups", "name", "notes")
+    ``times`` are of its own clock, which goes on over a restart, and ``sent`` of bytes to a shoe,
+    which have the host's.
+    """
+
+    __slots__ = ("counters", "groups", "name", "notes", "sent", "times")
 
     def __init__(self, table: str, begins: Anchor, counters: Counters) -> None:
         self.name = table.encode()
         self.groups = 0
         self.counters = counters
         self.notes = DerivedValues(table, whole=table not in begins.ends)
+        self.times = Times()
+        self.sent = Times()
 
     @property
     def told(self) -> tuple[int, int]:
@@ -532,6 +551,7 @@ class _Walk:
             counters={**self._begins.counters, **counters},
             groups={table: chain.groups for table, chain in self._chains.items()},
             values={table: chain.notes.values for table, chain in self._chains.items()},
+            times={table: (chain.times, chain.sent) for table, chain in self._chains.items()},
             records=self.records,
             signed=self.signed,
             landmarks=self._landmarks,
@@ -541,6 +561,15 @@ class _Walk:
             size=tree.size,
             frontier=tuple(tree.hashes),
         )
+
+    def backwards(self) -> list[RanBackwards]:
+        """Return the times that ran backwards, in the order of their records."""
+        found = [
+            RanBackwards(table, *one)
+            for table, chain in self._chains.items()
+            for one in (*chain.times.backwards, *chain.sent.backwards)
+        ]
+        return sorted(found, key=lambda one: one.n)
 
     def counts_rounds(self, last_n: int) -> bool:
         """Count what the index has of the rounds opened here; False if it is wrong."""
@@ -556,7 +585,8 @@ class _Walk:
             return False
         if (begins.size, list(begins.frontier)) != (self.tree.size, self.tree.hashes):
             return False
-        if not part.groups.keys() <= part.counters.keys() & part.values.keys():
+        known = part.counters.keys() & part.values.keys() & part.times.keys()
+        if not part.groups.keys() <= known:
             return False
         for table, groups in part.groups.items():
             chain = self._chains.get(table)
@@ -568,6 +598,9 @@ class _Walk:
             chain.groups += groups
             chain.counters = Counters(*part.counters[table])
             chain.notes.values.extend(part.values[table])
+            times, sent = part.times[table]
+            chain.times.extend(times)
+            chain.sent.extend(sent)
         number = part.checkpoint
         if number is not None:
             if not self.checkpoints.extend(part.coverage, number):
@@ -600,6 +633,11 @@ class _Walk:
         if header.before != chain.counters:
             detail = "it counts other events before it than there are"
             return BadRecord(table, n - shape.records + 1, Fault.ALTERED, detail)
+        if shape.has_start:
+            chain.sent.begin_anew()
+        if (timed := shape.timed) is not None:
+            times = chain.sent if shape.is_sent else chain.times
+            times.see(n - shape.records + 1 + timed, header.t_us)
         chain.groups += 1
         chain.counters.public += shape.public
         chain.counters.restricted += shape.restricted
@@ -653,6 +691,8 @@ class _Walk:
                 if (bad := self.checkpoints.check(at, record, self.ends, tree)) is not None:
                     return bad
                 self.signed = records + place + 1
+                if (signed_us := self.checkpoints.coverage.t_us) is not None:
+                    self._chains[JOURNAL].times.see(at, signed_us)
             elif table != JOURNAL:
                 try:
                     (Meta if kind == Kind.META.value else Snapshot).from_bytes(record)

@@ -24,7 +24,7 @@ from shoe_ctl.journal.batch import Batch, Counters
 from shoe_ctl.journal.group import encode_batch
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
-from shoe_ctl.records import Record, event_head
+from shoe_ctl.records import Record, event_head, utc
 from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect
@@ -91,6 +91,7 @@ class InputReplay(Generic[H]):
         self._recorded: list[Record] = []
         self._counters = Counters()
         self._index = EventIndex()
+        self._t_us = 0  # of the last input
 
     @property
     def is_before_first_snapshot(self) -> bool:
@@ -185,6 +186,9 @@ class InputReplay(Generic[H]):
             happened = from_bytes(record.body)
         except ValueError as error:
             return [], f"input cannot be read: {error}"
+        before_us, self._t_us = self._t_us, happened.t_us
+        if happened.t_us < before_us:
+            return [], f"time runs backwards: {utc(happened.t_us)} after {utc(before_us)}"
         try:
             effects = self._handler.handle(happened)
         except Exception as error:  # noqa: BLE001 - whatever it raises is a finding

@@ -136,12 +136,16 @@ class TableView:
     @property
     def is_handed(self) -> bool:
         """True if Players may handle cards."""
-        return self.method in HANDED
+        # Asked several times for each card: no property asks another one here, nor in ``faces``.
+        method = self.now.method
+        return (self.settings.method if method is None else method) in HANDED
 
     @property
     def faces(self) -> str:
         """The way cards are dealt now: ``turned_by_dealer`` or ``face_up``."""
-        return "turned_by_dealer" if self.is_handed else self.settings.faces
+        settings, method = self.settings, self.now.method
+        handed = (settings.method if method is None else method) in HANDED
+        return "turned_by_dealer" if handed else settings.faces
 
     @property
     def implied(self) -> bool:

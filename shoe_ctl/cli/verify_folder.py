@@ -1,0 +1,112 @@
+"""``shoectl verify FOLDER``: verify a journal with its exports, and name what is in none of them.
+
+In: a folder, what verifies one file. Out: a table for people or one JSON object, and whether all is
+right. Must not know: chains, how one file is verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shoe_ctl.errors import InputRefused, JournalError
+from shoe_ctl.terminal_text import printable
+
+if TYPE_CHECKING:
+    from shoe_ctl.audit.archive import Archive
+    from shoe_ctl.journal.verify import Verification
+
+Result = tuple[Path, "Verification | str"]
+"""A file, and what verifying it found, or why it cannot be read."""
+
+
+def verify_folder(
+    folder: Path,
+    verified: Callable[[Path], Verification],
+    write: Callable[[str, str], None],
+    *,
+    as_json: bool,
+) -> bool:
+    """Verify all files of a folder and show the result; return True if nothing is wrong.
+
+    Raises:
+        InputRefused: no file in it is a journal or an export.
+        JournalError: the folder cannot be read.
+    """
+    from shoe_ctl.audit.archive import compare_files, find_files, read_file
+
+    paths, others = find_files(folder)
+    if not paths:
+        raise InputRefused(f"{folder}: no file in it is a journal or an export")
+    results: list[Result] = []
+    for path in paths:
+        try:
+            results.append((path, verified(path)))
+        except JournalError as error:
+            results.append((path, f"{error}"))
+    good = [path for path, found in results if not isinstance(found, str) and found.ok]
+    archive = compare_files([read_file(path) for path in good])
+    ok = archive.ok and len(good) == len(paths)
+    if as_json:
+        _print_json(ok, results, archive, others)
+    else:
+        click.echo(f"{'folder':<12}{folder}")
+        for name, value in _rows(results, archive, others):
+            write(name, printable(value))
+    return ok
+
+
+def _print_json(ok: bool, results: list[Result], archive: Archive, others: list[Path]) -> None:
+    import msgspec
+
+    files = [
+        {"path": str(path), "error": found}
+        if isinstance(found, str)
+        else {"path": str(path), "error": None, **msgspec.to_builtins(found)}
+        for path, found in results
+    ]
+    said = {
+        "ok": ok,
+        "files": files,
+        **msgspec.to_builtins(archive, enc_hook=str),
+        "others": [str(path) for path in others],
+    }
+    click.echo(msgspec.json.encode(said))
+
+
+def _rows(results: list[Result], archive: Archive, others: list[Path]) -> Iterator[tuple[str, str]]:
+    for path, found in results:
+        yield "file", f"{path.name}: {_found(found)}"
+    for gap in archive.missing:
+        sides = [
+            f"{word} {side.name}"
+            for word, side in (("behind", gap.behind), ("before", gap.before))
+            if side is not None
+        ]
+        between = f"records {gap.first:,} to {gap.last:,}"
+        yield "MISSING", f"table {gap.table}, in {between}, {' and '.join(sides)}"
+    for fork in archive.forks:
+        files = f"{fork.one.name} and {fork.other.name}"
+        yield "REWRITTEN", f"table {fork.table}: {files} differ up to record {fork.n:,}"
+    for path in archive.foreign:
+        yield "FOREIGN", f"{path.name}: of a journal that is not in this folder"
+    for path in archive.cut:
+        yield "CUT", f"{path.name}: it ends before one of its exports does"
+    if archive.ok:
+        behind = "" if archive.has_journal else "; what is behind the last export is not shown"
+        yield "complete", f"no record is missing between these files{behind}"
+    if others:
+        yield "not read", ", ".join(path.name for path in others)
+
+
+def _found(found: Verification | str) -> str:
+    if isinstance(found, str):
+        return found
+    if found.first_bad is None:
+        signed = f"signed up to record {found.signed.upto:,}"
+        return f"whole, {found.records:,} records, {signed if found.signed.upto else 'not signed'}"
+    bad = found.first_bad
+    return f"record {bad.n:,}{f' of table {bad.table}' if bad.table else ''}: {bad.text}"
