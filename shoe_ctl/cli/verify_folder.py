@@ -78,8 +78,12 @@ def _print_json(ok: bool, results: list[Result], archive: Archive, others: list[
 
 
 def _rows(results: list[Result], archive: Archive, others: list[Path]) -> Iterator[tuple[str, str]]:
+    from shoe_ctl.cli.verify import time_line
+
     for path, found in results:
         yield "file", f"{path.name}: {_found(found)}"
+        for one in [] if isinstance(found, str) else found.backwards:
+            yield "backwards", f"{path.name}: {time_line(one)}"
     for gap in archive.missing:
         sides = [
             f"{word} {side.name}"

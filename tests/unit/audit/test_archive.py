@@ -121,6 +121,15 @@ def test_the_export_of_another_journal_is_foreign_and_what_it_stands_for_missing
     assert (code, said["foreign"], len(said["missing"])) == (1, [str(replaced)], 1)
 
 
+def test_times_that_run_backwards_are_named_with_their_file(tmp_path: Path) -> None:
+    signed(tmp_path / "journal.db", (1, 5, 3))
+    result = invoke(shoectl, "verify", tmp_path)
+    said = " ".join(result.stdout.split())
+    assert result.exit_code == 1
+    assert "journal.db: record 12 of table a: 2023-11-14T22:13:20.000003Z after" in said
+    assert "journal.db: record 15, a checkpoint: 2023-11-14T22:13:20.000003Z after" in said
+
+
 def test_files_of_other_kinds_are_said_not_to_be_read(folder: Path) -> None:
     (folder / "ledger.jsonl").write_text("{}\n")
     assert "not read    ledger.jsonl" in invoke(shoectl, "verify", folder).stdout
