@@ -102,6 +102,7 @@ def verify(  # noqa: PLR0913 - one for each option
     """  # noqa: D301 - click wants the very character
     import msgspec
 
+    from shoe_ctl.audit.completeness import completeness
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
@@ -122,11 +123,15 @@ def verify(  # noqa: PLR0913 - one for each option
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
     seen = _witnessed(journal, witnesses) if found.ok and witnesses else []
+    complete = completeness(found, signed_to, continues, seen)
     if as_json:
         said = msgspec.to_builtins(found)
+        said |= {"verifier_keys": _verifier_keys(found), "complete": complete}
         click.echo(msgspec.json.encode(said | {"witnessed": seen} if witnesses else said))
     else:
         _show(journal, found, continues)
+        shown = "; ".join(each.text for each in complete)
+        _write("complete", shown or ("nothing shows it" if found.ok else "no: see above"))
         for each in seen:
             _write("witness", f"{each.witness}: {each.text}")
     ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
@@ -275,6 +280,16 @@ def _whose(table: str | None) -> str:
     return f"of table {printable(table, most=NAME)}" if table else "of the journal's own"
 
 
+def _verifier_keys(found: Verification) -> list[str]:
+    """Return the public keys as a witness needs them: with the journal's name."""
+    from shoe_ctl.journal.signed_note import verifier_key
+
+    origin = found.signed.origin
+    if origin is None:
+        return []
+    return [f"{verifier_key(origin, bytes.fromhex(key))}" for key in found.signed.keys]
+
+
 def time_line(one: RanBackwards) -> str:
     """Return one time that ran backwards, for people."""
     from shoe_ctl.records import utc
@@ -296,6 +311,7 @@ def _signed(found: Verification) -> list[tuple[str, str]]:
     many = "1 checkpoint" if covered.checkpoints == 1 else f"{covered.checkpoints:,} checkpoints"
     rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
     rows += [("public key", key) for key in covered.keys]
+    rows += [("verifier", key) for key in _verifier_keys(found)]
     if found.ok:
         behind = f"{found.not_signed:,} records after that" if found.not_signed else "nothing"
         rows.append(("not signed", behind))

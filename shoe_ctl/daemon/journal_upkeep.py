@@ -8,6 +8,7 @@ read again, or that a sink still waits for; what is left begins at a checkpoint 
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -104,6 +105,7 @@ class Retention:
         for begins in steps:
             await self._journal.truncate_before(begins, signer, now_us)
             log.info("journal: old records removed: first_record=%d", begins.n)
+            _log_signed(self._journal)
 
     def _exported(self, now_us: int) -> list[AnchorRecord]:
         with closing(self._open_reader()) as reader:
@@ -247,8 +249,7 @@ class Checkpointer:
             self._signer = await self._loaded()
         n = await self._journal.checkpoint(self._signer, self._clock.wall_us())
         if n is not None:
-            key = self._signer.public_key.hex()
-            log.info("journal: signed: last_record=%d public_key=%s", n - 1, key)
+            _log_signed(self._journal)
         return self._signer
 
     async def _loaded(self) -> Signer:
@@ -261,3 +262,17 @@ class Checkpointer:
         except JournalError:
             self._loading = None
             raise
+
+
+def _log_signed(journal: Journal) -> None:
+    """Log the last checkpoint as its note has it: whoever keeps the log can compare."""
+    said = journal.last_checkpoint
+    if said is not None:
+        log.info(
+            "journal: signed: last_record=%d checkpoint=%d size=%d root=%s public_key=%s",
+            said.upto,
+            said.number,
+            said.size,
+            base64.b64encode(said.root).decode(),
+            said.public_key,
+        )

@@ -238,14 +238,16 @@ def _is_signed(body: bytes, said: Checkpoint) -> bool:
 class Coverage(msgspec.Struct, frozen=True):
     """The signed part of a journal: all records up to ``upto``.
 
-    ``checkpoints`` of them signed it, the last one at ``t_us``. ``keys`` are the public keys (hex)
-    that signed, in the order they came.
+    ``checkpoints`` of them signed it, the last one, ``number``, at ``t_us``. ``keys`` are the
+    public keys (hex) that signed, in the order they came, and ``origin`` is the journal's name.
     """
 
     checkpoints: int = 0
     upto: int = 0
     t_us: int | None = None
     keys: tuple[str, ...] = ()
+    number: int | None = None
+    origin: str | None = None
 
 
 class Checkpoints:
@@ -267,9 +269,6 @@ class Checkpoints:
         self._late = late
         self._only = only
         self._heads: Mapping[str, SignedHead] = {}
-        self._origin: str | None = None
-        self.number: int | None = None
-        """The number of the last one."""
         self.coverage = Coverage()
 
     def check(
@@ -292,25 +291,31 @@ class Checkpoints:
         wrong = self._out_of_turn(n, said) or self._against(n, said, ends)
         wrong = wrong or self._of_other_tree(n, said, tree)
         if wrong is None:
-            self._add(Coverage(1, said.upto, said.t_us, (said.public_key,)), said.number)
-            self._heads, self._origin = said.heads, said.origin
+            by = (said.public_key,)
+            self._add(Coverage(1, said.upto, said.t_us, by, said.number, said.origin))
+            self._heads = said.heads
         return wrong
+
+    @property
+    def number(self) -> int | None:
+        """The number of the last one."""
+        return self.coverage.number
 
     def extend(self, later: Coverage, number: int) -> bool:
         """Add what was compared with the records that follow, up to checkpoint ``number``.
 
-        Return False if checkpoints before those are missing.
+        Return False if checkpoints before those are missing, or they are another journal's.
         """
         continues = self._is_next(number - later.checkpoints + 1)
+        continues = continues and self.coverage.origin in (None, later.origin)
         if continues:
-            self._add(later, number)
+            self._add(later)
         return continues
 
-    def _add(self, later: Coverage, number: int) -> None:
+    def _add(self, later: Coverage) -> None:
         keys = dict.fromkeys((*self.coverage.keys, *later.keys))
         checkpoints = self.coverage.checkpoints + later.checkpoints
-        self.coverage = Coverage(checkpoints, later.upto, later.t_us, tuple(keys))
-        self.number = number
+        self.coverage = msgspec.structs.replace(later, checkpoints=checkpoints, keys=tuple(keys))
 
     def _is_next(self, number: int) -> bool:
         return number == self._due() or (self._late and self.number is None)
@@ -329,7 +334,7 @@ class Checkpoints:
 
     def _of_other_tree(self, n: int, said: Checkpoint, tree: Frontier | None) -> BadRecord | None:
         """Return how its tree is another than that of the groups: chains alone may agree."""
-        if self._origin not in (None, said.origin):
+        if self.coverage.origin not in (None, said.origin):
             return BadRecord(JOURNAL, n, Fault.ALTERED, f"it is of another journal, {said.origin}")
         if tree is not None and (tree.size, tree.root()) != (said.size, said.root):
             detail = f"the tree of {tree.size} groups is not the one that it signed"

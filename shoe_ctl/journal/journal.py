@@ -19,7 +19,7 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused, JournalError
 from shoe_ctl.journal.batch import Batch, CommitResult, Head, StoredEvent
-from shoe_ctl.journal.chain import AnchorRecord
+from shoe_ctl.journal.chain import AnchorRecord, Checkpoint
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signing import Signer
 from shoe_ctl.journal.store import Cursor, Store
@@ -147,6 +147,11 @@ class Journal:
     def last_n(self) -> int:
         """The last stored record's number; 0 in an empty journal."""
         return self.ends.last_n
+
+    @property
+    def last_checkpoint(self) -> Checkpoint | None:
+        """The last checkpoint; None before the first."""
+        return self._store.last_checkpoint
 
     async def commit(self, batch: Batch) -> CommitResult:
         """Store the batch; batches are stored in the order of the calls.

@@ -379,6 +379,11 @@ class Store:
         return f"{ORIGIN}{first[:16].hex()}"
 
     @property
+    def last_checkpoint(self) -> Checkpoint | None:
+        """The last checkpoint; None before the first."""
+        return self._signed
+
+    @property
     def signed_with(self) -> bytes | None:
         """The public key that the last checkpoint names; None before the first."""
         return None if self._signed is None else bytes.fromhex(self._signed.public_key)

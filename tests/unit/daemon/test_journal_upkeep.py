@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -89,6 +90,25 @@ async def test_a_shoe_that_is_known_at_once_is_signed_no_sooner(tmp_path: Path) 
         with pytest.raises(asyncio.CancelledError):
             await running
         await kept.journal.close()
+
+
+async def test_the_log_has_what_the_note_of_a_checkpoint_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "journal.db"
+    with caplog.at_level(logging.INFO):
+        async with at_work(path) as kept:
+            await kept.journal.commit(stored_round(1))
+            await kept.keeper.sign()
+
+    said = [line for line in caplog.messages if line.startswith("journal: signed: ")]
+    notes = [record.body.decode().split("\n") for record in records(path) if not record.table]
+    assert [line.rpartition(" public_key=")[0] for line in said] == [
+        f"journal: signed: last_{record.replace(' ', '=')} {number.replace(' ', '=')}"
+        f" size={size} root={root}"
+        for _, size, root, number, record, *_ in notes
+    ]
+    assert len(said) == 2
 
 
 async def test_nothing_new_is_not_signed_again(tmp_path: Path) -> None:
