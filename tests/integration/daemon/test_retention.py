@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from shoe_ctl.cli.main import shoectl
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_testing import bulk_journal
+from shoe_testing.cli import invoke
 from shoe_testing.config import FACE_UP, RESTRICTED_SINK, make_config, table_section
 from shoe_testing.daemon import PATIENCE_S, ShoeAtTable, ToldEvents, serving
 from shoe_testing.journals import replayed_journal, verified
@@ -50,6 +52,8 @@ async def test_sets_of_long_ago_leave_a_journal_that_a_daemon_serves(tmp_path: P
     exported = [replayed_journal(tmp_path / "archive" / name) for name in archive]
     assert all(again.differences == [] for again in exported)
     assert sum(again.rounds for again in exported) >= made.rounds
+    together = invoke(shoectl, "verify", tmp_path)
+    assert (together.exit_code, "complete" in together.stdout) == (0, True), together.stdout
     # nothing was taken out before everybody had been told it
     events = once_each(lines_of(tmp_path / "restricted.jsonl"))
     assert len(of_type(events, "round.outcome")) == made.rounds
