@@ -92,7 +92,9 @@ class Archive(msgspec.Struct, frozen=True):
 
 
 def find_files(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of a folder that are, or should be, journals or exports; and the others.
+    """Return the files that are, or should be, journals or exports; and the others.
+
+    Read are the folder and the folders in it.
 
     What a daemon keeps beside a journal, under its name and a hyphen, is left out.
 
@@ -102,9 +104,7 @@ def find_files(folder: Path) -> tuple[list[Path], list[Path]]:
     found: list[Path] = []
     others: list[Path] = []
     try:
-        for path in sorted(folder.iterdir()):
-            if not path.is_file():
-                continue
+        for path in _files(folder):
             with path.open("rb") as file:
                 begins = file.read(16)
             is_one = path.name.endswith(SUFFIXES) or (begins.startswith(_MAGIC) and _opens(path))
@@ -112,8 +112,17 @@ def find_files(folder: Path) -> tuple[list[Path], list[Path]]:
     except OSError as error:
         where = error.filename or folder
         raise JournalError(f"{where} cannot be read: {error.strerror}") from None
-    beside = tuple(f"{path.name}-" for path in found)
-    return found, [path for path in others if not path.name.startswith(beside)]
+    beside = tuple(f"{path}-" for path in found)
+    return found, [path for path in others if not str(path).startswith(beside)]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and in the folders in it, where archives commonly are."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            yield from (file for file in sorted(path.iterdir()) if file.is_file())
+        elif path.is_file():
+            yield path
 
 
 def _opens(path: Path) -> bool:

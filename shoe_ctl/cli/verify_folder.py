@@ -54,7 +54,7 @@ def verify_folder(
         _print_json(ok, results, archive, others)
     else:
         click.echo(f"{'folder':<12}{folder}")
-        for name, value in _rows(results, archive, others):
+        for name, value in _rows(folder, results, archive, others):
             write(name, printable(value))
     return ok
 
@@ -77,33 +77,38 @@ def _print_json(ok: bool, results: list[Result], archive: Archive, others: list[
     click.echo(msgspec.json.encode(said))
 
 
-def _rows(results: list[Result], archive: Archive, others: list[Path]) -> Iterator[tuple[str, str]]:
+def _rows(
+    folder: Path, results: list[Result], archive: Archive, others: list[Path]
+) -> Iterator[tuple[str, str]]:
     from shoe_ctl.cli.verify import time_line
 
+    def named(path: Path) -> str:
+        return str(path.relative_to(folder))
+
     for path, found in results:
-        yield "file", f"{path.name}: {_found(found)}"
+        yield "file", f"{named(path)}: {_found(found)}"
         for one in [] if isinstance(found, str) else found.backwards:
-            yield "backwards", f"{path.name}: {time_line(one)}"
+            yield "backwards", f"{named(path)}: {time_line(one)}"
     for gap in archive.missing:
         sides = [
-            f"{word} {side.name}"
+            f"{word} {named(side)}"
             for word, side in (("behind", gap.behind), ("before", gap.before))
             if side is not None
         ]
         between = f"records {gap.first:,} to {gap.last:,}"
         yield "MISSING", f"table {gap.table}, in {between}, {' and '.join(sides)}"
     for fork in archive.forks:
-        files = f"{fork.one.name} and {fork.other.name}"
+        files = f"{named(fork.one)} and {named(fork.other)}"
         yield "REWRITTEN", f"table {fork.table}: {files} differ up to record {fork.n:,}"
     for path in archive.foreign:
-        yield "FOREIGN", f"{path.name}: of a journal that is not in this folder"
+        yield "FOREIGN", f"{named(path)}: of a journal that is not in this folder"
     for path in archive.cut:
-        yield "CUT", f"{path.name}: it ends before one of its exports does"
+        yield "CUT", f"{named(path)}: it ends before one of its exports does"
     if archive.ok:
         behind = "" if archive.has_journal else "; what is behind the last export is not shown"
         yield "complete", f"no record is missing between these files{behind}"
     if others:
-        yield "not read", ", ".join(path.name for path in others)
+        yield "not read", ", ".join(named(path) for path in others)
 
 
 def _found(found: Verification | str) -> str:

@@ -130,6 +130,15 @@ def test_times_that_run_backwards_are_named_with_their_file(tmp_path: Path) -> N
     assert "journal.db: record 15, a checkpoint: 2023-11-14T22:13:20.000003Z after" in said
 
 
+def test_an_archive_may_be_a_folder_beside_the_journal(folder: Path) -> None:
+    (folder / "archive").mkdir()
+    for file in folder.glob("*.gz"):
+        file.rename(folder / "archive" / file.name)
+    result = invoke(shoectl, "verify", folder)
+    assert result.exit_code == 0
+    assert f"file        archive/{named(1)}: whole" in result.stdout
+
+
 def test_files_of_other_kinds_are_said_not_to_be_read(folder: Path) -> None:
     (folder / "ledger.jsonl").write_text("{}\n")
     assert "not read    ledger.jsonl" in invoke(shoectl, "verify", folder).stdout
