@@ -77,9 +77,9 @@ def witness(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Cosign each checkpoint that continues the last one of its journal.
 
-    SOURCE is a file of events, one a line, as a jsonl sink writes it, or a single checkpoint with
-    or without a proof; - is standard input. Cosigned checkpoints go to standard output, in the
-    form in which the checkpoints came.
+    SOURCE is a file of events, one a line, as shoectl checkpoint prints them, or a single
+    checkpoint with or without a proof; - is standard input. Cosigned checkpoints go to standard
+    output, in the form in which the checkpoints came.
 
     SOURCE may also be a NATS server, nats://HOST:PORT. Its stream of events is followed until
     Ctrl-C, and cosigned checkpoints go to its stream SHOE_COSIGNATURES, too.
