@@ -78,7 +78,6 @@ SUBJECTS = (
     Subject("shoectl demo --help", (SHOECTL, "demo", "--help"), limit=MOST),
     Subject("shoectl run --help", (SHOECTL, "run", "--help"), limit=MOST),
     Subject("shoectl broker check --help", (SHOECTL, "broker", "check", "--help"), limit=MOST),
-    Subject("shoectl certify-consumer --help", (SHOECTL, "certify-consumer", "--help"), limit=MOST),
     Subject("shoectl floor --help", (SHOECTL, "floor", "--help"), limit=MOST),
     Subject(
         "shoectl publish",

@@ -103,7 +103,7 @@ def test_a_table_holds_no_more_memory_however_long_it_deals(tmp_path: Path) -> N
     program = "from sys import argv; from bench.journal import deal_on\n"
     program += "print(deal_on(argv[1], int(argv[2])))"
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path), str(rounds)],
+        [sys.executable, "-c", program, str(tmp_path / "journal.db"), str(rounds)],
         env=child_environment(),
         stdout=subprocess.PIPE,
         check=True,
