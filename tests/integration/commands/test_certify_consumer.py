@@ -39,6 +39,10 @@ def certify(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+PATIENT = ("--within", "60")
+"""For receivers that are right: on a busy machine they may take long."""
+
+
 def report(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)
@@ -52,7 +56,7 @@ def verdicts(found: dict[str, Any]) -> dict[str, str]:
 
 def test_the_receiver_of_the_kit_in_python_passes_every_case(tmp_path: Path) -> None:
     junit = tmp_path / "report.xml"
-    done = certify("--junit", junit, "--", sys.executable, EXAMPLE, *FIELDS)
+    done = certify("--junit", junit, *PATIENT, "--", sys.executable, EXAMPLE, *FIELDS)
     assert done.returncode == 0, done.stdout
     lines = done.stdout.splitlines()
     assert [line.split()[:2] for line in lines[:-1]] == [["passed", name] for name in CASES]
@@ -64,17 +68,19 @@ def test_the_receiver_of_the_kit_in_python_passes_every_case(tmp_path: Path) -> 
 
 def test_the_receiver_of_the_kit_in_typescript_passes_every_case() -> None:
     receiver = built_package() / "examples/certified.js"
-    done = certify("--json", "--", program("node"), receiver, "{url}", *FIELDS[2:])
+    words = ("--json", *PATIENT, "--", program("node"), receiver, "{url}", *FIELDS[2:])
+    done = certify(*words)
     found = report(done)
-    assert (found["passed"], done.returncode) == (True, 0), found
-    assert set(verdicts(found).values()) == {"passed"}
+    assert [case for case in found["cases"] if case["verdict"] != "passed"] == []
+    assert (found["passed"], done.returncode) == (True, 0)
 
 
 def test_a_broker_of_ones_own_is_not_killed(tmp_path: Path) -> None:
     with broker(tmp_path, "allow_anonymous true", "max_queued_messages 0") as served:
         assert isinstance(served, Mosquitto)
         address = f"mqtt://127.0.0.1:{served.port}"
-        done = certify("--json", "--broker", address, "--", sys.executable, EXAMPLE, *FIELDS)
+        words = ("--json", *PATIENT, "--broker", address, "--", sys.executable, EXAMPLE, *FIELDS)
+        done = certify(*words)
         found = report(done)
     assert found["passed"], found
     assert verdicts(found)["broker_death"] == "skipped"
