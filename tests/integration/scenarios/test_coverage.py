@@ -97,6 +97,7 @@ NOT_IN_A_SCENARIO = {
     "shoe.line_resumed": "garbage on the line: tests/integration/link",
     "shoe.line_suspended": "garbage on the line: tests/integration/link",
     "shoe.reconciled": SYSTEM,
+    "shoe.unanswered": "a wire that is cut, which no recording tells of: tests/unit/table/shoe",
     "shoe.refused": "shoes of other makers' keys: tests/integration/link/test_impostors.py",
 }
 """Events of what a scenario does not have, and where they are tested."""
