@@ -51,6 +51,9 @@ FEW = 30
 A_BATCH = 80
 """So many test files are recorded in one go; after it an interrupted record goes on."""
 
+WORTH_WORKERS = 8
+"""From so many test files on, several processes record them."""
+
 SLOWEST_S = 30.0
 """A test takes at least so long before it counts as hanging."""
 
@@ -348,7 +351,8 @@ class Record:
         asked.write_text(json.dumps(plan), "utf-8")
         env = copy.environment(**{reach.RECORD: str(asked)})
         env["PYTHONPATH"] = os.pathsep.join([env["PYTHONPATH"], str(site)])
-        words = ["-n", "auto", "--dist", "worksteal", *batch]
+        workers = "auto" if len(batch) >= WORTH_WORKERS else "0"
+        words = ["-n", workers, "--dist", "worksteal", *batch]
         code, out = runner.pytest(copy, words, env, None)
         if code not in (0, 1, 5):
             raise Wrong(f"recording failed: {_last_lines(out)}")
