@@ -342,8 +342,8 @@ class _Walk:
                 self._add(self._placed(source, "altered", text, one.table, one.n))
             elif not one.table:
                 self._claimed.append(
-                    f"{source.name}: that the host's clock was right. Set back before "
-                    f"record {one.n:,}: {utc(one.t_us)} follows {utc(one.before_us)}. Ask who set it."
+                    f"{source.name}: that the host's clock was right. It was set back before "
+                    f"record {one.n:,}, to {utc(one.t_us)} from {utc(one.before_us)}: ask by whom."
                 )
         if found.ok:
             self._add_proof(source, found)
