@@ -338,12 +338,13 @@ class _Walk:
             self._add(self._placed(source, bad.why.value, bad.text, bad.table, bad.n))
         for one in found.backwards:
             if one.table and (bad is None or (bad.table, bad.n) != (one.table, one.n)):
-                text = f"its time is before {utc(one.before_us)}, that of the record before it"
+                text = f"its time is before {_moment(one.before_us)}, that of the record before it"
                 self._add(self._placed(source, "altered", text, one.table, one.n))
             elif not one.table:
                 self._claimed.append(
                     f"{source.name}: that the host's clock was right. It was set back before "
-                    f"record {one.n:,}, to {utc(one.t_us)} from {utc(one.before_us)}: ask by whom."
+                    f"record {one.n:,}, to {_moment(one.t_us)} from {_moment(one.before_us)}: "
+                    "ask by whom."
                 )
         if found.ok:
             self._add_proof(source, found)
@@ -361,7 +362,7 @@ class _Walk:
         self._proven.append(
             f"{source.name}: nobody without {whose} altered, removed, added or moved any of the "
             f"{found.records:,} records up to {signed.upto:,}: checkpoint {signed.number} of "
-            f"{utc(signed.t_us)} signs them."
+            f"{_moment(signed.t_us)} signs them."
         )
         if not given:
             self._claimed.append(
@@ -442,8 +443,9 @@ class _Walk:
     def _add_authentication(self, source: _Source, sessions: RecordedSessions) -> None:
         many = f"{sessions.authenticated:,} connections"
         if not sessions.authenticated:
-            self._claimed.append(
-                f"{source.name}: that the bytes came from the shoe. No shoe had to prove itself."
+            self._missing.append(
+                f"{source.name}: any proof by a shoe. None had to authenticate itself, so its "
+                "bytes may be anybody's."
             )
         elif sessions.checks and not sessions.missing:
             self._proven.append(
@@ -662,7 +664,7 @@ class _Walk:
         assert best.upto is not None and best.t_s is not None
         said = (
             f"{source.name}: nobody, not even who holds its key, changed a record up to "
-            f"{best.upto:,} since {utc(best.t_s * 1_000_000)}: witness {key.name} saw them."
+            f"{best.upto:,} since {_moment(best.t_s * 1_000_000)}: witness {key.name} saw them."
         )
         if is_given:
             self._proven.append(said)
@@ -806,8 +808,8 @@ class _Walk:
     def _add_claims(self) -> None:
         for source in self._journals():
             assert source.found is not None
-            upto = self._seen_upto.get(source.name, 0)
-            if upto < source.found.last_n:
+            upto, found = self._seen_upto.get(source.name, 0), source.found
+            if upto < found.signed.upto or found.not_signed:
                 behind = f"behind record {upto:,} " if upto else ""
                 self._claimed.append(
                     f"{source.name}: that the holder of its private key did not write it "
@@ -817,7 +819,8 @@ class _Walk:
         self._claimed += [
             "That a name is the person: the journal has the login and what was typed, not who sat "
             "there.",
-            "That bytes came from the shoe: the host that holds the keys could make them.",
+            "That bytes came from the shoe: the host that holds the keys could make them, and the "
+            "proofs.",
             "That the cards are those on the table: the shoe read them, or people entered them.",
             "That times are right: they are the host's, except those of a witness.",
         ]
@@ -956,6 +959,10 @@ def _games(reader: Reader, table: str) -> Iterator[tuple[int, str, str]]:
 
 
 # Words and sums.
+
+
+def _moment(t_us: int) -> str:
+    return f"{utc(t_us)[:19].replace('T', ' ')} UTC"
 
 
 def _replay_text(replay: str, why: str) -> str:

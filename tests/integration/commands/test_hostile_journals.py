@@ -57,6 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rounds": ("shoectl", "rounds", "FILE"),
     "reconcile": ("shoectl", "reconcile", "FILE", LEDGER),
     "incidents": ("shoectl", "incidents", "FILE"),
+    "inspect": ("shoectl", "inspect", "."),
     "rounds --last": ("shoectl", "rounds", "FILE", "--last", "2"),
     "rounds --since": ("shoectl", "rounds", "FILE", "--since", "2000-01-01"),
     "rounds --all-records": ("shoectl", "rounds", "FILE", "--all-records"),
