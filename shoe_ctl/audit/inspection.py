@@ -427,7 +427,7 @@ class _Walk:
         for first, last in found.missing if source.is_whole else ():
             text = f"records {first:,} to {last:,} are not there"
             self._add(self._placed(source, "missing", text, None, first))
-        if not (found.found or found.missing):
+        if source.is_whole and not (found.found or found.missing):
             self._proven.append(
                 f"{source.name}: the recorded bytes, decoded again, are the cards and messages "
                 f"recorded, and the rules, applied again, give each outcome and each amount of "
@@ -750,12 +750,13 @@ class _Walk:
         with self._checks.progress(f"{shown}: compared", "lines") as progress:
             in_ledger = {line.table for line in _Part(names, lambda _: True, progress)}
             for source in sorted(self._read(), key=lambda one: one.is_export):
-                if source.tables & in_ledger:
+                if tables := source.tables & in_ledger:
                     try:
                         with Reader.open(source.path) as reader:
-                            wanted = _wanted(reader, source, first_of, known)
+                            wanted = _wanted(reader, source, tables, first_of, known)
                             part = _Part(names, wanted, progress)
-                            results.append((source, reconcile(reader, part, Comparison())))
+                            found = reconcile(reader, part, Comparison(tables))
+                            results.append((source, found))
                     except (InputRefused, JournalError) as error:
                         refused.append(error)
         if not results and all(source.is_whole for source in self._sources):
@@ -785,12 +786,16 @@ class _Walk:
                     self._add(Finding(kind="ledger", file=name, text=text))
             with Reader.open(source.path) as reader:
                 for one in found.rounds:
-                    if one.table in in_ledger:
-                        agrees = False
-                        self._add(_ledger_finding(reader, shown, one))
-        if agrees:
+                    self._add(_ledger_finding(reader, shown, one))
+            agrees = agrees and found.agrees
+        if agrees and all(source.is_whole for source, _ in results):
             self._proven.append(
                 f"{shown}: {lines:,} events agree with the journal, none is missing."
+            )
+        elif agrees:
+            self._claimed.append(
+                f"{shown}: that its {lines:,} events are as they were. They agree "
+                "with the journal, which is not whole."
             )
         self._ledgers_agree.append((shown, agrees))
         older = sum(s.not_compared for source, found in results for s in found.streams)
@@ -1006,6 +1011,7 @@ def _as_ledgers(files: Iterable[EvidenceFile]) -> list[list[EvidenceFile]]:
 def _wanted(
     reader: Reader,
     source: _Source,
+    tables: frozenset[str],
     first_of: dict[tuple[str, Audience], int],
     known: frozenset[str],
 ) -> Callable[[LedgerLine], bool]:
@@ -1014,24 +1020,21 @@ def _wanted(
     A journal takes all lines but those of another journal's tables, an export those of its events
     that no journal has.
     """
+    ranges = {}
+    for table in tables:
+        for audience in Audience:
+            if (numbers := reader.event_numbers(table, audience)) is not None:
+                ranges[table, audience] = range(numbers[0], numbers[1] + 1)
     if not source.is_export:
-        for table in source.tables:
-            for audience in Audience:
-                numbers = reader.event_numbers(table, audience)
-                if numbers is not None:
-                    first_of[table, audience] = numbers[0]
+        first_of.update((of, numbers.start) for of, numbers in ranges.items())
         others = known - source.tables
         return lambda line: line.table not in others
-    ranges = {}
-    for table in source.tables:
-        for audience in Audience:
-            numbers = reader.event_numbers(table, audience)
-            if numbers is not None:
-                first, last = numbers
-                last = min(last, first_of.get((table, audience), last + 1) - 1)
-                ranges[table, audience] = range(first, last + 1)
-    nothing = range(0)
-    return lambda line: line.number in ranges.get((line.table, line.audience), nothing)
+
+    def is_older(line: LedgerLine) -> bool:
+        of = line.table, line.audience
+        return line.number in ranges.get(of, ()) and line.number < first_of.get(of, line.number + 1)
+
+    return is_older
 
 
 def _ledger_finding(reader: Reader, shown: str, found: RoundDifferences) -> Finding:
