@@ -36,7 +36,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 class TableStretch(msgspec.Struct, frozen=True):
-    """What a journal has of a table in a stretch: from the round that was open then to the last.
+    """A table's rounds in a stretch: from the one that was open at its beginning to the last.
 
     None where it has no round there: also where one was taken out.
     """

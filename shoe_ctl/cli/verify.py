@@ -35,7 +35,7 @@ NAME = 40
 
 
 class Noted(NamedTuple):
-    """What somebody noted of a checkpoint: its last record, 0 for nothing, and its tree's root."""
+    """A checkpoint as somebody noted it: its last record, 0 for nothing, and its tree's root."""
 
     upto: int = 0
     root: bytes | None = None

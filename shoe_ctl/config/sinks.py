@@ -199,8 +199,8 @@ class BrokerConfig(SinkConfig, frozen=True, kw_only=True):
     tls: TlsConfig | None = None
     """The section `[sink.tls]`, for an address with TLS."""
     checkpoints: bool = False
-    """`true`: the sink also publishes the journal's signed checkpoints, to a topic or stream of
-    their own, which [witnesses](../audit/witness.md) follow."""
+    """`true`: the sink also publishes the journal's signed checkpoints, to a separate topic
+    or stream, which [witnesses](../audit/witness.md) follow."""
     sender: list[Sender] = []
     """The users who may send commands over this sink: the sections `[[sink.sender]]`. Without one,
     it takes no commands."""

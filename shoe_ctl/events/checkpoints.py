@@ -38,7 +38,7 @@ class CheckpointRefused(Data, frozen=True, kw_only=True):
     why: Literal["fork", "alarm"]
     """`alarm`: one stands already."""
     text: str
-    """What it saw, for people."""
+    """The two histories that it saw, for people."""
     note: str
     """The note that it did not cosign."""
 

@@ -14,7 +14,7 @@ CHECKPOINTS = "shoe/v1/_journal/+/checkpoint"
 """The newest checkpoint of each journal."""
 
 COSIGNATURES = "shoe/v1/cosignatures/+/+"
-"""What each witness cosigned last of each journal. A user may be let write the witness's own."""
+"""The last cosignature of each witness and journal. A user may be let write the witness's own."""
 
 
 def journal_level(origin: str) -> str:

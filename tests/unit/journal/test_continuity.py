@@ -105,13 +105,15 @@ def noted(kept: Path) -> str:
     return f"{note[4].partition(' ')[2]}:{note[2]}"
 
 
-def test_a_root_that_was_noted_shows_a_journal_written_again(kept: Path) -> None:
+def test_a_root_that_was_noted_is_that_of_a_journal_that_went_on(kept: Path) -> None:
     path = continued(kept)
     play(path, 4, 5)
     assert invoke(command, str(path), "--signed-to", noted(kept)).exit_code == 0
     said = invoke(command, str(path), "--signed-to", f"3:{noted(path).partition(':')[2]}")
     assert (said.exit_code, "no checkpoint signs the journal" in said.output) == (1, True), said
-    path.unlink()
+
+
+def test_a_root_that_was_noted_shows_a_journal_written_again_by_its_key(kept: Path) -> None:
     said = invoke(command, str(forged(kept)), "--signed-to", noted(kept))
     assert (said.exit_code, "another root than the one" in said.output) == (1, True), said.output
 
