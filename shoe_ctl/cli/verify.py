@@ -163,7 +163,7 @@ def verify(  # noqa: PLR0913 - one for each option
         from shoe_ctl.cli.common import read_verifier_keys
         from shoe_ctl.cli.verify_proof import verify_proof
 
-        if signed_to or against or state is not None:
+        if signed_to.upto or against or state is not None:
             raise click.UsageError(
                 "--signed-to, --against and --state are for a journal, not for a round's proof", ctx
             )
