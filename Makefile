@@ -39,7 +39,7 @@ PARTS := build/parts/.made-$(call sum,requirements/build.txt requirements/run.tx
 # everywhere. In an unpacked source archive each file carries that time.
 wheel deb man: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y PKG-INFO)
 
-.PHONY: help demo test test-kernel test-all test-pythons quick check docs same layouts soak compare bench wheel staff-pages man deb test-deb release lock clean
+.PHONY: help demo test test-kernel test-all test-pythons quick check docs same layouts soak mutants compare bench wheel staff-pages man deb test-deb release lock clean
 .DEFAULT_GOAL := help
 
 help:  ## list what can be made
@@ -88,6 +88,9 @@ layouts: $(OURS) $(RUN)  ## derive code and tables from layouts.py; ARGS=--check
 
 soak: $(OURS) $(TEST)  ## test with fresh seeds for SOAK_S=600 seconds
 	@SHOE_CTL_SOAK_S=$(SOAK_S) SHOE_CTL_SEED=$${SHOE_CTL_SEED:-random} $(BIN)/python -m pytest -q -m soak $(ARGS)
+
+mutants: $(OURS) $(TEST)  ## plant faults, list what no test notices; ARGS="--part table"
+	@$(BIN)/python -m tools.mutants $(ARGS)
 
 compare: $(OURS) $(TEST)  ## compare a card with the parent commit
 	@$(BIN)/python -m bench._parent $(ARGS)

@@ -79,6 +79,7 @@ SUBJECTS = (
     Subject("shoectl run --help", (SHOECTL, "run", "--help"), limit=MOST),
     Subject("shoectl broker check --help", (SHOECTL, "broker", "check", "--help"), limit=MOST),
     Subject("shoectl floor --help", (SHOECTL, "floor", "--help"), limit=MOST),
+    Subject("shoectl inspect --help", (SHOECTL, "inspect", "--help"), limit=MOST),
     Subject(
         "shoectl publish",
         (SHOECTL, "publish", "--from", "irregular_shoe", "--pace-ms", "0"),
@@ -105,6 +106,7 @@ LEFT_OUT = (
     "shoectl certify-consumer starts a broker and waits for a receiver",
     "shoectl broker waits for what a broker does not answer",
     "shoectl floor needs a stream, and nats-py, whose import takes as long as the baseline",
+    "shoectl inspect verifies, replays and compares all that a folder holds",
     "shoectl doctor --config listens at each port for seconds",
 )
 """What is not measured beyond its help page or its plain form, and why."""

@@ -212,11 +212,11 @@ class Progress:
     """A bar on stderr of how many records are done, and how many a second; removed at the end.
 
     Nothing is shown where stderr is no terminal, or where all is done at once. ``done`` is what is
-    done with the records, in one word.
+    done with them, in one word, and ``what`` they are if not records.
     """
 
-    def __init__(self, done: str) -> None:
-        self._done = done
+    def __init__(self, done: str, what: str = "records") -> None:
+        self._done = f"{done} {what}"
         self._shows = sys.stderr is not None and sys.stderr.isatty()
         self._updated_at = time.monotonic()
         self._began: tuple[int, float] | None = None
@@ -245,7 +245,7 @@ class Progress:
         if self._bar is None:
             self._bar = click.progressbar(
                 length=max(last_n, 1),
-                label=f"{self._done} records",
+                label=self._done,
                 file=sys.stderr,
                 width=20,
                 show_pos=True,
@@ -253,7 +253,7 @@ class Progress:
             )
         first, began_at = self._began
         if now > began_at:
-            self._bar.label = f"{self._done} records, {(n - first) / (now - began_at):,.0f}/s"
+            self._bar.label = f"{self._done}, {(n - first) / (now - began_at):,.0f}/s"
         self._bar.length = max(last_n, 1)
         self._bar.update(n - self._bar.pos)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TIME = 21
 _INDENT = " " * _TIME
-_HEADS = ("time", "place", "what", "who", "reason", "rule", "money")
+HEADS = ("time", "place", "what", "who", "reason", "rule", "money")
 
 _STYLE = (
     "body{font:11pt sans-serif;margin:1.5em}table{border-collapse:collapse;width:100%}"
@@ -36,12 +36,13 @@ def text(found: Iterable[tuple[Path, Incident]], words: Words) -> Iterator[str]:
             yield from [""] if before is not None else []
             yield from wrap(printable(words("incidents_of", journal=journal)), COLUMNS)
             before = journal
-        yield from _block(one, words)
+        yield from block(one, words)
     if before is None:
         yield words("incidents_none")
 
 
-def _block(one: Incident, words: Words) -> Iterator[str]:
+def block(one: Incident, words: Words) -> Iterator[str]:
+    """Yield the lines of one incident, its time first."""
     first = f"{one.time[:19].replace('T', ' ')}  "
     rule = [words("incident_rule", rule=one.rule)] if one.rule is not None else []
     lines = [words.join([_what(one, words), *rule], "facts"), _place(one, words)]
@@ -58,7 +59,7 @@ def _block(one: Incident, words: Words) -> Iterator[str]:
 def page(found: Iterable[tuple[Path, Incident]], words: Words) -> Iterator[str]:
     """Yield the lines of a page that needs nothing else: no script, no other file."""
     title = escape(words("incidents_title"))
-    heads = "".join(f"<th>{escape(words.name('incident_head', head))}</th>" for head in _HEADS)
+    heads = "".join(f"<th>{escape(words.name('incident_head', head))}</th>" for head in HEADS)
     yield f'<!doctype html><html lang="{words.language}"><head><meta charset="utf-8">'
     yield f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
     yield f"<table><thead><tr>{heads}</tr></thead><tbody>"
@@ -66,21 +67,26 @@ def page(found: Iterable[tuple[Path, Incident]], words: Words) -> Iterator[str]:
     for journal, one in found:
         if journal != before:
             named = _cell(words("incidents_of", journal=journal))
-            yield f'<tr><th colspan="{len(_HEADS)}">{named}</th></tr>'
+            yield f'<tr><th colspan="{len(HEADS)}">{named}</th></tr>'
             before = journal
-        cells = (
-            one.time[:19].replace("T", " "),
-            _place(one, words),
-            words.join([_what(one, words), *one.details], "clauses"),
-            _who(one, words),
-            _reason(one, words),
-            one.rule or "",
-            words.join(_money(one, words), "clauses"),
-        )
-        yield f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in cells)}</tr>"
+        yield html_row(one, words)
     if before is None:
-        yield f'<tr><td colspan="{len(_HEADS)}">{escape(words("incidents_none"))}</td></tr>'
+        yield f'<tr><td colspan="{len(HEADS)}">{escape(words("incidents_none"))}</td></tr>'
     yield "</tbody></table></body></html>"
+
+
+def html_row(one: Incident, words: Words) -> str:
+    """Return one incident as a row of a table: time, place, what, who, reason, rule, money."""
+    cells = (
+        one.time[:19].replace("T", " "),
+        _place(one, words),
+        words.join([_what(one, words), *one.details], "clauses"),
+        _who(one, words),
+        _reason(one, words),
+        one.rule or "",
+        words.join(_money(one, words), "clauses"),
+    )
+    return f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in cells)}</tr>"
 
 
 def _cell(value: str) -> str:

@@ -38,6 +38,7 @@ COMMANDS = {
     "floor": "Follow all tables from a NATS JetStream stream.",
     "games": "List the games, or check a game file.",
     "incidents": "List irregularities, rulings, corrections and changes.",
+    "inspect": "Inspect a folder of evidence: one page of findings.",
     "loss": "Show what a journal lost, and who still has it.",
     "odds": "Compute exact odds and house edge per wager.",
     "publish": "Publish recorded events, to test a table system.",

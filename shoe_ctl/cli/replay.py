@@ -211,6 +211,18 @@ def _replay(  # noqa: PLR0913 - each of them by name
     return 1 if found.found or found.missing or sessions.missing else 0
 
 
+def replay_file(journal: Path, keys: Keys | None) -> tuple[Replay, RecordedSessions]:
+    """Replay one journal or export as a whole, with a bar of its progress.
+
+    Raises:
+        ShoeCtlError: it cannot be read or replayed.
+    """
+    from shoe_ctl.replay.wire_replay import RecordedSessions
+
+    sessions = RecordedSessions(keys)
+    return _run(journal, sessions, None, go_on=True), sessions
+
+
 def _run_in_parts(
     journal: Path, sessions: RecordedSessions, keys: Keys | None, work: Work
 ) -> Replay | None:

@@ -115,11 +115,11 @@ def verify(  # noqa: PLR0913 - one for each option
             )
 
         def verified(path: Path) -> Verification:
-            return _with_times(_verified(path, trusted, signed_to=0, jobs=jobs, state=None))
+            return verify_file(path, trusted, jobs=jobs)
 
         ctx.exit(0 if verify_folder(journal, verified, _write, as_json=as_json) else 1)
     found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
-    continues = _compared(journal, against, trusted, found) if found.ok else []
+    continues = compare_with_kept(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
     seen = _witnessed(journal, witnesses) if found.ok and witnesses else []
@@ -147,6 +147,15 @@ def _witnessed(journal: Path, given: tuple[str, ...]) -> list[Witnessed]:
     keys = read_verifier_keys("--witness", given)
     with Reader.open(journal) as reader:
         return compare(reader, cosignatures_path(journal), keys)
+
+
+def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:
+    """Verify one journal or export, with a bar of its progress; its times may not run backwards.
+
+    Raises:
+        JournalError: it cannot be read.
+    """
+    return _with_times(_verified(journal, trusted, signed_to=0, jobs=jobs, state=None))
 
 
 def _verified(
@@ -189,7 +198,7 @@ def _with_times(found: Verification) -> Verification:
     return msgspec.structs.replace(found, ok=False, first_bad=bad)
 
 
-def _compared(
+def compare_with_kept(
     journal: Path, against: tuple[Path, ...], trusted: frozenset[bytes], found: Verification
 ) -> list[tuple[Path, Continuity]]:
     """Compare a journal with each earlier state of it, up to the first that it does not continue.

@@ -88,6 +88,7 @@ HELP: Mapping[str, str] = {
     "Follow all tables from a NATS JetStream stream.": "从 NATS JetStream 流查看所有牌桌。",
     "List the games, or check a game file.": "列出游戏，或检查游戏文件。",
     "List irregularities, rulings, corrections and changes.": "列出异常、裁决、更正和变更。",
+    "Inspect a folder of evidence: one page of findings.": "检查一个文件夹中的证据：结论写成一页。",
     "Show what a journal lost, and who still has it.": "显示日志丢失了什么，何处还有。",
     "Compute exact odds and house edge per wager.": "计算每种投注的精确赔率和庄家优势。",
     "Publish recorded events, to test a table system.": "发布记录的事件，以测试牌桌系统。",

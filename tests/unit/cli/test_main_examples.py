@@ -127,6 +127,8 @@ def deal(folder: Path) -> None:
         daemon.send_signal(signal.SIGTERM)
         lines += daemon.stdout
     (folder / "events.jsonl").write_text("".join(lines))
+    (folder / "evidence").mkdir()
+    shutil.copy(folder / "journal.db", folder / "evidence")
     (folder / "cosigned.jsonl").touch()
     (folder / "witness.keys").write_text("# none yet\n")
     (folder / "events.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
