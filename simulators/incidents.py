@@ -257,7 +257,7 @@ INCIDENTS: Mapping[str, Incident] = {
         example="version=2.0",
     ),
     "key": Incident(
-        about="Give the shoe a key of its own, or take it away: it starts again, and with a key it "
+        about="Give the shoe a separate key, or take it away: it starts again, and with a key it "
         "wants to prove who it is.",
         happen=_set_key,
         arguments={

@@ -39,7 +39,7 @@ _serial = count(1)
 
 
 class Surroundings:
-    """What lies around a daemon, over its restarts. Leave it to let go of the file layer."""
+    """The disk and the receiver of a daemon, over its restarts. Leaving it frees the file layer."""
 
     def __init__(self) -> None:
         self.disk = Disk(f"scenario-{next(_serial)}")

@@ -62,7 +62,7 @@ class Budget:
 
     @property
     def wait_s(self) -> float:
-        """How many seconds pass until what was taken is there again; 0 where it is."""
+        """The seconds until what was taken is there again; 0 where it is."""
         passed_s = asyncio.get_running_loop().time() - self._since
         return max(0.0, -self._left / A_SECOND - passed_s)
 

@@ -34,7 +34,7 @@ HOST_DOES: Mapping[str, tuple[str, ...]] = {
     "disk": ("fail", "fill", "clear"),
     "sink": ("refuse", "lose"),
 }
-"""What happens around the daemon, by where: its process, its disk, the other end of its sink."""
+"""Acts around the daemon, by where: at its process, its disk, the other end of its sink."""
 
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
