@@ -68,13 +68,15 @@ Arrived = Callable[[Mapping[str, Any]], None]
 class Stream:
     """The events in a file of JSON lines, as far as they have been written.
 
-    ``arrived`` is called with each event as it is found there.
+    ``arrived`` is called with each event as it is found there. One that comes twice, as the last
+    ones do after a storage fault, counts once.
     """
 
     def __init__(self, path: Path, arrived: Arrived = lambda _: None) -> None:
         self.path = path
         self._arrived = arrived
         self.told: list[Told] = []
+        self._ids: set[str] = set()
         self._at = 0
 
     def read(self) -> None:
@@ -95,6 +97,9 @@ class Stream:
         self._at += end
         for line in new[:end].splitlines():
             event = json.loads(line)
+            if event["id"] in self._ids:
+                continue
+            self._ids.add(event["id"])
             self.told.append(Told(event["type"], event["data"], event["id"]))
             self._arrived(event)
 
