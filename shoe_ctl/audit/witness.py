@@ -23,6 +23,7 @@ import msgspec
 
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 from shoe_ctl.file_locks import held_lock
+from shoe_ctl.journal.checkpoint_event import CHECKPOINT_SIGNED
 from shoe_ctl.journal.files import write_atomically
 from shoe_ctl.journal.merkle_tree import verify_consistency
 from shoe_ctl.journal.signed_note import (
@@ -48,8 +49,6 @@ LONGEST_LINE = 1 << 17
 
 MOST_HASHES = 63
 """Hashes in the proof of a request, as C2SP ``tlog-witness`` bounds them."""
-
-CHECKPOINT_SIGNED = "checkpoint.signed"
 
 _HASH_BYTES = 32
 

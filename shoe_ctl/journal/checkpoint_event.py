@@ -1,9 +1,9 @@
-"""A journal's newest checkpoint as an event, with the proof that it continues an older one.
+"""A journal's checkpoints as events, each with the proof that it continues an older one.
 
 That is what a witness takes. The proof needs no records that were removed: what is kept of their
 checkpoints is enough.
 
-In: a reader. Out: an event; the journal's verifier key. Must not know: how an event travels, what
+In: a reader. Out: events; the journal's verifier key. Must not know: how an event travels, what
 a witness checks.
 """
 
@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from shoe_ctl.audit.witness import CHECKPOINT_SIGNED
 from shoe_ctl.errors import InputRefused, ShoeCtlError
 from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
 from shoe_ctl.journal.chain import Checkpoint, note_of, read_checkpoint
@@ -27,6 +26,9 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.signed_note import VerifierKey, verifier_key
 from shoe_ctl.records import Record, utc
+
+CHECKPOINT_SIGNED = "checkpoint.signed"
+"""The type of these events."""
 
 _json = msgspec.json.Encoder()
 
@@ -56,6 +58,33 @@ def newest_checkpoint(reader: Reader) -> Signed:
     if record is None:
         raise InputRefused(f"{reader.path}: no checkpoint yet: a running daemon signs one soon")
     return Signed(_read(reader, record), note_of(record.body))
+
+
+def events_after(reader: Reader, n: int, limit: int) -> list[tuple[int, bytes]]:
+    """Return the events of the first checkpoints behind record ``n``, each with its own record.
+
+    The first of them continues the last checkpoint up to ``n``, also where the records between were
+    removed; each other one continues the one before. Where ``n`` is 0 only the newest is returned:
+    nobody has an older one.
+
+    Raises:
+        JournalError: the file cannot be read, or its groups are not those that were signed.
+    """
+    found: list[tuple[int, bytes]] = []
+    old = _size_at(reader, n) if n else None
+    coming = reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=n or None)
+    for record in islice(coming, limit if n else 1):
+        signed = Signed(_read(reader, record), note_of(record.body))
+        found.append((record.n, event(reader, signed, old)))
+        old = signed.said.size
+    return found
+
+
+def _size_at(reader: Reader, n: int) -> int | None:
+    """Return the size of the tree that the checkpoint at record ``n`` signed; None without one."""
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT, before=n + 1):
+        return _read(reader, record).size if record.n == n else None
+    return next((row.size for row in reader.past_checkpoints() if row.n == n), None)
 
 
 def event(reader: Reader, signed: Signed, old: int | None = None) -> bytes:

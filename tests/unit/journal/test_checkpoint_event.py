@@ -13,11 +13,11 @@ from typing import Any
 import click.testing
 import pytest
 
-from shoe_ctl.audit.checkpoint_event import event, newest_checkpoint
 from shoe_ctl.audit.witness import read_event
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused, JournalError, UsageError
 from shoe_ctl.journal.chain import AnchorRecord, read_checkpoint
+from shoe_ctl.journal.checkpoint_event import event, newest_checkpoint
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.signing import open_signer
@@ -202,6 +202,7 @@ def test_a_witness_that_cosigned_nothing_yet_needs_no_proof(journal: Path) -> No
     assert (found["old_size"], found["proof"]) == (0, [])
 
 
+@pytest.mark.usefixtures("known_salts")
 def test_a_journal_written_anew_by_the_holder_of_its_key_raises_the_alarm(journal: Path) -> None:
     assert cosign(journal, "--old", 0).exit_code == 0
     _, size = checkpoints(journal)[-1]
