@@ -46,9 +46,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Money(msgspec.Struct, frozen=True):
-    """How much more the house has by the replay, in minor units, and in how many ``rounds``.
+    """The money of all differences, in minor units, and in how many ``rounds`` any differs.
 
-    ``worth`` is a fraction as ``"19/2"`` where it is not whole.
+    ``worth`` is what the house has more by the replay, a fraction as ``"19/2"`` if not whole.
     """
 
     worth: int | str
