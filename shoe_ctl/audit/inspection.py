@@ -338,12 +338,13 @@ class _Walk:
             self._add(self._placed(source, bad.why.value, bad.text, bad.table, bad.n))
         for one in found.backwards:
             if one.table and (bad is None or (bad.table, bad.n) != (one.table, one.n)):
-                text = f"its time is before {utc(one.before_us)}, that of the record before it"
+                text = f"its time is before {_moment(one.before_us)}, that of the record before it"
                 self._add(self._placed(source, "altered", text, one.table, one.n))
             elif not one.table:
                 self._claimed.append(
                     f"{source.name}: that the host's clock was right. It was set back before "
-                    f"record {one.n:,}, to {utc(one.t_us)} from {utc(one.before_us)}: ask by whom."
+                    f"record {one.n:,}, to {_moment(one.t_us)} from {_moment(one.before_us)}: "
+                    "ask by whom."
                 )
         if found.ok:
             self._add_proof(source, found)
@@ -361,7 +362,7 @@ class _Walk:
         self._proven.append(
             f"{source.name}: nobody without {whose} altered, removed, added or moved any of the "
             f"{found.records:,} records up to {signed.upto:,}: checkpoint {signed.number} of "
-            f"{utc(signed.t_us)} signs them."
+            f"{_moment(signed.t_us)} signs them."
         )
         if not given:
             self._claimed.append(
@@ -426,7 +427,7 @@ class _Walk:
         for first, last in found.missing if source.is_whole else ():
             text = f"records {first:,} to {last:,} are not there"
             self._add(self._placed(source, "missing", text, None, first))
-        if not (found.found or found.missing):
+        if source.is_whole and not (found.found or found.missing):
             self._proven.append(
                 f"{source.name}: the recorded bytes, decoded again, are the cards and messages "
                 f"recorded, and the rules, applied again, give each outcome and each amount of "
@@ -442,8 +443,9 @@ class _Walk:
     def _add_authentication(self, source: _Source, sessions: RecordedSessions) -> None:
         many = f"{sessions.authenticated:,} connections"
         if not sessions.authenticated:
-            self._claimed.append(
-                f"{source.name}: that the bytes came from the shoe. No shoe had to prove itself."
+            self._missing.append(
+                f"{source.name}: any proof by a shoe. None had to authenticate itself, so its "
+                "bytes may be anybody's."
             )
         elif sessions.checks and not sessions.missing:
             self._proven.append(
@@ -662,7 +664,7 @@ class _Walk:
         assert best.upto is not None and best.t_s is not None
         said = (
             f"{source.name}: nobody, not even who holds its key, changed a record up to "
-            f"{best.upto:,} since {utc(best.t_s * 1_000_000)}: witness {key.name} saw them."
+            f"{best.upto:,} since {_moment(best.t_s * 1_000_000)}: witness {key.name} saw them."
         )
         if is_given:
             self._proven.append(said)
@@ -748,12 +750,13 @@ class _Walk:
         with self._checks.progress(f"{shown}: compared", "lines") as progress:
             in_ledger = {line.table for line in _Part(names, lambda _: True, progress)}
             for source in sorted(self._read(), key=lambda one: one.is_export):
-                if source.tables & in_ledger:
+                if tables := source.tables & in_ledger:
                     try:
                         with Reader.open(source.path) as reader:
-                            wanted = _wanted(reader, source, first_of, known)
+                            wanted = _wanted(reader, source, tables, first_of, known)
                             part = _Part(names, wanted, progress)
-                            results.append((source, reconcile(reader, part, Comparison())))
+                            found = reconcile(reader, part, Comparison(tables))
+                            results.append((source, found))
                     except (InputRefused, JournalError) as error:
                         refused.append(error)
         if not results and all(source.is_whole for source in self._sources):
@@ -783,12 +786,16 @@ class _Walk:
                     self._add(Finding(kind="ledger", file=name, text=text))
             with Reader.open(source.path) as reader:
                 for one in found.rounds:
-                    if one.table in in_ledger:
-                        agrees = False
-                        self._add(_ledger_finding(reader, shown, one))
-        if agrees:
+                    self._add(_ledger_finding(reader, shown, one))
+            agrees = agrees and found.agrees
+        if agrees and all(source.is_whole for source, _ in results):
             self._proven.append(
                 f"{shown}: {lines:,} events agree with the journal, none is missing."
+            )
+        elif agrees:
+            self._claimed.append(
+                f"{shown}: that its {lines:,} events are as they were. They agree "
+                "with the journal, which is not whole."
             )
         self._ledgers_agree.append((shown, agrees))
         older = sum(s.not_compared for source, found in results for s in found.streams)
@@ -806,8 +813,8 @@ class _Walk:
     def _add_claims(self) -> None:
         for source in self._journals():
             assert source.found is not None
-            upto = self._seen_upto.get(source.name, 0)
-            if upto < source.found.last_n:
+            upto, found = self._seen_upto.get(source.name, 0), source.found
+            if upto < found.signed.upto or found.not_signed:
                 behind = f"behind record {upto:,} " if upto else ""
                 self._claimed.append(
                     f"{source.name}: that the holder of its private key did not write it "
@@ -817,7 +824,8 @@ class _Walk:
         self._claimed += [
             "That a name is the person: the journal has the login and what was typed, not who sat "
             "there.",
-            "That bytes came from the shoe: the host that holds the keys could make them.",
+            "That bytes came from the shoe: the host that holds the keys could make them, and the "
+            "proofs.",
             "That the cards are those on the table: the shoe read them, or people entered them.",
             "That times are right: they are the host's, except those of a witness.",
         ]
@@ -958,6 +966,10 @@ def _games(reader: Reader, table: str) -> Iterator[tuple[int, str, str]]:
 # Words and sums.
 
 
+def _moment(t_us: int) -> str:
+    return f"{utc(t_us)[:19].replace('T', ' ')} UTC"
+
+
 def _replay_text(replay: str, why: str) -> str:
     what = "bytes decoded again" if replay == "wire" else "inputs replayed"
     return f"{what}: {why}"
@@ -999,6 +1011,7 @@ def _as_ledgers(files: Iterable[EvidenceFile]) -> list[list[EvidenceFile]]:
 def _wanted(
     reader: Reader,
     source: _Source,
+    tables: frozenset[str],
     first_of: dict[tuple[str, Audience], int],
     known: frozenset[str],
 ) -> Callable[[LedgerLine], bool]:
@@ -1007,24 +1020,21 @@ def _wanted(
     A journal takes all lines but those of another journal's tables, an export those of its events
     that no journal has.
     """
+    ranges = {}
+    for table in tables:
+        for audience in Audience:
+            if (numbers := reader.event_numbers(table, audience)) is not None:
+                ranges[table, audience] = range(numbers[0], numbers[1] + 1)
     if not source.is_export:
-        for table in source.tables:
-            for audience in Audience:
-                numbers = reader.event_numbers(table, audience)
-                if numbers is not None:
-                    first_of[table, audience] = numbers[0]
+        first_of.update((of, numbers.start) for of, numbers in ranges.items())
         others = known - source.tables
         return lambda line: line.table not in others
-    ranges = {}
-    for table in source.tables:
-        for audience in Audience:
-            numbers = reader.event_numbers(table, audience)
-            if numbers is not None:
-                first, last = numbers
-                last = min(last, first_of.get((table, audience), last + 1) - 1)
-                ranges[table, audience] = range(first, last + 1)
-    nothing = range(0)
-    return lambda line: line.number in ranges.get((line.table, line.audience), nothing)
+
+    def is_older(line: LedgerLine) -> bool:
+        of = line.table, line.audience
+        return line.number in ranges.get(of, ()) and line.number < first_of.get(of, line.number + 1)
+
+    return is_older
 
 
 def _ledger_finding(reader: Reader, shown: str, found: RoundDifferences) -> Finding:
