@@ -11,13 +11,17 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import msgspec
 
+from shoe_ctl.journal import group as journal_group
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.chain import read_checkpoint
 from shoe_ctl.journal.reader import Reader
@@ -87,12 +91,23 @@ def _without_place(entry: Entry) -> object:
 # Writing.
 
 
+@contextmanager
+def chosen_salts() -> Iterator[None]:
+    """Give the first group always the same salt, and the second, and so on.
+
+    So groups before an act are those that were there: an insider leaves them as they are.
+    """
+    numbers = count()
+    with patch.object(journal_group, "urandom", lambda size: next(numbers).to_bytes(size, "big")):
+        yield
+
+
 def write(path: Path, told: History, signer: Signer | None) -> None:
     """Write this history, each group in a commit, each checkpoint signed in its place.
 
     Without a signer the checkpoints stay as they are: who has no key cannot sign others.
     """
-    with opened(path) as store:
+    with opened(path) as store, chosen_salts():
         device: dict[str, str] = {}
         for group in told:
             if group[0].kind == CHECKPOINT and signer is not None:
@@ -171,7 +186,7 @@ def t_us_of(time: str) -> int:
 def signed_often(path: Path, source: Path, signer: Signer, every: int) -> None:
     """Write a journal as it is, signed after each so many groups and at its end."""
     told = [group for group in history(source) if group[0].kind != CHECKPOINT]
-    with opened(path) as store:
+    with opened(path) as store, chosen_salts():
         device: dict[str, str] = {}
         for number, group in enumerate(told, 1):
             store.commit([_batch(store, group, device)])
