@@ -46,6 +46,7 @@ from shoe_ctl.audit.reconciliation import (
     RoundDifferences,
     reconcile,
 )
+from shoe_ctl.audit.round_proof import read_proof, verify_proof
 from shoe_ctl.audit.witness import Submission
 from shoe_ctl.errors import GameFileError, InputRefused, JournalError, ShoeCtlError
 from shoe_ctl.games import game_file
@@ -194,8 +195,8 @@ def inspect(folder: Path, checks: Checks) -> Inspection:
     """
     with checks.progress("hashed", "bytes") as progress:
         listing = list_files(folder, progress)
-    if not listing.of_kind("journal", "export"):
-        raise InputRefused(f"{folder}: no file in it is a journal or an export")
+    if not listing.of_kind("journal", "export", "proof"):
+        raise InputRefused(f"{folder}: no file in it is a journal, an export or a round's proof")
     with ExitStack() as copies:
         return _Walk(folder, checks, listing, copies).run()
 
@@ -262,6 +263,8 @@ class _Walk:
             self._compare_kept(source)
         self._compare_checkpoints()
         self._compare_cosignatures()
+        for file in self._listing.of_kind("proof"):
+            self._verify_proof(file)
         self._check_rules()
         for source in self._sources:
             self._replay(source)
@@ -604,13 +607,49 @@ class _Walk:
             text = f"it does not continue {file.path}: {bad.text}"
             self._add(self._placed(source, bad.why.value, text, bad.table, bad.n))
 
+    def _verify_proof(self, file: EvidenceFile) -> None:
+        """Verify the proof of a round, and compare its checkpoint with the journal."""
+        try:
+            data = read_proof(self._folder / file.path)
+            found = verify_proof(data, self._checks.keys)
+        except ShoeCtlError as error:
+            self._add(Finding(kind="altered", file=file.path, text=f"no proof: {error}"))
+            return
+        first, last = found.records[0].n, found.records[-1].n
+        key = (
+            "the key that you gave"
+            if found.trusted
+            else f"the private key of {found.public_key.hex()}"
+        )
+        self._proven.append(
+            f"{file.path}: nobody without {key} changed the records {first:,} to {last:,} of round "
+            f"{found.round_id} that are in it: checkpoint {found.said.number} of "
+            f"{_moment(found.said.t_us)} signs them."
+        )
+        for witness in self._checks.witnesses:
+            with suppress(InputRefused):
+                (seen,) = verify_proof(data, self._checks.keys, [witness]).witnesses
+                self._proven.append(
+                    f"{file.path}: nor did who holds that key, since "
+                    f"{_moment((seen.t_s or 0) * 1_000_000)}: witness {witness.name} saw it."
+                )
+        if not found.is_whole:
+            self._missing.append(f"{file.path}: some events of round {found.round_id}.")
+        for source in self._journals():
+            if source.origin == found.said.origin:
+                with Reader.open(source.path) as reader:
+                    same = compare_checkpoint(reader, found.said)
+                if (bad := same.first_bad) is not None:
+                    text = f"it does not continue the checkpoint of {file.path}: {bad.text}"
+                    self._add(self._placed(source, bad.why.value, text, bad.table, bad.n))
+
     def _compare_cosignatures(self) -> None:
         files = self._listing.of_kind("cosignatures")
         here = self._witness_keys()
         given = list(self._checks.witnesses)
         keys = list(dict.fromkeys([*given, *here]))
-        for source in self._journals():
-            for key in keys:
+        for source in self._read():
+            for key in [] if source.is_export else keys:
                 seen = [one for file in files for one in self._seen(source, file, key)]
                 self._add_witness(source, key, seen, is_given=key in given)
         known = {(key.name, key.key_id) for key in keys}
@@ -637,8 +676,11 @@ class _Walk:
 
     def _seen(self, source: _Source, file: EvidenceFile, key: VerifierKey) -> list[Witnessed]:
         try:
+            assert source.found is not None
+            verified_to = None if source.is_whole else source.found.signed.upto
             with Reader.open(source.path) as reader:
-                return compare(reader, self._folder / file.path, [key])
+                path = self._folder / file.path
+                return compare(reader, path, [key], self._checks.keys, verified_to=verified_to)
         except ShoeCtlError as error:
             text = self._plain(error, source)
             self._add(Finding(kind="unreadable", file=file.path, text=text))
@@ -647,13 +689,10 @@ class _Walk:
     def _add_witness(
         self, source: _Source, key: VerifierKey, seen: list[Witnessed], *, is_given: bool
     ) -> None:
+        here = {each.origin for each in self._sources}
         for one in seen:
-            if one.first_other is not None and one.other_t_s is not None:
-                text = f"witness {one.witness} {one.text.removeprefix('CHANGED: it ')}"
-                time = utc(one.other_t_s * 1_000_000)
-                n = (one.upto or 0) + 1
-                placed = self._placed(source, "witness", text, None, n)
-                self._add(msgspec.structs.replace(placed, time=time))
+            if one.first_other is not None and one.other_journal not in here - {None}:
+                self._add(_witness_finding(source, one))
                 return
         agreeing = [one for one in seen if one.upto is not None and one.t_s is not None]
         if not agreeing:
@@ -873,6 +912,12 @@ class _Walk:
                 answer=f"{_many(differ, 'difference')} in {_many(self._replayed, 'round')}",
                 command=f"shoectl replay {name}",
             )
+        for file in self._listing.of_kind("proof"):
+            yield Question(
+                question=f"What does {file.path} prove?",
+                answer="see Findings and Proven",
+                command=f"shoectl verify {shlex.quote(file.path)}",
+            )
         for shown, agrees in self._ledgers_agree:
             ledger = " ".join(shlex.quote(each) for each in shown.split(", "))
             of_journal = next(iter(self._journals() or self._read()), None)
@@ -964,6 +1009,19 @@ def _games(reader: Reader, table: str) -> Iterator[tuple[int, str, str]]:
 
 
 # Words and sums.
+
+
+def _witness_finding(source: _Source, seen: Witnessed) -> Finding:
+    of = seen.tables[0] if len(seen.tables) == 1 else None
+    return Finding(
+        kind="witness",
+        file=source.name,
+        text=f"witness {seen.witness}: {seen.text}",
+        table=None if of is None else of.table,
+        round_id=None if of is None else of.first_round,
+        n=None if seen.changed is None else seen.changed.first,
+        time=None if seen.changed is None else utc(seen.changed.until_us),
+    )
 
 
 def _moment(t_us: int) -> str:
