@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shoe_ctl.audit.round_disclosure import prove_round
 from shoe_ctl.audit.round_proof import ProvedRound, verify_proof
-from shoe_ctl.errors import InputRefused
+from shoe_ctl.errors import CorruptJournal, InputRefused
 from shoe_ctl.journal.cosignatures import cosignatures_path
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.round_report.collect import Standing
@@ -15,6 +15,8 @@ from shoe_ctl.round_report.collect import Standing
 
 def round_standing(reader: Reader, round_id: str) -> Standing:
     """Return what a journal's round stands on: the checkpoint that signs all of its records.
+
+    Where that does not hold the report is of use all the same: it says so.
 
     Raises:
         JournalError: the journal cannot be read.
@@ -25,6 +27,8 @@ def round_standing(reader: Reader, round_id: str) -> Standing:
         return proved_standing(verify_proof(proof.to_bytes()))
     except InputRefused as error:
         return Standing(why_not=str(error).removeprefix(f"{reader.path}: "))
+    except CorruptJournal as error:
+        return Standing(why_not=error.what)
 
 
 def proved_standing(proved: ProvedRound) -> Standing:
