@@ -50,8 +50,7 @@ from shoe_ctl.table.irregularities import power_failure
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.procedure import Procedure
-from shoe_ctl.table.round import entitlement
-from shoe_ctl.table.round.reveal import is_result_awaited
+from shoe_ctl.table.round import entitlement, outcome, reveal
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import arming, link, outbox
 from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
@@ -303,18 +302,11 @@ def _wake_us(turn: Turn) -> int | None:
 
 def _round_wakes_us(turn: Turn) -> int | None:
     """Return when the next card counts as seen, or when the shoe's own result is overdue."""
-    now, settings = turn.now, turn.settings
-    if now.halt is not None:
-        return power_failure.face_up_seen_at_us(turn) if settings.faces == "face_up" else None
-    if now.round is None or now.state not in ("dealing", "revealing"):
-        return None
-    if turn.faces == "face_up":
-        unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-        if unseen:
-            return min(unseen) + settings.face_up_after_ms * 1000
-    if now.round.complete_us is not None and is_result_awaited(now):
-        return now.round.complete_us + settings.result_timeout_s * 1_000_000
-    return None
+    if turn.now.halt is not None:
+        is_face_up = turn.settings.faces == "face_up"
+        return power_failure.face_up_seen_at_us(turn) if is_face_up else None
+    seen_us = reveal.seen_at_us(turn)
+    return outcome.result_due_us(turn) if seen_us is None else seen_us
 
 
 # The state machine: the lines of the tables, as the library's events and transitions.

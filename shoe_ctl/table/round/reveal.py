@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
-from shoe_ctl.table.arguments import HandName, require_args
+from shoe_ctl.table.arguments import HandName, Possible, require_args
 from shoe_ctl.table.round import hands
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.state import DealtCard, TableState
@@ -33,6 +33,17 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 # Conditions.
 
 
+def seen_at_us(view: TableView) -> int | None:
+    """Return when the next card that lies face up counts as seen, while the round goes on."""
+    now = view.now
+    if now.round is None or now.halt is not None or now.state not in ("dealing", "revealing"):
+        return None
+    if view.faces != "face_up":
+        return None
+    first_us = min((d.drawn_us for d in now.round.cards if not d.revealed), default=None)
+    return None if first_us is None else first_us + view.settings.face_up_after_ms * 1000
+
+
 def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:
     """Return why these cards cannot be exposed now."""
     if args is not None:
@@ -44,6 +55,14 @@ def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:
     if None in found:
         return None
     return message("refused_each", reasons=found) if found else message("refused_no_card_face_down")
+
+
+def cards_that_can_be_exposed(turn: Turn) -> Possible:
+    """Return the hands of which cards can be exposed now, and the places of these cards."""
+    face_down = [dealt for dealt in turn.round.cards if not dealt.revealed]
+    hands_of = dict.fromkeys(dealt.hand for dealt in face_down)
+    free = [h for h in hands_of if hands.check_exposure_by_anyone(turn, h) is None]
+    return {"hand": free, "index": sorted({d.index for d in face_down if d.hand in free})}
 
 
 def check_face_down(turn: Turn, hand: str, index: int | None) -> Message | None:
