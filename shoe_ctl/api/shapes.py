@@ -291,8 +291,8 @@ class CardBeside(VisibleCard, frozen=True, kw_only=True):
     """A card that lies on the table beside the hands."""
 
     place: Literal["drawn_early", "held", "waits_for_slot", "opens_round", "set_aside"]
-    """Why it lies there: it was drawn before its turn; it came during a halt; it takes its slot
-    when play resumes; it opens the next round; it was set aside."""
+    """The reason why it lies there: it was drawn before its turn; it came during a halt; it takes
+    its slot when play resumes; it opens the next round; it was set aside."""
 
 
 class WagerResult(Shape, frozen=True, kw_only=True):
@@ -462,7 +462,7 @@ class LastCommand(Person, frozen=True, kw_only=True):
 
 
 class Staff(Shape, frozen=True, kw_only=True):
-    """Who is who at the table, for its staff. It never holds a card that nobody has seen."""
+    """The persons at the table, for its staff. It never holds a card that nobody has seen."""
 
     players: list[PlayerOfWager]
     """The Players of the wagers on the layout."""
@@ -604,7 +604,7 @@ class Status(Shape, frozen=True, kw_only=True):
     game: str
     """The game."""
     setup: Setup
-    """What stands as long as the game and the configuration do."""
+    """The things that stand as long as the game and the configuration do."""
     faces: Literal["turned_by_dealer", "face_up"]
     """The way cards are dealt now."""
     method: str | None
@@ -652,7 +652,7 @@ class Status(Shape, frozen=True, kw_only=True):
     acts_as: list[str] | Unset = UNSET
     """The positions that you may act in; not in the state of a broker."""
     staff: Staff | Unset = UNSET
-    """Who is who at the table, if the request asks for it."""
+    """The persons at the table, if the request asks for them."""
     fault: Fault | Unset = UNSET
     """Only during a storage fault."""
     doubt: str | Unset = UNSET

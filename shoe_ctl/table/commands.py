@@ -46,8 +46,8 @@ from shoe_ctl.texts.message import Message, message
 Action = Callable[[Turn], None]
 
 Use = Literal["round", "shoe", "irregular", "rare"]
-"""What a command is for: dealing and wagers, the shoe and its cards, what is out of the ordinary,
-and what hardly anybody needs in an evening."""
+"""The purpose of a command: dealing and wagers, the shoe and its cards, what is out of the
+ordinary, and what hardly anybody needs in an evening."""
 
 MOVES: None = None
 """Instead of an action: the command moves the table, and its line in ``ROUND`` says where to."""

@@ -85,7 +85,7 @@ def cards_in_set(view: TableView) -> int:
 
 
 class _Noted:
-    """What the room was told of single cards."""
+    """The facts about single cards that the room was told."""
 
     def __init__(self, view: TableView) -> None:
         now = view.now
