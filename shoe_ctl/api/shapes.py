@@ -603,8 +603,9 @@ class Status(Shape, frozen=True, kw_only=True):
     """Its id."""
     game: str
     """The game."""
-    setup: Setup
-    """The things that stand as long as the game and the configuration do."""
+    setup: Setup | Unset = UNSET
+    """The things that stand as long as the game and the configuration do; not in the state of a
+    broker."""
     faces: Literal["turned_by_dealer", "face_up"]
     """The way cards are dealt now."""
     method: str | None
@@ -658,7 +659,7 @@ class Status(Shape, frozen=True, kw_only=True):
     doubt: str | Unset = UNSET
     """Only while a person must rule on a journal that may have lost its newest part."""
     time: Time | Unset = UNSET
-    """The table's time when this status was made, in UTC; not in the state of a broker."""
+    """The table's time when this status was made, in UTC; in a stream of states alone."""
     software: str | Unset = UNSET
     """The version of shoe-ctl that runs the table; not in the state of a broker."""
     source: str | Unset = UNSET
@@ -699,6 +700,8 @@ class StatusAnswer(Shape, frozen=True, kw_only=True):
     """The user who asked."""
     position: str
     """The highest position of that user."""
+    time: Time
+    """The tables' time, in UTC."""
     tables: list[Status]
     """The tables."""
     sinks: list[SinkState] | Unset = UNSET

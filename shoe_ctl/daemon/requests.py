@@ -276,7 +276,8 @@ class RequestHandler:
             else {"disk": self._disk.describe(runner.table for runner in runners)}
         )
         sinks = with_texts(self._sink_states(caller))
-        return _status_answer(caller, told) | {"sinks": sinks} | disk
+        now_us = max(runner.transactions.now() for runner in runners)
+        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""
@@ -465,7 +466,9 @@ def status_in_outage(
         for runner in _runners_named(tables, asked.table)
     ]
     fault = fault_of(outage.what)
-    return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+    now_us = max(runner.transactions.now() for runner in tables.values())
+    told = [in_storage_fault(one, fault, outage.since_us) for one in stood]
+    return _status_answer(caller, told, now_us)
 
 
 def _check_staff(caller: Caller, asked: StatusRequest | StatesRequest) -> None:
@@ -486,8 +489,9 @@ def _acts_as(caller: Caller, runner: TableRunner) -> list[str]:
     ]
 
 
-def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"user": caller.user, "position": caller.position, "tables": with_texts(tables)}
+def _status_answer(caller: Caller, tables: list[dict[str, Any]], now_us: int) -> dict[str, Any]:
+    answer = {"user": caller.user, "position": caller.position, "time": utc(now_us)}
+    return answer | {"tables": with_texts(tables)}
 
 
 def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:

@@ -207,12 +207,12 @@ class _View:
             return
         self._basis = basis, self.warning
         stands = self._runner.stored_status(self.kind.audience, now_us, staff=self.kind.staff)
-        del stands["time"]  # it is no change
         stands = with_warning(stands, self.warning)
         told = msgspec.json.encode(in_language(with_texts(stands), self.kind.language))
         if told == self._told:
             return
         self._told, self._made_s = told, self._clock.monotonic()
+        # Behind the comparison: the time alone is no change.
         self.line = b'{"time":' + msgspec.json.encode(utc(now_us)) + b"," + told[1:]
         for reader in self.readers:
             reader.note(self)

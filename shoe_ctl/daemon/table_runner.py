@@ -21,7 +21,7 @@ from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.history.event_ids import Answered
 from shoe_ctl.journal.batch import Batch, CommitResult
 from shoe_ctl.journal.journal import LostRange
-from shoe_ctl.records import Audience, Envelope, utc
+from shoe_ctl.records import Audience, Envelope
 from shoe_ctl.table import status, undelivered
 from shoe_ctl.table.inputs import (
     CommandsRefused,
@@ -263,8 +263,7 @@ class TableRunner:
         if staff:
             told["staff"] = status.staff(stored, held.game, held.settings)
         last = {"source": at_work.source, "last_event": at_work.last_events.get(sees)}
-        software = {"software": at_work.recorder.software, "time": utc(now_us)}
-        told = {"table": self.table, **last, **software} | told
+        told = {"table": self.table, **last, "software": at_work.recorder.software} | told
         return told if self.doubt is None else told | {"doubt": self.doubt}
 
     def status_basis(self, now_us: int) -> StatusBasis:

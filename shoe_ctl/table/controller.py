@@ -50,10 +50,10 @@ from shoe_ctl.table.irregularities import power_failure
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.procedure import Procedure
-from shoe_ctl.table.round import entitlement, outcome, reveal
+from shoe_ctl.table.round import entitlement, reveal
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import arming, link, outbox
-from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
+from shoe_ctl.table.situations import DEALT_UNTIL_SEEN, STATES, TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
 from shoe_ctl.table.transitions import UNFORESEEN, Line, lines
 from shoe_ctl.table.turn import TableView, Turn
@@ -302,11 +302,14 @@ def _wake_us(turn: Turn) -> int | None:
 
 def _round_wakes_us(turn: Turn) -> int | None:
     """Return when the next card counts as seen, or when the shoe's own result is overdue."""
-    if turn.now.halt is not None:
-        is_face_up = turn.settings.faces == "face_up"
-        return power_failure.face_up_seen_at_us(turn) if is_face_up else None
-    seen_us = reveal.seen_at_us(turn)
-    return outcome.result_due_us(turn) if seen_us is None else seen_us
+    now, settings = turn.now, turn.settings
+    if now.halt is not None:
+        return power_failure.face_up_seen_at_us(turn) if settings.faces == "face_up" else None
+    if now.round is None or now.state not in DEALT_UNTIL_SEEN:
+        return None
+    if (seen_us := turn.seen_at_us()) is not None:
+        return seen_us
+    return None if now.round.complete_us is None else reveal.result_due_us(turn, now.round)
 
 
 # The state machine: the lines of the tables, as the library's events and transitions.

@@ -32,7 +32,7 @@ from shoe_ctl.table.irregularities.power_failure import REFER, face_up_seen_at_u
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.procedure import VOID, Procedure
 from shoe_ctl.table.procedures.shared import ALIGN_FIRST
-from shoe_ctl.table.round import entitlement, outcome, reveal
+from shoe_ctl.table.round import entitlement, reveal
 from shoe_ctl.table.round.reveal import is_result_awaited
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import arming, link, outbox
@@ -293,10 +293,14 @@ def _deadlines(at: TableView) -> list[dict[str, Any]]:
     ``cards_seen``: the next card that lies face up counts as seen. ``result``: the shoe's own
     result is overdue. ``applied``: an outcome counts as not applied by the table system.
     """
-    now = at.now
+    now, seen_us, result_us = at.now, None, None
+    if now.halt is not None:
+        seen_us = face_up_seen_at_us(at)
+    elif now.round is not None and now.state in situations.DEALT_UNTIL_SEEN:
+        seen_us, result_us = at.seen_at_us(), reveal.result_due_us(at, now.round)
     due = {
-        "cards_seen": face_up_seen_at_us(at) if now.halt is not None else reveal.seen_at_us(at),
-        "result": outcome.result_due_us(at),
+        "cards_seen": seen_us,
+        "result": result_us,
         "applied": applied_outcomes.next_due_us(now, at.settings),
     }
     return [{"what": what, "at": utc(us)} for what, us in due.items() if us is not None]

@@ -11,11 +11,11 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.wagers import Settlement, WagerResult
-from shoe_ctl.table.round import shoe_holder
+from shoe_ctl.table.round import reveal, shoe_holder
 from shoe_ctl.table.round.reveal import is_complete, is_result_awaited
 from shoe_ctl.table.shoe import arming, card_set, draw_time, unplaced
 from shoe_ctl.table.state import DealtCard, Round, Run, SettledRound, ShoeResult
-from shoe_ctl.table.turn import TableView, Turn
+from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import Message, message
 
@@ -45,22 +45,8 @@ def is_result_forced(turn: Turn) -> bool:
 
 def is_result_overdue(turn: Turn) -> bool:
     """True if the shoe's own result did not come within ``result_timeout_s``."""
-    due_us = _result_due_us(turn, turn.round)
+    due_us = reveal.result_due_us(turn, turn.round)
     return due_us is not None and turn.now.t_us >= due_us
-
-
-def result_due_us(view: TableView) -> int | None:
-    """Return when the shoe's own result is overdue, while the round waits for it."""
-    now = view.now
-    if now.round is None or now.halt is not None or now.state not in ("dealing", "revealing"):
-        return None
-    return _result_due_us(view, now.round)
-
-
-def _result_due_us(view: TableView, played: Round) -> int | None:
-    if played.complete_us is None or not is_result_awaited(view.now):
-        return None
-    return played.complete_us + view.settings.result_timeout_s * 1_000_000
 
 
 def result_disagrees(turn: Turn) -> bool:

@@ -15,7 +15,7 @@ from shoe_ctl.games.table_of_play import next_hand, total
 from shoe_ctl.table.arguments import HandName, Possible, require_args
 from shoe_ctl.table.round import hands
 from shoe_ctl.table.shoe import ledger as card_ledger
-from shoe_ctl.table.state import DealtCard, TableState
+from shoe_ctl.table.state import DealtCard, Round, TableState
 from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -33,15 +33,11 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 # Conditions.
 
 
-def seen_at_us(view: TableView) -> int | None:
-    """Return when the next card that lies face up counts as seen, while the round goes on."""
-    now = view.now
-    if now.round is None or now.halt is not None or now.state not in ("dealing", "revealing"):
+def result_due_us(view: TableView, played: Round) -> int | None:
+    """Return when the shoe's own result is overdue, if the round waits for it."""
+    if played.complete_us is None or not is_result_awaited(view.now):
         return None
-    if view.faces != "face_up":
-        return None
-    first_us = min((d.drawn_us for d in now.round.cards if not d.revealed), default=None)
-    return None if first_us is None else first_us + view.settings.face_up_after_ms * 1000
+    return played.complete_us + view.settings.result_timeout_s * 1_000_000
 
 
 def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:

@@ -139,7 +139,7 @@ def deflated_bomb(says: int) -> Spoil:
             connection.execute(
                 "UPDATE record_group SET body = ? WHERE n = "
                 "(SELECT max(n) FROM record_group WHERE \"table\" = 't1')",
-                (b"\x01\x01i" + bytes(21) + length + body,),
+                (b"\x01\x01i" + bytes(37) + length + body,),
             )
 
     return spoil
