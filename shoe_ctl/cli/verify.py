@@ -202,7 +202,12 @@ def _witnessed(
     with Reader.open(journal) as reader:
         verified_to = None if found.ok else found.signed.upto
         path = cosignatures_path(journal)
-        return compare(reader, path, keys, trusted, verified_to=verified_to)
+        try:
+            return compare(reader, path, keys, trusted, verified_to=verified_to)
+        except JournalError:
+            if found.ok:
+                raise
+            return []  # too damaged to be compared
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:
