@@ -20,7 +20,7 @@ CARDS_OUT = ("dealing", "revealing", "drawing")
 """Cards of an unfinished round lie on the table."""
 
 DEALT_UNTIL_SEEN = ("dealing", "revealing")
-"""Cards are dealt or lie there, and the time may count them as seen, or the shoe's result as late."""
+"""Cards lie there, and with the time they count as seen, or the shoe's result as late."""
 
 TO_THE_OUTCOME = ("closed", *CARDS_OUT)
 """From *no more bets* to the outcome."""
