@@ -40,7 +40,7 @@ OWN = Path(__file__).parents[1]
 SETTINGS = "tools/mutants.toml"
 PAGE = "docs/contributing/kill-rates.md"
 
-KILLED, SURVIVED, NEVER_BORN = "killed", "survived", "never born"
+KILLED, SURVIVED, NEVER_BORN, EQUIVALENT = "killed", "survived", "never born", "equivalent"
 
 FIRST_FILES = 6
 """So many test files are tried first: those that killed others, and the most specific ones."""
@@ -797,9 +797,13 @@ def _todo(
         if counted >= asked.count:
             break
         source = project.source(fault.file)
-        if not fault.is_readable(source) or project.why_equivalent(fault) is not None:
-            continue
         before = results.known.get(fault.key(source))
+        if project.why_equivalent(fault) is not None:
+            if before is not None and before.outcome != EQUIVALENT:
+                results.add(dataclasses.replace(before, outcome=EQUIVALENT))
+            continue
+        if not fault.is_readable(source):
+            continue
         counted += before is None or before.outcome != NEVER_BORN
         if before is None or (asked.again and before.outcome == SURVIVED):
             todo.append(fault)

@@ -84,6 +84,9 @@ WHEN = {
 WITH_A_SECOND_PERSON = {"retract", "correct_card", "enter_round", "revise_round"}
 WITH_A_REASON = WITH_A_SECOND_PERSON | {"declare"}
 AT_DISCRETION = {"restrict_wagers", "change_method", "name_holder", "allow_squeeze"}
+BY_WHAT_THEY_NAME = {
+    "place_wager", "increase_wager", "decrease_wager", "withdraw_wager", "declare", "decide",
+}  # fmt: skip
 BY_SURVEILLANCE_TOO = {"pause", "resume", "decide"}
 
 
@@ -106,3 +109,7 @@ def test_what_contradicts_what_was_said_or_read_needs_a_reason_and_a_second_pers
 def test_discretion_is_the_documents_and_surveillance_pauses_and_confirms() -> None:
     assert {name for name, each in COMMANDS.items() if each.discretion} == AT_DISCRETION
     assert {name for name, each in COMMANDS.items() if each.apart} == BY_SURVEILLANCE_TOO
+
+
+def test_the_arguments_of_a_wager_a_choice_and_a_declaration_depend_on_what_they_name() -> None:
+    assert {name for name, each in COMMANDS.items() if each.reads_itself} == BY_WHAT_THEY_NAME
