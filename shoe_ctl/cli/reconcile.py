@@ -82,7 +82,8 @@ def reconcile(  # noqa: PLR0913 - one for each option
     from shoe_ctl.journal.reader import Reader
 
     lines = Ledger(ledger)
-    compared = Comparison(table, since, until, as_delivered)
+    tables = None if table is None else frozenset({table})
+    compared = Comparison(tables, since, until, as_delivered)
     with explain_damage(journal), Reader.open(journal) as reader:
         found = compare(reader, lines, compared)
     if as_json:

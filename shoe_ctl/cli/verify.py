@@ -128,6 +128,9 @@ def verify(  # noqa: PLR0913 - one for each option
     JOURNAL may be a folder with a journal and its exports: each file is verified, and records that
     are in none of them are named, such as a shoe that was withheld.
 
+    JOURNAL may be the proof of one round, as shoectl prove writes it: nothing else is needed, and
+    the report on the round is printed with what it stands on.
+
     \b
     Examples:
       shoectl verify journal.db
@@ -135,10 +138,12 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
       shoectl verify archive
+      shoectl verify round.json --public-key journal.pub --witness w1.keys
     """  # noqa: D301 - click wants the very character
     import msgspec
 
     from shoe_ctl.audit.completeness import completeness
+    from shoe_ctl.audit.round_proof import is_proof
     from shoe_ctl.journal.signing import parse_public_key
 
     trusted = frozenset(parse_public_key(key) for key in keys)
@@ -154,6 +159,17 @@ def verify(  # noqa: PLR0913 - one for each option
             return verify_file(path, trusted, jobs=jobs)
 
         ctx.exit(0 if verify_folder(journal, verified, _write, as_json=as_json) else 1)
+    if is_proof(journal):
+        from shoe_ctl.cli.common import read_verifier_keys
+        from shoe_ctl.cli.verify_proof import verify_proof
+
+        if signed_to.upto or against or state is not None:
+            raise click.UsageError(
+                "--signed-to, --against and --state are for a journal, not for a round's proof", ctx
+            )
+        named = read_verifier_keys("--witness", witnesses)
+        verify_proof(journal, trusted, named, _write, as_json=as_json)
+        return
     found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
     continues = compare_with_kept(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
@@ -186,7 +202,12 @@ def _witnessed(
     with Reader.open(journal) as reader:
         verified_to = None if found.ok else found.signed.upto
         path = cosignatures_path(journal)
-        return compare(reader, path, keys, trusted, verified_to=verified_to)
+        try:
+            return compare(reader, path, keys, trusted, verified_to=verified_to)
+        except JournalError:
+            if found.ok:
+                raise
+            return []  # too damaged to be compared
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:

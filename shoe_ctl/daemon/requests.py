@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
@@ -32,7 +33,7 @@ from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.daemon.disk_use import DiskUse, with_warning
 from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
-from shoe_ctl.daemon.resends import Range, Resends
+from shoe_ctl.daemon.resends import Budgets, Range, Resends
 from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
@@ -162,7 +163,8 @@ class RequestHandler:
         self._sinks = sinks
         self._people = people
         self._streams = streams
-        self._resends = Resends()
+        self._budgets = Budgets() if streams is None else streams.events.budgets
+        self._resends = Resends(self._budgets)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -288,7 +290,10 @@ class RequestHandler:
         return [_sink_state(name, sink) for name, sink in self._sinks_seen_by(caller).items()]
 
     async def _resend(self, caller: Caller, asked: ResendRequest) -> dict[str, Any]:
-        """Offer a range of events again; answer how many they are and how that went."""
+        """Offer a range of events again; answer how many they are and how that went.
+
+        The sink's receivers get all of it, whoever asked: it counts against the user's budget.
+        """
         sinks = self._sinks_seen_by(caller)
         if asked.sink not in sinks:
             raise RequestRefused(
@@ -305,6 +310,13 @@ class RequestHandler:
             )
         if caller.reply is not None:
             return await self._resend_to_caller(caller, caller.reply, asked, after, upto)
+        found, budget = await sink.find_range(after, upto), self._budgets.of(caller.user)
+        if wait_s := budget.wait_s:
+            seconds = math.ceil(wait_s)
+            raise RequestRefused(
+                message("sink_resends_too_soon", user=caller.user, seconds=seconds)
+            )
+        budget.spend(found.events)
         resend = await sink.resend(after, upto)
         log.info(
             "sink %s: resend started: events=%d after=%s user=%s",

@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind, Meta, UnknownFormat
 from shoe_ctl.journal.recovery import unknown_format_error
-from shoe_ctl.journal.round_index import OPENED
+from shoe_ctl.journal.round_index import OPENED, round_id
 from shoe_ctl.records import Record
 from shoe_ctl.round_report.lookup import (
     Frames,
     RawFrame,
+    Records,
     RoundLocation,
     SentBytes,
     records_backwards,
@@ -32,7 +32,8 @@ ENDS = ("round.settled", "round.void")
 """Events that end a round: settled, or void."""
 
 REVISABLE_ROUNDS = 2
-"""An outcome may be revised until no more bets of the next round: its betting is looked at too."""
+"""Up to no more bets of the next round all inputs are looked at for events about a round. Later
+ones, such as a revision, are found by the index of rounds."""
 
 _EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
 _KINDS = (Kind.WIRE, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
@@ -41,7 +42,8 @@ _KINDS = (Kind.WIRE, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 class ReportedEvent(msgspec.Struct, frozen=True):
     """An event's restricted copy; ``public`` is the id of its public one, None where there is none.
 
-    ``subject`` is the round's id, or the shoe's.
+    Where the restricted copy is left out of a proof it is the public one, and ``restricted`` is
+    empty. ``subject`` is the round's id, or the shoe's.
     """
 
     type: str
@@ -97,21 +99,19 @@ class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
             yield from (event for event in entry.events if event.type in types)
 
 
-def collect(reader: Reader, location: RoundLocation) -> RoundReport:
+def collect(reader: Records, location: RoundLocation) -> RoundReport:
     """Return the report on the round that was opened there.
 
     Raises:
         JournalError: the journal cannot be read.
     """
-    began = next(
-        records_backwards(reader, (Kind.INPUT,), before=location.n, table=location.table), None
-    )
-    first = location.n if began is None else began.n
+    first = _input_before(reader, location.table, location.n)
     entries: list[Entry] = []
     afterwards: list[Entry] = []
     ended: str | None = None
-    rounds = 0
+    rounds = last_n = 0
     for entry in _entries(reader, location.table, first):
+        last_n = entry.n
         opened = sum(event.type == OPENED for event in entry.events)
         rounds += opened
         if ended is None and not (opened and rounds > 1):
@@ -123,6 +123,7 @@ def collect(reader: Reader, location: RoundLocation) -> RoundReport:
         closed = any(event.type == "round.bets_closed" for event in entry.events)
         if rounds > REVISABLE_ROUNDS or (rounds == REVISABLE_ROUNDS and closed):
             break
+    afterwards += _later_entries(reader, location, last_n)
     return RoundReport(
         table=location.table,
         round_id=location.round_id,
@@ -133,12 +134,38 @@ def collect(reader: Reader, location: RoundLocation) -> RoundReport:
     )
 
 
-def is_of(entry: Entry, round_id: str) -> bool:
+def _input_before(reader: Records, table: str, n: int) -> int:
+    """Return the record of the input that brought an event; the event's own where it is not there.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    found = next(records_backwards(reader, (Kind.INPUT,), before=n, table=table), None)
+    return n if found is None else found.n
+
+
+def _later_entries(reader: Records, location: RoundLocation, after: int) -> Iterator[Entry]:
+    """Yield the inputs long after a round that changed it, as a revision: the index has them.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    of = round_id(location.round_id)
+    indexed = reader.round(of) if of is not None and reader.has_rounds else None
+    last = after
+    for n in () if indexed is None else indexed.records:
+        began = _input_before(reader, location.table, n) if n > last else 0
+        if began > last:
+            last = began
+            yield next(_entries(reader, location.table, began))
+
+
+def is_of(entry: Entry, of: str) -> bool:
     """Return True if an event of the entry is about this round."""
-    return any(round_id in (e.subject, e.data.get("round_id")) for e in entry.events)
+    return any(of in (e.subject, e.data.get("round_id")) for e in entry.events)
 
 
-def _entries(reader: Reader, table: str, first: int) -> Iterator[Entry]:
+def _entries(reader: Records, table: str, first: int) -> Iterator[Entry]:
     """Yield the table's inputs from record ``first`` on, each with its bytes and its events."""
     frames = Frames(reader, table, first)
     held: Record | None = None
@@ -191,7 +218,7 @@ def _entry(
 
 def _reported_events(events: list[Record]) -> Iterator[ReportedEvent]:
     """Yield each event once: a public copy stands right before its restricted one."""
-    public: str | None = None
+    public: _Event | None = None
     for record in events:
         try:
             event = msgspec.json.decode(record.body, type=_Event)
@@ -200,13 +227,22 @@ def _reported_events(events: list[Record]) -> Iterator[ReportedEvent]:
             yield ReportedEvent("unreadable", spoilt, None, None, {"bytes": record.body.hex()})
             continue
         if record.kind == Kind.PUBLIC.value:
-            public = event.id
+            if public is not None:
+                yield _as_in_public(public)
+            public = event
         else:
-            yield ReportedEvent(event.type, event.id, public, event.subject, event.data)
+            of = None if public is None else public.id
+            yield ReportedEvent(event.type, event.id, of, event.subject, event.data)
             public = None
+    if public is not None:
+        yield _as_in_public(public)
 
 
-def _rules(reader: Reader, table: str, before: int) -> Rules | None:
+def _as_in_public(event: _Event) -> ReportedEvent:
+    return ReportedEvent(event.type, "", event.id, event.subject, event.data)
+
+
+def _rules(reader: Records, table: str, before: int) -> Rules | None:
     """Return what the table was last started with; None where that was removed or is damaged."""
     record = next(reader.indexed_records(table, Kind.META, before=before), None)
     if record is None:

@@ -126,8 +126,8 @@ def _footer(report: RoundReport, words: Words) -> Iterator[str]:
 
 
 def _ids(public: str | None, restricted: str, words: Words) -> str:
-    if public is None:
-        return restricted
+    if public is None or not restricted:
+        return public or restricted
     return words.sentence("{public}, restricted {restricted}", public=public, restricted=restricted)
 
 

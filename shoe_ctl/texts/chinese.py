@@ -639,6 +639,7 @@ TEXTS: Mapping[str, str] = {
     "sink_unknown": "没有接收端 {sink}（现有：{sinks}）",
     "sink_unknown_none": "没有接收端 {sink}（没有任何接收端）",
     "sink_upto_of_other_table": "upto：{upto} 与 {after} 不是同一张桌的事件",
+    "sink_resends_too_soon": "用户 {user} 刚才已请求重发大量事件：请在 {seconds} 秒后再请求",
     "sink_resends_too_many": "用户 {user} 已在 {most} 处接收事件：请稍后再请求",
     # Why a request is not read, or not handled.
     "request_incomplete": "最后一行没有行尾：未做任何处理",

@@ -875,6 +875,8 @@ TEXTS: Mapping[str, str] = {
     "sink_unknown": "there is no sink {sink} (there is: {sinks})",
     "sink_unknown_none": "there is no sink {sink}, and no other",
     "sink_upto_of_other_table": "upto: {upto} is not an event of the same table as {after}",
+    "sink_resends_too_soon": "user {user} had many events sent again just now: ask again in "
+    "{seconds} s",
     "sink_resends_too_many": "user {user} gets events at {most} places already: ask again later",
     # Why a request is not read, or not handled.
     "request_incomplete": "the last line has no end: nothing of it was done",

@@ -211,6 +211,7 @@ SENTENCES: Mapping[str, str] = {
     "the shoe does not receive what is sent to it": "牌靴收不到发给它的内容",
     "a table system reports that it applied an outcome": "账务系统报告结果已入账",
     "a table system states the rounds and the money of a shoe": "账务系统申报一靴的局数与金额",
+    "this names a Player and is left out": "此处有玩家姓名，已略去",
     "a table system applies outcomes within {value} s": "账务系统应在 {value} 秒内入账",
     "a table system applied {event}": "账务系统已将 {event} 入账",
     "no table system applied the {type} of {told} in time": "账务系统未按时将 {told} 的 {type} 入账",
