@@ -138,7 +138,7 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
       shoectl verify archive
-      shoectl verify round.json --public-key journal.pub --witness w1.keys
+      shoectl verify round.json --public-key journal.pub
     """  # noqa: D301 - click wants the very character
     import msgspec
 
@@ -203,7 +203,12 @@ def _witnessed(
     with Reader.open(journal) as reader:
         verified_to = None if found.ok else found.signed.upto
         path = cosignatures_path(journal)
-        return compare(reader, path, keys, trusted, verified_to=verified_to)
+        try:
+            return compare(reader, path, keys, trusted, verified_to=verified_to)
+        except JournalError:
+            if found.ok:
+                raise
+            return []  # too damaged to be compared
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:
