@@ -144,6 +144,7 @@ def _tell(  # noqa: PLR0913 - each of them by name
     """Each round's account as it is read: there may be many."""
     import msgspec
 
+    from shoe_ctl.audit.round_standing import round_standing
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
     from shoe_ctl.round_report.summary import COLUMNS
@@ -152,6 +153,9 @@ def _tell(  # noqa: PLR0913 - each of them by name
     for number, place in enumerate(places):
         with explain_damage(journal):
             account = collect(reader, place)
+            if not brief:
+                standing = round_standing(reader, place.round_id)
+                account = msgspec.structs.replace(account, standing=standing)
             lines: list[bytes] | list[str]
             if as_json:
                 lines = [msgspec.json.encode(account)]

@@ -146,7 +146,7 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
       shoectl verify archive
-      shoectl verify round.json --public-key journal.pub --witness w1.keys
+      shoectl verify round.json --public-key journal.pub
     """  # noqa: D301 - click wants the very character
     import msgspec
 
