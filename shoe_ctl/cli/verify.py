@@ -196,7 +196,8 @@ def verify(  # noqa: PLR0913 - one for each option
         shown = "; ".join(each.text for each in complete)
         _write("complete", shown or ("nothing shows it" if found.ok else "no: see above"))
         for each in seen:
-            _write("witness", f"{each.witness}: {each.text}")
+            where = "" if each.upto or each.first_other else f" in {journal.name}-cosignatures"
+            _write("witness", f"{each.witness}: {each.text}{where}")
         for stamp in stamps:
             _write("stamped", f"{stamp.witness}: {stamp.text}")
     agree = (found.ok, *(each.ok for each in seen), *(each.ok for each in stamps))
