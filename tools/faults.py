@@ -461,7 +461,7 @@ class _Literals:
                 yield self._text.replaced("element dropped", node, f"{whole[0]}{whole[-1]}")
             else:
                 yield self._without(parts, place, "element dropped")
-        if not all(_is_string(part) for part in parts):
+        if not all(_is_string(part) or isinstance(part, ast.Starred) for part in parts):
             yield from self._swapped(parts, "order")
 
     def _swapped(self, parts: Sequence[ast.expr], operator: str) -> Iterator[_Change]:

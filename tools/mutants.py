@@ -40,7 +40,7 @@ OWN = Path(__file__).parents[1]
 SETTINGS = "tools/mutants.toml"
 PAGE = "docs/contributing/kill-rates.md"
 
-KILLED, SURVIVED, NEVER_BORN = "killed", "survived", "never born"
+KILLED, SURVIVED, NEVER_BORN, EQUIVALENT = "killed", "survived", "never born", "equivalent"
 
 FIRST_FILES = 6
 """So many test files are tried first: those that killed others, and the most specific ones."""
@@ -157,8 +157,9 @@ def draw(faults: Sequence[Fault], seed: str) -> Iterator[Fault]:
 def marks_of(fault: Fault, source: bytes) -> list[str]:
     """Return the marks of tests that reach a fault at the top level of a module, if it has any."""
     file, names = fault.file, fault.within.split(" ")
-    if file.endswith("transitions.py") and len(names) > 1:
-        return [f"cell {names[2] if names[0] == 'ROUND' and len(names) > 2 else names[1]}"]
+    if file.endswith("transitions.py"):
+        rows = [names] if len(names) > 1 else _rows_with(names[0], source)
+        return [f"cell {row[2] if row[0] == 'ROUND' and len(row) > 2 else row[1]}" for row in rows]
     if file.endswith("cases.py") and len(names) > 1:
         return [f"question {names[1]}"]
     if file.endswith("commands.py") and len(names) > 1:
@@ -166,6 +167,25 @@ def marks_of(fault: Fault, source: bytes) -> list[str]:
     if "/irregularities/" in file:
         return [f"procedure {key}" for key in _procedures(source)]
     return [f"game {Path(file).stem}"] if file.endswith(".toml") else []
+
+
+def _rows_with(name: str, source: bytes) -> list[list[str]]:
+    """Return the table and the keys of each cell that uses this name."""
+    found: list[list[str]] = []
+    for table in ast.parse(source).body:
+        if isinstance(table, ast.AnnAssign) and isinstance(table.target, ast.Name):
+            _find_rows(table.value, [table.target.id], name, found)
+    return found
+
+
+def _find_rows(node: ast.AST | None, keys: list[str], name: str, found: list[list[str]]) -> None:
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant):
+                _find_rows(value, [*keys, str(key.value)], name, found)
+    elif node is not None and len(keys) > 1:
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        found += [keys] if name in names else []
 
 
 def _procedures(source: bytes) -> list[str]:
@@ -396,7 +416,12 @@ class Record:
                         found[number][test.id] = test
                     elif not whole or 1 in hits[whole.start : whole.stop]:
                         wide[number][test.id] = test
-        return [_in_order(own, more) for own, more in zip(found, wide, strict=True)]
+        reached = []
+        for fault, first, more in zip(faults, found, wide, strict=True):
+            named = fault.lines or marks_of(fault, self._project.source(fault.file))
+            enough = named and len(first) >= FEW
+            reached.append([*_by_reach(first), *(() if enough else _by_reach(more))])
+        return reached
 
     def _places(self, fault: Fault, plan: Mapping[str, Any]) -> tuple[list[int], range]:
         """Return the places of the fault's own lines and marks, and those of its file."""
@@ -440,10 +465,8 @@ def _lines(folder: Path) -> Iterator[dict[str, Any]]:
             yield from map(json.loads, file)
 
 
-def _in_order(own: Mapping[str, KnownTest], more: Mapping[str, KnownTest]) -> list[KnownTest]:
-    first = sorted(own.values(), key=lambda test: (test.reached, test.took_s))
-    rest = sorted(more.values(), key=lambda test: (test.reached, test.took_s))
-    return first if len(first) >= FEW else first + rest
+def _by_reach(tests: Mapping[str, KnownTest]) -> list[KnownTest]:
+    return sorted(tests.values(), key=lambda test: (test.reached, test.took_s))
 
 
 def _moved_lines(now: bytes, then: bytes) -> dict[int, int]:
@@ -774,9 +797,13 @@ def _todo(
         if counted >= asked.count:
             break
         source = project.source(fault.file)
-        if not fault.is_readable(source) or project.why_equivalent(fault) is not None:
-            continue
         before = results.known.get(fault.key(source))
+        if project.why_equivalent(fault) is not None:
+            if before is not None and before.outcome != EQUIVALENT:
+                results.add(dataclasses.replace(before, outcome=EQUIVALENT))
+            continue
+        if not fault.is_readable(source):
+            continue
         counted += before is None or before.outcome != NEVER_BORN
         if before is None or (asked.again and before.outcome == SURVIVED):
             todo.append(fault)

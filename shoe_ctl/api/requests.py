@@ -128,11 +128,15 @@ class Command(Asking, frozen=True, kw_only=True):
 
 
 class StatusRequest(Asking, frozen=True, kw_only=True):
-    """Ask how the tables stand, or the one named, as this ``audience`` may know it."""
+    """Ask how the tables stand, or the one named, as this ``audience`` may know it.
+
+    With ``staff`` each status says besides who is who at the table.
+    """
 
     request: str
     table: Id | None = None
     audience: AudienceName | None = None
+    staff: bool = False
 
 
 class RedeliverRequest(Asking, frozen=True, kw_only=True):
@@ -210,12 +214,13 @@ class EventsRequest(Asking, frozen=True, kw_only=True):
 class StatesRequest(Asking, frozen=True, kw_only=True):
     """Ask for the status of a table, or of all: each as it is, then whenever it changes.
 
-    Without an ``audience`` the caller gets its own.
+    Without an ``audience`` the caller gets its own. ``staff`` is as in ``StatusRequest``.
     """
 
     request: str
     table: Id | None = None
     audience: AudienceName | None = None
+    staff: bool = False
 
 
 StreamRequest = EventsRequest | StatesRequest

@@ -138,7 +138,7 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
       shoectl verify archive
-      shoectl verify round.json --public-key journal.pub --witness w1.keys
+      shoectl verify round.json --public-key journal.pub
     """  # noqa: D301 - click wants the very character
     import msgspec
 
@@ -185,7 +185,8 @@ def verify(  # noqa: PLR0913 - one for each option
         shown = "; ".join(each.text for each in complete)
         _write("complete", shown or ("nothing shows it" if found.ok else "no: see above"))
         for each in seen:
-            _write("witness", f"{each.witness}: {each.text}")
+            where = "" if each.upto or each.first_other else f" in {journal.name}-cosignatures"
+            _write("witness", f"{each.witness}: {each.text}{where}")
     ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
 
 
@@ -202,7 +203,12 @@ def _witnessed(
     with Reader.open(journal) as reader:
         verified_to = None if found.ok else found.signed.upto
         path = cosignatures_path(journal)
-        return compare(reader, path, keys, trusted, verified_to=verified_to)
+        try:
+            return compare(reader, path, keys, trusted, verified_to=verified_to)
+        except JournalError:
+            if found.ok:
+                raise
+            return []  # too damaged to be compared
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:

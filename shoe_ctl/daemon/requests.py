@@ -42,7 +42,7 @@ from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
 from shoe_ctl.table.consent import normalize_name
 from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import POSITIONS, is_sufficient
+from shoe_ctl.table.positions import LADDER, POSITIONS, is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
@@ -206,8 +206,8 @@ class RequestHandler:
         """Return the stream that was asked for.
 
         Raises:
-            RequestRefused: a table that is not served here, or as ``EventStreams.open`` and
-                ``StateStreams.open``.
+            RequestRefused: a table that is not served here, a part of the status that is not for
+                the caller, or as ``EventStreams.open`` and ``StateStreams.open``.
             EnvironmentFault: the journal cannot be read.
         """
         assert self._streams is not None
@@ -216,6 +216,7 @@ class RequestHandler:
         with self._noting_failure():
             if isinstance(asked, EventsRequest):
                 return self._sent(await self._streams.events.open(caller, asked))
+            _check_staff(caller, asked)
             return self._sent(await self._streams.states.open(caller, asked))
 
     async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
@@ -261,8 +262,10 @@ class RequestHandler:
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
         runners = _runners_named(self._tables, asked.table)
         sees = audience_of(caller, asked.audience)
+        _check_staff(caller, asked)
         told = [
-            await runner.status(sees) | {"acts_as": _acts_as(caller, runner)} for runner in runners
+            await runner.status(sees, staff=asked.staff) | {"acts_as": _acts_as(caller, runner)}
+            for runner in runners
         ]
         if self._disk is not None:
             told = [with_warning(one, self._disk.trouble) for one in told]
@@ -275,7 +278,8 @@ class RequestHandler:
             else {"disk": self._disk.describe(runner.table for runner in runners)}
         )
         sinks = with_texts(self._sink_states(caller))
-        return _status_answer(caller, told) | {"sinks": sinks} | disk
+        now_us = max(runner.transactions.now() for runner in runners)
+        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""
@@ -465,15 +469,25 @@ def status_in_outage(
     """Answer a status request while nothing can be stored: how each table stood.
 
     Raises:
-        RequestRefused: a table that is not served here.
+        RequestRefused: a table that is not served here, or what the caller may not see.
     """
+    _check_staff(caller, asked)
     stood = [
-        runner.stored_status(audience_of(caller, asked.audience))
+        runner.stored_status(audience_of(caller, asked.audience), staff=asked.staff)
         | {"acts_as": _acts_as(caller, runner)}
         for runner in _runners_named(tables, asked.table)
     ]
     fault = fault_of(outage.what)
-    return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+    now_us = max(runner.transactions.now() for runner in tables.values())
+    told = [in_storage_fault(one, fault, outage.since_us) for one in stood]
+    return _status_answer(caller, told, now_us)
+
+
+def _check_staff(caller: Caller, asked: StatusRequest | StatesRequest) -> None:
+    """Refuse to tell who is who at a table to a caller who is not at least a dealer."""
+    own = (caller.position, *caller.also)
+    if asked.staff and not any(is_sufficient(one, LADDER[0]) for one in own):
+        raise RequestRefused(message("daemon_not_staff", user=caller.user, own=caller.position))
 
 
 def _acts_as(caller: Caller, runner: TableRunner) -> list[str]:
@@ -487,8 +501,9 @@ def _acts_as(caller: Caller, runner: TableRunner) -> list[str]:
     ]
 
 
-def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"user": caller.user, "position": caller.position, "tables": with_texts(tables)}
+def _status_answer(caller: Caller, tables: list[dict[str, Any]], now_us: int) -> dict[str, Any]:
+    answer = {"user": caller.user, "position": caller.position, "time": utc(now_us)}
+    return answer | {"tables": with_texts(tables)}
 
 
 def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:

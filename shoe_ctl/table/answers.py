@@ -17,13 +17,19 @@ import msgspec
 from shoe_ctl.records import Audience, utc
 from shoe_ctl.table.effects import Answer, Effect, TableEvent
 from shoe_ctl.table.inputs import CommandsRefused, TableCommand
-from shoe_ctl.table.state import FirstAnswer
+from shoe_ctl.table.state import FirstAnswer, GivenCommand, Person
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers.payments import change_message, outcome_message
 from shoe_ctl.texts.message import Message, message
 
 REMEMBERED_COMMANDS = 256
 """The most answers that are kept for repeated commands: more than an hour of play needs."""
+
+LISTED_COMMANDS = 8
+"""The most accepted commands that staff see in the status."""
+
+_ABOUT: Mapping[str, str] = {"declare": "key", "decide": "choice"}
+"""Command → the argument that says what it is about."""
 
 MOST_REFUSED = 128
 """The most of them that may be refusals, so that refusals do not push out the accepted ones."""
@@ -70,6 +76,23 @@ def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
     if len(answered) > REMEMBERED_COMMANDS:
         del answered[_choose_dropped(answered)]
     turn.change(answered=answered)
+    if answer.accepted:
+        _list_command(turn, command)
+
+
+def _list_command(turn: Turn, command: TableCommand) -> None:
+    """Add the command to the last ones, without its arguments: they may name cards."""
+    about = command.args.get(_ABOUT.get(command.command, ""))
+    given = GivenCommand(
+        command=command.command,
+        about=about if isinstance(about, str) else None,
+        by=Person(name=command.person, position=command.position),
+        consented_by=command.consented_by,
+        t_us=turn.now.t_us,
+    )
+    before = turn.now.last_commands
+    listed = () if isinstance(before, msgspec.UnsetType) else before
+    turn.change(last_commands=(*listed, given)[-LISTED_COMMANDS:])
 
 
 def _choose_dropped(answered: dict[str, FirstAnswer]) -> str:
