@@ -127,13 +127,10 @@ class Project:
 
     def why_equivalent(self, fault: Fault) -> str | None:
         """Return why this fault changes nothing that anyone can observe; None for all others."""
-        source = self.source(fault.file)
-        changed = [line for line in fault.diff(source) if not line.startswith("@@")]
-        lost = " ".join(line[1:].strip() for line in changed if line.startswith("-"))
-        came = " ".join(line[1:].strip() for line in changed if line.startswith("+"))
+        change = fault.change(self.source(fault.file))
         for each in self.equivalent:
             same = (each["file"], each["within"]) == (fault.file, fault.within)
-            if same and (each["is"], each["becomes"]) == (lost, came):
+            if same and (each["is"], each["becomes"]) == change:
                 return str(each["reason"])
         return None
 
