@@ -173,6 +173,7 @@ def test_a_seed_draws_the_same_faults_and_a_larger_count_goes_on_with_them() -> 
     assert len({tuple(draw(faults, str(seed))) for seed in range(20)}) > 5
 
 
+@pytest.mark.slow
 def test_each_part_has_its_files_and_each_equivalent_fault_can_be_planted() -> None:
     project = Project(ROOT)
     parts = [project.part(name) for name in project.names]
