@@ -857,8 +857,8 @@ class _Walk:
                 behind = f"behind record {upto:,} " if upto else ""
                 self._claimed.append(
                     f"{source.name}: that the holder of its private key did not write it "
-                    f"again {behind}and sign it. No witness whose key you gave saw that "
-                    "part, and nothing that you kept shows it."
+                    f"again {behind}and sign it. No witness whose key you gave, and "
+                    "nothing that you kept, shows it."
                 )
         self._claimed += [
             "That a name is the person: the journal has the login and what was typed, not who sat "

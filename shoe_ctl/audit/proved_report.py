@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from shoe_ctl.audit.round_proof import ProvedRound
+from shoe_ctl.audit.round_standing import proved_standing
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.round_index import OPENED, IndexedRound, RoundId
 from shoe_ctl.records import Record
@@ -65,4 +68,5 @@ def proved_report(proved: ProvedRound, path: Path) -> RoundReport:
         one.n for one in proved.records if one.kind == Kind.RESTRICTED.value and _MARK in one.body
     )
     where = RoundLocation(proved.table, proved.round_id, opened)
-    return collect(_ProvedRecords(proved, path), where)
+    report = collect(_ProvedRecords(proved, path), where)
+    return msgspec.structs.replace(report, standing=proved_standing(proved))

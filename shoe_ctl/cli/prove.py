@@ -38,7 +38,7 @@ def prove(journal: Path, round_id: str, output: Path, players: bool) -> None:
     \b
     Examples:
       shoectl prove journal.db --round bac-07-s1-r12 -o round.json
-      shoectl verify round.json
+      shoectl verify round.json --json
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.cli.common import explain_damage
     from shoe_ctl.terminal_text import printable

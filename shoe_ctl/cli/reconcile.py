@@ -97,6 +97,7 @@ def reconcile(  # noqa: PLR0913 - one for each option
 
 def _show(journal: Path, ledger: tuple[str, ...], found: Reconciliation) -> None:
     _write("journal", str(journal))
+    _write("", f"NOT VERIFIED: run shoectl verify {journal}")
     _write("ledger", f"{', '.join(ledger)}: {_many(found.lines, 'line')} compared")
     for stream in found.streams:
         events = "no event" if stream.first is None else f"{stream.first} to {stream.last}"

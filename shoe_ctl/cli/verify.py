@@ -138,7 +138,7 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
       shoectl verify archive
-      shoectl verify round.json --public-key journal.pub --witness w1.keys
+      shoectl verify round.json --public-key journal.pub
     """  # noqa: D301 - click wants the very character
     import msgspec
 
@@ -185,7 +185,8 @@ def verify(  # noqa: PLR0913 - one for each option
         shown = "; ".join(each.text for each in complete)
         _write("complete", shown or ("nothing shows it" if found.ok else "no: see above"))
         for each in seen:
-            _write("witness", f"{each.witness}: {each.text}")
+            where = "" if each.upto or each.first_other else f" in {journal.name}-cosignatures"
+            _write("witness", f"{each.witness}: {each.text}{where}")
     ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.record_format import Kind, Meta, UnknownFormat
+from shoe_ctl.journal.record_format import Connection, Kind, Meta, UnknownFormat
 from shoe_ctl.journal.recovery import unknown_format_error
 from shoe_ctl.journal.round_index import OPENED, round_id
 from shoe_ctl.records import Record
@@ -80,10 +80,42 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     software: str
 
 
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """The shoe of a round, as it said who it is on the connection that was open.
+
+    ``authenticated`` is True if that connection proved it with a key. ``device_id`` is None for a
+    shoe without a name, and ``firmware`` where it said nothing near the round.
+    """
+
+    profile: str
+    device_id: str | None = None
+    firmware: str | None = None
+    authenticated: bool = False
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """The signature that a report stands on; ``why_not`` says why it stands on none.
+
+    ``checkpoint`` of the journal ``origin`` was signed at ``t_us`` with ``public_key`` (hex), which
+    is ``trusted`` if the verifier named it. ``witnesses`` cosigned it with keys that were named;
+    ``cosigned_by`` says who else is said to have.
+    """
+
+    checkpoint: int = 0
+    origin: str = ""
+    t_us: int = 0
+    public_key: str = ""
+    trusted: bool = False
+    witnesses: tuple[str, ...] = ()
+    cosigned_by: tuple[str, ...] = ()
+    why_not: str | None = None
+
+
 class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
     """A round: its inputs with their events, and ``afterwards`` later inputs with events about it.
 
     ``ended`` is the type of the event that ended it, None where the journal ends before.
+    ``standing`` is None where nobody looked.
     """
 
     table: str
@@ -92,6 +124,8 @@ class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
     afterwards: tuple[Entry, ...]
     ended: str | None
+    device: Device | None = None
+    standing: Standing | None = None
 
     def events(self, *types: str) -> Iterator[ReportedEvent]:
         """Yield the events of these types, in order."""
@@ -131,6 +165,7 @@ def collect(reader: Records, location: RoundLocation) -> RoundReport:
         entries=tuple(entries),
         afterwards=tuple(afterwards),
         ended=ended,
+        device=_device(reader, location.table, first),
     )
 
 
@@ -263,6 +298,71 @@ def _rules(reader: Records, table: str, before: int) -> Rules | None:
         settings=meta.settings,
         software=meta.software,
     )
+
+
+class _Hello(msgspec.Struct):
+    """An input by which a shoe says who it is."""
+
+    device_id: str | None = None
+    firmware: str | None = None
+
+
+class _ShoeInput(msgspec.Struct):
+    event: _Hello
+
+
+class _Link(msgspec.Struct):
+    profile: str = ""
+    device_id: str | None = None
+    authenticated: bool = False
+
+
+class _Shoe(msgspec.Struct):
+    link: _Link
+
+
+class _State(msgspec.Struct):
+    state: _Shoe
+
+
+_HELLO = b'"type":"hello"'
+_NEAR_DEVICE = 20_000
+"""Records before a round in which a shoe is looked for; before them the table's state names it."""
+
+
+def _device(reader: Records, table: str, before: int) -> Device | None:
+    """Return the shoe that was connected before a record; None where nothing says it.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    hello = _Hello()
+    kinds = (Kind.CONNECTION, Kind.INPUT)
+    for record in records_backwards(reader, kinds, before=before, table=table):
+        if record.n < before - _NEAR_DEVICE:
+            break
+        with suppress(ValueError):
+            if record.kind == Kind.CONNECTION.value:
+                opened = Connection.from_bytes(record.body)
+                return Device(
+                    profile=opened.profile,
+                    device_id=hello.device_id,
+                    firmware=hello.firmware,
+                    authenticated=opened.authenticated,
+                )
+            if hello.device_id is None and _HELLO in record.body:
+                hello = msgspec.json.decode(record.body, type=_ShoeInput).event
+    state = next(reader.indexed_records(table, Kind.SNAPSHOT, before=before), None)
+    with suppress(ValueError):
+        if state is not None:
+            link = msgspec.json.decode(state.body, type=_State).state.link
+            return Device(
+                profile=link.profile,
+                device_id=hello.device_id or link.device_id,
+                firmware=hello.firmware,
+                authenticated=link.authenticated,
+            )
+    return None
 
 
 def _text(of: object) -> str | None:
