@@ -31,6 +31,12 @@ _INPUT_TEXTS = {
     "commands_refused": "more commands were refused than are recorded of one user",
     "hearing_lost": "the shoe does not receive what is sent to it",
     "hearing_restored": "the shoe receives again what is sent to it",
+    "line_suspended": "the line to the shoe is left alone for a while: too much noise",
+    "line_resumed": "the line to the shoe is used again",
+    "delivery_parked": "a sink refused an event, which waits",
+    "delivery_taken": "a sink took an event that had waited",
+    "delivery_lost": "a sink lost events that it had taken",
+    "delivery_refilled": "a sink has again what it had lost",
     "disk_checked": "the disk of the journal was checked",
     "outcome_applied": "a table system reports that it applied an outcome",
     "shoe_stated": "a table system states the rounds and the money of a shoe",
@@ -54,20 +60,13 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             started = again if given.get("reopened") else "the controller was started"
             said = words.sentence("host boot: {boot}", boot=given.get("host_boot"))
             return words.sentence(started), [said]
-        case (
-            "tick"
-            | "commands_refused"
-            | "hearing_lost"
-            | "hearing_restored"
-            | "disk_checked"
-            | "outcome_applied"
-            | "shoe_stated"
-            | "left_out"
-        ) as kind:
+        case kind if kind in _INPUT_TEXTS:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:
-            sentence, why = _INPUTS_WITH_REASON[kind]
-            return f"{words.sentence(sentence)}: {given.get(why)}", []
+            sentence, key = _INPUTS_WITH_REASON[kind]
+            why = given.get(key)
+            said = words.text(why) if isinstance(why, Mapping) else why
+            return f"{words.sentence(sentence)}: {said}", []
         case "fault":
             where = f"{given.get('where')}: {given.get('what')}"
             said = words.sentence("a fault of the controller; the input before it was not taken")
