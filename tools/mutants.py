@@ -74,6 +74,9 @@ class Part:
     tests: tuple[str, ...]
     """Test files, without those that notice any change of a source."""
 
+    literals: tuple[str, ...]
+    """Test files that state tables and literals themselves: a fault in one always meets them."""
+
 
 class Project:
     """A checkout: its files, parts, and the faults that are known to change nothing."""
@@ -101,7 +104,8 @@ class Project:
             for path in (self.root / folder).rglob("test_*.py")
         }
         kept = sorted(test for test in tests if not test.startswith(without))
-        return Part(name, self._matching(stated["files"]), tuple(kept))
+        literals = tuple(stated.get("literals", ()))
+        return Part(name, self._matching(stated["files"]), tuple(kept), literals)
 
     def _matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
         found: list[str] = []
@@ -123,13 +127,10 @@ class Project:
 
     def why_equivalent(self, fault: Fault) -> str | None:
         """Return why this fault changes nothing that anyone can observe; None for all others."""
-        source = self.source(fault.file)
-        changed = [line for line in fault.diff(source) if not line.startswith("@@")]
-        lost = " ".join(line[1:].strip() for line in changed if line.startswith("-"))
-        came = " ".join(line[1:].strip() for line in changed if line.startswith("+"))
+        change = fault.change(self.source(fault.file))
         for each in self.equivalent:
             same = (each["file"], each["within"]) == (fault.file, fault.within)
-            if same and (each["is"], each["becomes"]) == (lost, came):
+            if same and (each["is"], each["becomes"]) == change:
                 return str(each["reason"])
         return None
 
@@ -396,11 +397,12 @@ class Record:
         kept.write_bytes(source)
         return kept.name
 
-    def reaching(self, faults: Sequence[Fault], tests: Sequence[str]) -> list[list[KnownTest]]:
-        """Return the tests that reach each fault, of these files, those that reach least first."""
+    def reaching(self, faults: Sequence[Fault], part: Part) -> list[list[KnownTest]]:
+        """Return the tests of the part that reach each fault, those that reach least first."""
+        tests = {*part.tests}
         found: list[dict[str, KnownTest]] = [{} for _ in faults]
         wide: list[dict[str, KnownTest]] = [{} for _ in faults]
-        importing = [self._importing(fault, tests) for fault in faults]
+        importing = [self._importing(fault, part) for fault in faults]
         latest = {name: plan["folder"] for plan in self._plans for name in plan["done"]}
         for plan in self._plans:
             places = [self._places(fault, plan) for fault in faults]
@@ -436,17 +438,19 @@ class Record:
         moved = _moved_lines(source, old)
         return [first + moved[line] for line in fault.lines if line in moved], whole
 
-    def _importing(self, fault: Fault, tests: Sequence[str]) -> set[str]:
+    def _importing(self, fault: Fault, part: Part) -> set[str]:
         """Return the test files that read a table or literal themselves."""
+        tests = part.tests
         if fault.file.endswith(".toml"):
             named = (f'"{Path(fault.file).stem}"', "shipped(")
             texts = {test: self._project.source(test).decode() for test in tests}
-            return {test for test, text in texts.items() if any(n in text for n in named)}
+            found = {test for test, text in texts.items() if any(n in text for n in named)}
+            return found | {*part.literals}
         if fault.lines or not fault.file.endswith(".py"):
             return set()
         package, _, name = fault.file.removesuffix(".py").replace("/", ".").rpartition(".")
         wanted = (f"from {package}.{name} import", f"import {package}.{name}")
-        found: set[str] = set()
+        found = {*part.literals}
         for test in tests:
             text = self._project.source(test).decode()
             parts = text.partition(f"from {package} import ")[2].split("\n\n")[0]
@@ -552,7 +556,7 @@ class Trial:
         met = {test.id for test in first}
         rest = [test for test in reaching if test.id not in met]
         ran = 0
-        for chosen in (first, _cheap(rest, self._most_s)):
+        for chosen in (first, _cheap(_interleaved(rest), self._most_s)):
             if not chosen:
                 continue
             outcome, by, count = self._try(copy, fault, chosen)
@@ -602,6 +606,16 @@ class Trial:
         if code in (0, 5):  # 5: the names of these tests follow from the table that was changed
             return SURVIVED, None, ran
         return KILLED, said.get("failed") or chosen[0].id, ran
+
+
+def _interleaved(tests: Sequence[KnownTest]) -> list[KnownTest]:
+    """Return the first test of each file, then the second of each, and so on."""
+    places: Counter[str] = Counter()
+    turns: list[tuple[int, KnownTest]] = []
+    for test in tests:
+        turns.append((places[test.file], test))
+        places[test.file] += 1
+    return [test for _, test in sorted(turns, key=lambda each: each[0])]
 
 
 def _cheap(tests: Sequence[KnownTest], most_s: float) -> list[KnownTest]:
@@ -764,7 +778,7 @@ def _run(
           f" with this seed before", flush=True)  # fmt: skip
     trial = Trial(project, part, folder, runner, asked.most_s)
     trial.use(copies)
-    reaching = record.reaching(todo, part.tests)
+    reaching = record.reaching(todo, part)
     begun, done = time.monotonic(), 0
     with ThreadPoolExecutor(asked.jobs) as pool:
         waiting = [pool.submit(trial.run, *each) for each in zip(todo, reaching, strict=True)]

@@ -370,7 +370,7 @@ class SetupLimits(Shape, frozen=True, kw_only=True):
     """The number of Players at once."""
 
 
-class Money(Shape, frozen=True, kw_only=True):
+class TableCurrency(Shape, frozen=True, kw_only=True):
     """The currency of a table."""
 
     unit: int
@@ -404,7 +404,7 @@ class Setup(Shape, frozen=True, kw_only=True):
     """The wagers on offer, in the game's order."""
     limits: SetupLimits
     """The limits of the table."""
-    currency: Money | None
+    currency: TableCurrency | None
     """The currency, if the configuration names it."""
     rounds_after_cutting_card: int
     """The number of full rounds after the one in which the cutting card came."""

@@ -215,7 +215,9 @@ def _replay(  # noqa: PLR0913 - each of them by name
     return 1 if found.found or found.missing or sessions.missing else 0
 
 
-def replay_file(journal: Path, keys: Keys | None) -> tuple[Replay, RecordedSessions]:
+def replay_file(
+    journal: Path, keys: Keys | None, *, jobs: int = 1
+) -> tuple[Replay, RecordedSessions]:
     """Replay one journal or export as a whole, with a bar of its progress.
 
     Raises:
@@ -224,7 +226,8 @@ def replay_file(journal: Path, keys: Keys | None) -> tuple[Replay, RecordedSessi
     from shoe_ctl.replay.wire_replay import RecordedSessions
 
     sessions = RecordedSessions(keys)
-    return _run(journal, sessions, None, go_on=True), sessions
+    found = _run_in_parts(journal, sessions, keys, Work(jobs, None))
+    return found or _run(journal, sessions, None, go_on=True), sessions
 
 
 def _run_in_parts(

@@ -33,6 +33,7 @@ from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.daemon.disk_use import DiskUse, with_warning
 from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
+from shoe_ctl.daemon.principals import People, may_not_act
 from shoe_ctl.daemon.resends import Budgets, Range, Resends
 from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner, first_failure
@@ -40,8 +41,7 @@ from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal.journal import EventRange
 from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
-from shoe_ctl.table.consent import normalize_name
-from shoe_ctl.table.inputs import SecondPerson, TableCommand
+from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.positions import LADDER, POSITIONS, is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
@@ -51,65 +51,6 @@ OFFERED_WITHIN_S = 10.0
 """An answer waits for a sink for so long. What it takes later is announced by the table."""
 
 log = logging.getLogger(__name__)
-
-
-class People:
-    """All users that there are, each of whom may be another's second person."""
-
-    def __init__(self, users: Iterable[Caller]) -> None:
-        self._users = tuple(users)
-        self._named = {normalize_name(name): each for each in self._users for name in each.names}
-
-    def others(self, caller: Caller) -> list[str]:
-        """Return who may be asked for consent, each by the name that people use."""
-        return [each.names[0] for each in self._users if each.user != caller.user and each.names]
-
-    def find(self, name: str) -> Caller | None:
-        """Return the user who goes by this name; None where nobody does."""
-        return self._named.get(normalize_name(name))
-
-    def second_person(
-        self, caller: Caller, *, person: str, consented_by: str | None
-    ) -> SecondPerson | None:
-        """Return what is known of the second person named: another user's positions, or why not."""
-        if consented_by is None:
-            return None
-        second = self.find(consented_by)
-        name, others, user = consented_by, self.others(caller), caller.user
-        if second is None:
-            why = (
-                message("refused_second_person_unknown", name=name, others=others)
-                if others
-                else message("refused_second_person_unknown_alone", name=name, user=user)
-            )
-            return SecondPerson(why_not=why)
-        asks = self.find(person)
-        if second.user == caller.user or second is asks:
-            why = (
-                message("refused_second_person_is_asker", name=name, others=others)
-                if others
-                else message("refused_second_person_is_asker_alone", name=name, user=user)
-            )
-            return SecondPerson(why_not=why)
-        return SecondPerson(positions=(second.position, *second.also))
-
-    def as_input(self, caller: Caller, asked: Command) -> TableCommand:
-        """Return the command as an input; its time is given when it is taken up."""
-        return TableCommand(
-            t_us=0,
-            command_id=asked.command_id,
-            command=asked.command,
-            args=asked.args,
-            round_id=asked.round_id,
-            person=asked.person,
-            position=asked.position,
-            reason=asked.reason,
-            consented_by=asked.consented_by,
-            user=caller.user,
-            second_person=self.second_person(
-                caller, person=asked.person, consented_by=asked.consented_by
-            ),
-        )
 
 
 class Streams(NamedTuple):
@@ -423,6 +364,7 @@ class RequestHandler:
         )  # fmt: skip
         if answer.error is not None:
             alone = "consent" in answer.needs and not self._people.others(caller)
+            alone = alone and not caller.vouches  # whoever logs in there may consent
             error = answer.error
             if alone and asked.consented_by is None:
                 error = message("refused_nobody_to_consent", why=error, user=caller.user)
@@ -541,22 +483,6 @@ def _named_event(text: str, sink: str, sees: Audience) -> EventId:
             )
         )
     return named
-
-
-def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message | None:
-    """Return why this caller may not act in the position named; None where it may."""
-    if any(
-        is_sufficient(own, asked.position, highest=highest)
-        for own in (caller.position, *caller.also)
-    ):
-        return None
-    log.warning(
-        "%s: command refused: command=%s position=%s user=%s highest_position=%s",
-        asked.table, asked.command, asked.position, caller.user, caller.position,
-    )  # fmt: skip
-    return message(
-        "daemon_not_in_position", user=caller.user, own=caller.position, position=asked.position
-    )
 
 
 def _refused(

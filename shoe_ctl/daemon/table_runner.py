@@ -150,7 +150,11 @@ class TableRunner:
         await self.transactions.store(
             lambda t_us: [
                 CommandsRefused(
-                    t_us=t_us, user=each.user, count=each.number, since_us=each.since_us
+                    t_us=t_us,
+                    user=each.by.user,
+                    count=each.number,
+                    since_us=each.since_us,
+                    person=each.by.person,
                 )
                 for each in counts
             ]

@@ -58,7 +58,7 @@ def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand)
     first = answered.get(command.command_id)
     if first is None:
         return None
-    if first.user != command.user:
+    if (first.user, first.person) != (command.user, command.logged_in):
         return message("refused_id_of_another_user", command_id=command.command_id)
     if first.digest != digest(command):
         return message("refused_id_of_another_command", command_id=command.command_id)
@@ -67,7 +67,8 @@ def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand)
 
 def first_answer(command: TableCommand, answer: Answer) -> FirstAnswer:
     """Return the answer as it is kept for a repetition of the command."""
-    return FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
+    given = msgspec.structs.asdict(answer)
+    return FirstAnswer(**given, user=command.user, digest=digest(command), person=command.logged_in)
 
 
 def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
@@ -98,15 +99,18 @@ def _list_command(turn: Turn, command: TableCommand) -> None:
 def _choose_dropped(answered: dict[str, FirstAnswer]) -> str:
     """Return the id of the answer to drop.
 
-    It is the oldest one; where there are many refusals, the oldest of the user who has most.
+    It is the oldest one; where there are many refusals, the oldest of the user who has most. Where
+    a user vouches for logins, each person counts alone.
     """
-    refused = [(each, first.user) for each, first in answered.items() if not first.accepted]
+    refused = [
+        (each, (first.user, first.person)) for each, first in answered.items() if not first.accepted
+    ]
     if len(refused) <= MOST_REFUSED_OF_A_USER:
         return next(iter(answered))
-    counts = Counter(user for _, user in refused)
-    user, most = next(iter(counts.most_common(1)), ("", 0))
+    counts = Counter(who for _, who in refused)
+    who, most = next(iter(counts.most_common(1)), (("", msgspec.UNSET), 0))
     if most > MOST_REFUSED_OF_A_USER or len(refused) > MOST_REFUSED:
-        return next(each for each, of in refused if of == user)
+        return next(each for each, of in refused if of == who)
     return next(iter(answered))
 
 
@@ -115,6 +119,8 @@ def emit_unrecorded(turn: Turn) -> None:
     refused = turn.input_of(CommandsRefused)
     since = utc(refused.since_us)
     data = {"user": refused.user, "count": refused.count, "since": since}
+    if not isinstance(refused.person, msgspec.UnsetType):
+        data["of_person"] = refused.person
     turn.emit_restricted("command.unrecorded", data)
 
 

@@ -706,6 +706,8 @@ class FirstAnswer(Answer, frozen=True, kw_only=True):
     """The user who gave the command."""
     digest: str = ""
     """The digest of what was asked."""
+    person: str | msgspec.UnsetType = msgspec.UNSET
+    """The person who logged in to give it; unset where the user vouches for none."""
 
     def again(self) -> Answer:
         """Return the answer alone."""

@@ -339,6 +339,7 @@ TEXTS: Mapping[str, str] = {
     "refused_second_person_is_asker_alone": (
         "{name} 就是下命令的人；请为第二人添加 [[socket.user]]：目前只有 {user}"
     ),
+    "refused_second_person_not_logged_in": "{name} 没有为此登录：请写明 consent_login",
     "refused_second_person_unknown": "{name} 不是已配置的用户；请指明 {others:or}",
     "refused_second_person_unknown_alone": (
         "{name} 不是已配置的用户；请为第二人添加 [[socket.user]]：目前只有 {user}"
@@ -678,6 +679,10 @@ TEXTS: Mapping[str, str] = {
     "daemon_command_expired": "命令在轮到处理之前已过期：未做任何处理",
     "daemon_response_topic": ("应答主题不属于该用户：请用 shoe/v1/TABLE/answers/USER 或其下级主题"),
     "daemon_not_staff": "用户 {user} 的职位为 {own:position}：只有牌桌人员可以看到谁是谁",
+    "daemon_does_not_vouch": "用户 {user} 不为任何登录作证：请去掉 login 和 consent_login",
+    "daemon_login_missing": "用户 {user} 为登录作证：请在 login 中说明由谁发出命令",
+    "daemon_login_of_another_person": "登录的是 {login}，命令写的是 {person}",
+    "daemon_login_not_in_position": "{person} 的职位为 {own:position}，不是 {position:position}",
     "daemon_not_in_position": "用户 {user} 的职位为 {own:position}，不是 {position:position}",
     "daemon_no_loss": "此日志没有丢失：无须裁决",
     "daemon_loss_without_reason": "缺少理由：请说明为何无法恢复丢失的部分",

@@ -496,6 +496,7 @@ TEXTS: Mapping[str, str] = {
     "refused_second_person_is_asker_alone": (
         "{name} is who asks; add a [[socket.user]] for the second person: {user} is the only one"
     ),
+    "refused_second_person_not_logged_in": "{name} did not log in for it: say so in consent_login",
     "refused_second_person_unknown": "{name} is no configured user; name {others:or}",
     "refused_second_person_unknown_alone": (
         "{name} is no configured user; add a [[socket.user]] for the second person: {user} "
@@ -921,6 +922,10 @@ TEXTS: Mapping[str, str] = {
         "the response topic is not the user's own: use shoe/v1/TABLE/answers/USER, or one below it"
     ),
     "daemon_not_staff": "user {user} is {own:position}: only staff of a table see who is who there",
+    "daemon_does_not_vouch": "user {user} vouches for nobody: leave out login and consent_login",
+    "daemon_login_missing": "user {user} vouches for logins: say in login who gives the command",
+    "daemon_login_of_another_person": "{login} logged in, and the command names {person}",
+    "daemon_login_not_in_position": "{person} acts up to {own}, not as {position}",
     "daemon_not_in_position": "user {user} acts up to {own}, not as {position}",
     "daemon_no_loss": "this journal shows no loss; there is nothing to rule on",
     "daemon_loss_without_reason": "a reason is missing: say why the lost part cannot be put back",

@@ -27,7 +27,7 @@ from shoe_ctl.cli.demo_surroundings import FULL_IN_US, SINK
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
 from shoe_ctl.daemon.delivery import OWN_EVENTS
-from shoe_ctl.daemon.refusal_budget import RefusalBudget
+from shoe_ctl.daemon.refusal_budget import RefusalBudget, principal_of
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.link.hearing import Hearing
@@ -525,7 +525,7 @@ class InProcessBench(TableAtPort):
             self._port.advance(A_MOMENT_S)
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
-        for key in ("table", "preview", "audience", "language"):
+        for key in ("table", "preview", "audience", "language", "login", "consent_login"):
             del plain[key]
         answer = self._take_up(self._with_older_round(TableCommand(**plain)))
         if self._waits_for_resume and not has_storage_outage(self.controller.state):
@@ -540,21 +540,23 @@ class InProcessBench(TableAtPort):
 
     def _take_up(self, command: TableCommand) -> Answer:
         """As the daemon does: a refusal beyond its user's budget is only counted."""
-        if self._refusals.is_spent(command.user, command.t_us):
+        if self._refusals.is_spent(principal_of(command), command.t_us):
             kept = self.controller.state
             (answer,) = _answers(self.controller.handle(command))
             self.controller.state = kept
             if not answer.accepted:
-                self._refusals.count(command.user, command.t_us)
+                self._refusals.count(principal_of(command), command.t_us)
                 return answer
         (answer,) = _answers(self._happened(command))
         if not answer.accepted:
-            self._refusals.record(command.user, command.t_us)
+            self._refusals.record(principal_of(command), command.t_us)
         return answer
 
     def _record_refused(self, now_us: int | None) -> None:
-        for user, number, since_us in self._refusals.take(now_us):
-            counted = CommandsRefused(t_us=self._now_us, user=user, count=number, since_us=since_us)
+        for by, number, since_us in self._refusals.take(now_us):
+            counted = CommandsRefused(
+                t_us=self._now_us, user=by.user, count=number, since_us=since_us, person=by.person
+            )
             self._happened(counted)
 
     def _request(self, asked: Request) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from shoe_ctl.daemon import resends
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.delivery import NamedSink, RunningSink, delivering
 from shoe_ctl.daemon.environment import SYSTEM
-from shoe_ctl.daemon.requests import People, RequestHandler
+from shoe_ctl.daemon.principals import People
+from shoe_ctl.daemon.requests import RequestHandler
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import open_signer

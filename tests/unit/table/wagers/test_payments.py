@@ -39,6 +39,12 @@ def paid(table: TableHarness) -> list[tuple[int, str, str, int]]:
     ]
 
 
+def test_a_wagers_settlement_says_what_it_comes_to_and_not_again_whose_it_is() -> None:
+    for wager in wagers(announced()):
+        assert wager["settlement"].keys() >= {"result", "pays"}
+        assert not wager["settlement"].keys() & {"number", "player", "seat", "wager"}
+
+
 TIED = [(3, "tie", "win", 800), (5, "player", "push", 0)]
 
 
