@@ -361,9 +361,9 @@ def decides(choice: str, **more: Any) -> Act:
     return commands("decide", choice=choice, **given)
 
 
-def _card_taken(*choices: str, draws: str = "") -> TableHarness:
+def _card_taken(*choices: str, draws: str = "", **given: Any) -> TableHarness:
     """A Player left with a card that nobody knows (5.11), up to these choices."""
-    table = round_at(BOTH_DRAW, method="A")
+    table = round_at(BOTH_DRAW, method="A", **given)
     table.does("pass_cards", hand="player", seat=3)
     table.does("declare", key="card_taken", hand="player", index=1, reason="seat 3 ran")
     table.does("decide", choice="not_known", reason="no camera", consented_by="lee")
@@ -374,8 +374,8 @@ def _card_taken(*choices: str, draws: str = "") -> TableHarness:
     return table
 
 
-def _shoe_sorted() -> TableHarness:
-    return _card_taken("sorted", draws="4C 5D")
+def _shoe_sorted(**given: Any) -> TableHarness:
+    return _card_taken("sorted", draws="4C 5D", **given)
 
 
 def _entered_by_people(card_entered: str | None) -> TableHarness:
@@ -1328,6 +1328,9 @@ VARIANTS: Mapping[str, Callable[[], Play]] = {
         says(Redesignated(card=card("4C"), hand="player", index=1)),
     ),
     "a round with wagers is settled": lambda: Play(_wagered(STAND), commands("settle")),
+    "a shoe that sends nothing again is lost with its cards sorted": lambda: Play(
+        _shoe_sorted(**ANGEL_EYE), TableHarness.disconnect
+    ),
     "the shoe reads an unread card in a halt": lambda: Play(
         _halted_after(_unread("2D ? TS", **ANGEL_EYE)),
         says(CardDrawn(card=card("3C"), hand="banker", index=1)),

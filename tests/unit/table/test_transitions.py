@@ -1096,6 +1096,7 @@ VARIANTS: dict[str, Row] = {
     "a round with wagers is settled": goes(
         "idle", "wager.settled player=ann result=push", "round.settled"
     ),
+    "a shoe that sends nothing again is lost with its cards sorted": stays("shoe.lost"),
     "the shoe reads an unread card in a halt": stays(
         "secret round.card_drawn hand=banker index=1 card=3C",
         "irregularity.resolved key=misread how=read_by_shoe rule=6.3",
