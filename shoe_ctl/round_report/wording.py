@@ -41,6 +41,8 @@ _INPUT_TEXTS = {
     "outcome_applied": "a table system reports that it applied an outcome",
     "shoe_stated": "a table system states the rounds and the money of a shoe",
     "left_out": "this names a Player and is left out",
+    "door_noted": "something happened where people log in",
+    "notes_refused": "more happened where people log in than is recorded",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
