@@ -88,7 +88,7 @@ _OF_PLAY = frozenset(KINDS) - {"table.started", "shoe.refused"}
 """Events that may tell something of a card, or have a reason that does."""
 
 AROUND_US = 24 * 3600 * 1_000_000
-"""What is longer before or behind the time asked for is of no round that was open then."""
+"""A margin around the time that is asked for: a round that was open then is not longer."""
 
 _GROUPS = 500
 """Groups that are read at a time."""
