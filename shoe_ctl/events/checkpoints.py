@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import UNSET, UnsetType
+
 from shoe_ctl.events.event_type import Count, Data
 
 
@@ -30,6 +32,8 @@ class CheckpointCosigned(Data, frozen=True, kw_only=True):
     """The size of the tree: how many groups of records it has."""
     note: str
     """The note, with the witness's cosignature (C2SP tlog-cosignature)."""
+    stamp: str | UnsetType = UNSET
+    """An authority's time stamp of the note's bytes (RFC 3161), in base64."""
 
 
 class CheckpointRefused(Data, frozen=True, kw_only=True):

@@ -639,6 +639,10 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source：{source} 不是 after 中事件的来源",
     "events_source_unknown": "日志中从未有来源为 {source} 的事件 {after}",
     "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
+    # Why past rounds are not told.
+    "rounds_removed": "{id} 已从日志中移出：请查阅导出文件",
+    "rounds_unknown": "日志中没有 {table} 号桌的 {id}",
+    "rounds_without_table": "请指明牌桌、牌靴或某一局（牌桌：{tables}）",
     # Why events are not offered to a sink again.
     "sink_after_invalid": "after：应为事件编号，例如 {example}；不能是 {after}",
     "sink_ended": "接收端 {sink} 不再接收任何事件：{why}",
@@ -680,6 +684,7 @@ TEXTS: Mapping[str, str] = {
     "daemon_response_topic": ("应答主题不属于该用户：请用 shoe/v1/TABLE/answers/USER 或其下级主题"),
     "daemon_not_staff": "用户 {user} 的职位为 {own:position}：只有牌桌人员可以看到谁是谁",
     "daemon_does_not_vouch": "用户 {user} 不为任何登录作证：请去掉 login 和 consent_login",
+    "daemon_notes_no_right": "用户 {user} 不为任何登录作证：没有可记的事",
     "daemon_login_missing": "用户 {user} 为登录作证：请在 login 中说明由谁发出命令",
     "daemon_login_of_another_person": "登录的是 {login}，命令写的是 {person}",
     "daemon_login_not_in_position": "{person} 的职位为 {own:position}，不是 {position:position}",
