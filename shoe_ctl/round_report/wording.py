@@ -67,7 +67,7 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
         case "link_lost" | "not_told" | "storage_restored" as kind:
             sentence, key = _INPUTS_WITH_REASON[kind]
             why = given.get(key)
-            said = words.text(why) if isinstance(why, Mapping) else why
+            said = words.text(why) if isinstance(why, Mapping) else str(why)
             return f"{words.sentence(sentence)}: {said}", []
         case "fault":
             where = f"{given.get('where')}: {given.get('what')}"
