@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,7 @@ from shoe_ctl.errors import InputRefused, ShoeCtlError
 from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
 from shoe_ctl.journal.chain import Checkpoint, note_of, read_checkpoint
 from shoe_ctl.journal.files import corrupt_journal
+from shoe_ctl.journal.key_changes import change_notes
 from shoe_ctl.journal.merkle_tree import Frontier, KnownParts, UnknownPart, consistency_proof
 from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Reader
@@ -70,15 +71,16 @@ def event(reader: Reader, signed: Signed, old: int | None = None) -> bytes:
     while True:
         begins = reader.first_n()
         try:
-            return _encode(signed, *_proof(reader, signed.said, old))
+            changes = list(change_notes(reader))
+            return _encode(signed, *_proof(reader, signed.said, old), changes)
         except ShoeCtlError:
             if reader.first_n() == begins:  # else a daemon removed records between two reads
                 raise
 
 
-def _encode(signed: Signed, old: int, proof: list[bytes]) -> bytes:
+def _encode(signed: Signed, old: int, proof: list[bytes], changes: list[str]) -> bytes:
     said = signed.said
-    line = {
+    line: dict[str, Any] = {
         "id": f"{said.origin}/{said.size}",
         "source": f"/{said.origin}",
         "type": CHECKPOINT_SIGNED,
@@ -90,6 +92,8 @@ def _encode(signed: Signed, old: int, proof: list[bytes]) -> bytes:
         },
         "specversion": "1.0",
     }
+    if changes:
+        line["data"]["key_changes"] = changes
     return _json.encode(line) + b"\n"
 
 

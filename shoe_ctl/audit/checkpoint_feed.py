@@ -53,7 +53,7 @@ def answer(own: Witness, arrival: Arrival) -> Answer:
         found = own.cosign(arrival.given)
     except Refusal as error:
         alarm = b""
-        if error.is_alarm and arrival.in_event:
+        if error.is_loud and arrival.in_event:
             note, now_s = arrival.given.note, own.now_s()
             alarm = encode_refused(own.key.name, error.why, str(error), note, now_s)
         return Answer(alarm, error.origin, error)

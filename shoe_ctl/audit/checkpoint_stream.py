@@ -129,7 +129,7 @@ class _Follower:
             return
         found = answer(self._own, arrival)
         if found.refusal is not None:
-            level = logging.CRITICAL if found.refusal.is_alarm else logging.WARNING
+            level = logging.CRITICAL if found.refusal.is_loud else logging.WARNING
             log.log(level, "refused: %s: %s", arrival.where, found.refusal)
         if found.given_out:
             try:

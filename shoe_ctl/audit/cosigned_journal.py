@@ -14,6 +14,7 @@ import msgspec
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.chain import read_checkpoint
 from shoe_ctl.journal.cosignatures import read_cosignatures, read_cosigned
+from shoe_ctl.journal.key_changes import signing_keys
 from shoe_ctl.journal.past_checkpoints import trees
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
@@ -27,21 +28,6 @@ from shoe_ctl.journal.signed_note import (
     verify_note,
 )
 from shoe_ctl.records import utc
-
-
-def signing_keys(reader: Reader) -> frozenset[bytes]:
-    """Return the public keys that this journal's checkpoints name.
-
-    Raises:
-        JournalError: the file cannot be read.
-    """
-    found: set[bytes] = set()
-    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
-        try:
-            found.add(bytes.fromhex(read_checkpoint(record.body).public_key))
-        except ValueError:
-            continue  # `shoectl verify` names it
-    return frozenset(found)
 
 
 class Witnessed(msgspec.Struct, frozen=True):

@@ -20,6 +20,8 @@ from shoe_ctl.errors import CorruptJournal, JournalError
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
+    from shoe_ctl.audit.starts import Change
+    from shoe_ctl.journal.chain import KeyRange
     from shoe_ctl.journal.continuity import Continuity
     from shoe_ctl.journal.times import RanBackwards
     from shoe_ctl.journal.verify import Verification
@@ -37,7 +39,7 @@ NAME = 40
     "keys",
     multiple=True,
     metavar="KEY",
-    help="Trust checkpoints of this key only: 64 hex digits, or a file. Repeatable.",
+    help="Trust this key only, and those it endorses: 64 hex digits, or a file. Repeatable.",
 )
 @click.option(
     "--signed-to",
@@ -103,7 +105,9 @@ def verify(  # noqa: PLR0913 - one for each option
     import msgspec
 
     from shoe_ctl.audit.completeness import completeness
+    from shoe_ctl.audit.starts import lines
     from shoe_ctl.journal.signing import parse_public_key
+    from shoe_ctl.terminal_text import printable
 
     trusted = frozenset(parse_public_key(key) for key in keys)
     if os.path.isdir(journal):  # noqa: PTH112 - never raises
@@ -114,19 +118,21 @@ def verify(  # noqa: PLR0913 - one for each option
                 "--signed-to, --against, --state and --witness are for one file: name that", ctx
             )
 
-        def verified(path: Path) -> Verification:
-            return verify_file(path, trusted, jobs=jobs)
+        def verified(path: Path, endorsed: frozenset[bytes]) -> Verification:
+            return verify_file(path, trusted | endorsed if trusted else trusted, jobs=jobs)
 
-        ctx.exit(0 if verify_folder(journal, verified, _write, as_json=as_json) else 1)
+        ok = verify_folder(journal, verified, trusted, _write, as_json=as_json)
+        ctx.exit(0 if ok else 1)
     found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
     continues = compare_with_kept(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
     seen = _witnessed(journal, witnesses) if found.ok and witnesses else []
     complete = completeness(found, signed_to, continues, seen)
+    started = _started(journal) if found.ok else []
     if as_json:
         said = msgspec.to_builtins(found)
-        said |= {"verifier_keys": _verifier_keys(found), "complete": complete}
+        said |= {"verifier_keys": _verifier_keys(found), "complete": complete, "starts": started}
         click.echo(msgspec.json.encode(said | {"witnessed": seen} if witnesses else said))
     else:
         _show(journal, found, continues)
@@ -134,7 +140,18 @@ def verify(  # noqa: PLR0913 - one for each option
         _write("complete", shown or ("nothing shows it" if found.ok else "no: see above"))
         for each in seen:
             _write("witness", f"{each.witness}: {each.text}")
+        for line in lines(started):
+            _write("software", printable(line))
     ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
+
+
+def _started(journal: Path) -> list[Change]:
+    """Return with what software and by which configuration a journal was written."""
+    from shoe_ctl.audit.starts import changes
+    from shoe_ctl.journal.reader import Reader
+
+    with Reader.open(journal) as reader:
+        return list(changes(reader))
 
 
 def _witnessed(journal: Path, given: tuple[str, ...]) -> list[Witnessed]:
@@ -214,7 +231,8 @@ def compare_with_kept(
     done: list[tuple[Path, Continuity]] = []
     for path in against:
         with Reader.open(journal) as reader:
-            keys = trusted or frozenset(map(bytes.fromhex, found.signed.keys))
+            # all of them are accepted: what they signed was verified
+            keys = trusted | frozenset(map(bytes.fromhex, found.signed.keys))
             if (named := read_note_file(path, reader, keys)) is not None:
                 result = compare_checkpoint(reader, named)
             else:
@@ -309,6 +327,22 @@ def time_line(one: RanBackwards) -> str:
     return f"record {one.n:,}, a checkpoint: {times}; was the host's clock set back?"
 
 
+def _key_lines(one: KeyRange, *, alone: bool) -> Iterator[str]:
+    """Yield what is to be said of a key: which records it signed, and how it followed another."""
+    from shoe_ctl.records import utc
+    from shoe_ctl.terminal_text import printable
+
+    if one.change is not None:
+        ruling = one.change.ruling
+        who = f"{ruling.person} ({ruling.position}) with {ruling.consented_by}: {ruling.reason}"
+        how = "endorsed by the key before it"
+        if not one.endorsed:
+            how = "NOT ENDORSED by the key before it, which was ruled lost"
+        yield printable(f"{how}, checkpoint {one.n:,}, by {who}")
+    if not alone and one.first <= one.upto:
+        yield f"records {one.first:,} to {one.upto:,}, last {utc(one.t_us)}"
+
+
 def _signed(found: Verification) -> list[tuple[str, str]]:
     """Return what is signed, by which keys, and what is not."""
     from shoe_ctl.records import utc
@@ -319,7 +353,9 @@ def _signed(found: Verification) -> list[tuple[str, str]]:
         return [("signed", f"nothing: no valid checkpoint {where}")]
     many = "1 checkpoint" if covered.checkpoints == 1 else f"{covered.checkpoints:,} checkpoints"
     rows = [("signed", f"records up to {covered.upto:,}, by {many}, last {utc(covered.t_us)}")]
-    rows += [("public key", key) for key in covered.keys]
+    for each in covered.ranges:
+        rows.append(("public key", each.key))
+        rows += [("", line) for line in _key_lines(each, alone=len(covered.ranges) == 1)]
     rows += [("verifier", key) for key in _verifier_keys(found)]
     if found.ok:
         behind = f"{found.not_signed:,} records after that" if found.not_signed else "nothing"
