@@ -244,7 +244,9 @@ def _is_left_alone(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Import | ast.ImportFrom | ast.Assert | ast.Pass):
         return True
     if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant) or _is_log(statement.value)
+        call = ast.unparse(statement.value).lstrip("_")
+        is_quiet = isinstance(statement.value, ast.Constant) or _is_log(statement.value)
+        return is_quiet or call.startswith("assert")
     if isinstance(statement, ast.If):
         return ast.unparse(statement.test) == "TYPE_CHECKING"
     value = getattr(statement, "value", None)

@@ -113,9 +113,9 @@ class Project:
         return tuple(dict.fromkeys(found))
 
     def traced(self) -> tuple[str, ...]:
-        """Return the Python files of all parts."""
+        """Return the Python files of all parts, and those in which marks are left."""
         files = {f for name in self.names for f in self.part(name).files if f.endswith(".py")}
-        return tuple(sorted(files))
+        return tuple(sorted(files | {f for f in reach.PROBED if (self.root / f).is_file()}))
 
     def source(self, file: str) -> bytes:
         """Return the file's bytes."""
@@ -707,6 +707,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     asked = _arguments(words)
     runner = Runner()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background, too
     try:
         project = Project(Path.cwd())
         folder = asked.cache / _sha(str(project.root).encode())
@@ -731,7 +732,7 @@ def _run(
     asked: argparse.Namespace, project: Project, part: Part, folder: Path, runner: Runner
 ) -> int:
     faults = [f for file in part.files for f in find_faults(file, project.source(file))]
-    copies = [Copy(project, folder / f"copy-{n + 1}") for n in range(asked.jobs)]
+    copies = [Copy(project, folder / f"{part.name}-{n + 1}") for n in range(asked.jobs)]
     record = Record(folder / "record", project)
     record.record(record.missing(part.tests), copies[0], runner)
     results = Results(folder / "results", part.name, asked.seed)

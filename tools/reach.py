@@ -118,6 +118,9 @@ _PROBES: dict[tuple[str, str], Callable[[FrameType], list[str]]] = {
 }
 """File and function → the marks that a call of it leaves."""
 
+PROBED = sorted({file for file, _ in _PROBES})
+"""Files that are traced for their marks."""
+
 
 class _Tracer:
     """Notes each line that is run in a traced file, and the marks of probed calls."""

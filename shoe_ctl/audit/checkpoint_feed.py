@@ -6,7 +6,8 @@ none; what the witness hands out for each. Must not know: what a witness checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -19,7 +20,14 @@ from shoe_ctl.audit.witness import (
     read_event,
     read_request,
 )
+from shoe_ctl.errors import EnvironmentFault
+from shoe_ctl.journal.checkpoint_event import CHECKPOINT_SIGNED
 from shoe_ctl.journal.cosignatures import encode_cosigned, encode_refused
+
+MARK = f'"{CHECKPOINT_SIGNED}"'.encode()
+"""Stands in each event that has a checkpoint."""
+
+log = logging.getLogger(__name__)
 
 
 class Arrival(NamedTuple):
@@ -61,6 +69,24 @@ def answer(own: Witness, arrival: Arrival) -> Answer:
         event = encode_cosigned(own.key.name, found.said, found.note, found.t_s)
         return Answer(event, found.said.origin)
     return Answer(found.note.to_bytes(), found.said.origin)
+
+
+def answer_loudly(own: Witness, arrival: Arrival, hand_out: Callable[[bytes], None]) -> Answer:
+    """As ``answer``, for checkpoints that come by themselves: a refusal is logged.
+
+    Raises:
+        EnvironmentFault: the witness's state cannot be stored, or nothing can be handed out.
+    """
+    found = answer(own, arrival)
+    if found.refusal is not None:
+        level = logging.CRITICAL if found.refusal.is_loud else logging.WARNING
+        log.log(level, "refused: %s: %s", arrival.where, found.refusal)
+    if found.given_out:
+        try:
+            hand_out(found.given_out)
+        except OSError as error:
+            raise EnvironmentFault(f"standard output: {error.strerror}") from None
+    return found
 
 
 def read_source(name: str) -> Iterator[Arrival]:

@@ -11,58 +11,24 @@ import logging
 from collections.abc import Callable
 from contextlib import aclosing
 from datetime import datetime, timezone
-from hashlib import sha256
 from typing import NoReturn
 
-import msgspec
-
-from shoe_ctl.audit.checkpoint_feed import Answer, answer, read_arrival
-from shoe_ctl.audit.witness import CHECKPOINT_SIGNED, Witness
-from shoe_ctl.errors import EnvironmentFault
-from shoe_ctl.journal.signed_note import VerifierKey
+from shoe_ctl.audit.checkpoint_feed import MARK, answer_loudly, read_arrival
+from shoe_ctl.audit.witness import Witness
+from shoe_ctl.sinks.checkpoint_topics import COSIGNATURES, cosignature_topic, subject
+from shoe_ctl.sinks.nats_checkpoints import checkpoints_at, cosignatures_at
 from shoe_ctl.sinks.nats_connection import NatsConnection, NatsTarget, StoredMessage
-
-STREAM = "SHOE_COSIGNATURES"
-ROOT = "shoe.v1.cosignatures"
-SUBJECTS = f"{ROOT}.*.*"
-"""By witness and journal. With one level more than those of events: the streams do not overlap."""
 
 FIRST_RETRY_S = 0.1
 LONGEST_RETRY_S = 5.0
 
-_MARK = f'"{CHECKPOINT_SIGNED}"'.encode()
-
 log = logging.getLogger(__name__)
-
-
-class CosignatureTarget(NatsTarget, frozen=True, kw_only=True):
-    """Where cosignatures are kept: the last one of each witness and journal."""
-
-    @property
-    def subjects(self) -> str:
-        """The subjects of all witnesses and journals."""
-        return SUBJECTS
-
-
-def cosignatures_at(target: NatsTarget) -> CosignatureTarget:
-    """Return where cosignatures are kept at the servers of a stream of events."""
-    same = msgspec.structs.asdict(target)
-    return CosignatureTarget(**(same | {"stream": STREAM, "only_last": True}))
-
-
-def subject_of(witness: VerifierKey, origin: str, *, alarm: bool = False) -> str:
-    """Return the subject of a witness's cosignatures of a journal.
-
-    An alarm has a subject beside it, so that it does not replace what was cosigned last.
-    """
-    journal = sha256(origin.encode()).hexdigest()[:16]
-    return f"{ROOT}.{witness.key_id.hex()}.{journal}{'-alarm' if alarm else ''}"
 
 
 async def follow_stream(
     own: Witness, target: NatsTarget, hand_out: Callable[[bytes], None]
 ) -> NoReturn:
-    """Cosign the checkpoints of a stream of events as they come, over any number of outages.
+    """Cosign the checkpoints that a server keeps, and those that come, over any number of outages.
 
     It begins where the journal began that was cosigned longest ago, and without any at the start
     of the stream. ``hand_out`` is given each line as well.
@@ -73,6 +39,7 @@ async def follow_stream(
     """
     follower = _Follower(own, hand_out)
     retry_s, first = FIRST_RETRY_S, 0
+    target = checkpoints_at(target)
     while True:
         events = NatsConnection(target, f"witness {own.key.name}", first=first)
         back = NatsConnection(cosignatures_at(target), f"witness {own.key.name}", first=first)
@@ -119,7 +86,7 @@ class _Follower:
         async with aclosing(coming):
             async for messages, _ in coming:
                 for message in messages:
-                    if _MARK in message.body:  # most events are others
+                    if MARK in message.body:
                         await self._answer(message, back)
                     self.position = message.seq
 
@@ -127,19 +94,11 @@ class _Follower:
         arrival = read_arrival(f"message {message.seq}", message.body)
         if arrival is None:
             return
-        found = answer(self._own, arrival)
-        if found.refusal is not None:
-            level = logging.CRITICAL if found.refusal.is_loud else logging.WARNING
-            log.log(level, "refused: %s: %s", arrival.where, found.refusal)
+        found = answer_loudly(self._own, arrival, self._hand_out)
         if found.given_out:
-            try:
-                self._hand_out(found.given_out)
-            except OSError as error:
-                raise EnvironmentFault(f"standard output: {error.strerror}") from None
-            await back.publish(self._subject(found), found.given_out.rstrip(b"\n"), {})
-
-    def _subject(self, found: Answer) -> str:
-        return subject_of(self._own.key, found.origin, alarm=found.refusal is not None)
+            is_alarm = found.refusal is not None
+            topic = cosignature_topic(self._own.key.key_id, found.origin, alarm=is_alarm)
+            await back.publish(subject(topic), found.given_out.rstrip(b"\n"), {})
 
 
 async def read_streamed(target: NatsTarget) -> list[bytes]:
@@ -153,7 +112,7 @@ async def read_streamed(target: NatsTarget) -> list[bytes]:
     connection = NatsConnection(cosignatures_at(target), "shoectl cosignatures")
     try:
         await connection.open()
-        coming = connection.follow(SUBJECTS)
+        coming = connection.follow(subject(COSIGNATURES))
         async with aclosing(coming):
             async for messages, waiting in coming:
                 found += [message.body for message in messages]

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from shoe_ctl.audit.placement import Stretch, TableStretch, tables_of
 from shoe_ctl.errors import InputRefused
-from shoe_ctl.journal.chain import read_checkpoint
+from shoe_ctl.journal.chain import read_checkpoint, read_note_text
 from shoe_ctl.journal.cosignatures import read_cosignatures, read_cosigned
 from shoe_ctl.journal.key_changes import signing_keys
 from shoe_ctl.journal.past_checkpoints import trees
@@ -35,6 +36,8 @@ class Witnessed(msgspec.Struct, frozen=True):
 
     ``upto`` and ``t_s`` are None where no cosignature agrees. ``first_other`` is the size of the
     smallest tree that the witness saw otherwise, and ``other_t_s`` when: the journal was changed.
+    ``changed`` says where the first change is, and ``tables`` what the journal has there now.
+    ``other_journal`` is the name of a journal of the same key, where the witness saw that one only.
     """
 
     witness: str
@@ -42,6 +45,9 @@ class Witnessed(msgspec.Struct, frozen=True):
     t_s: int | None = None
     first_other: int | None = None
     other_t_s: int | None = None
+    changed: Stretch | None = None
+    tables: list[TableStretch] = []
+    other_journal: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -55,14 +61,30 @@ class Witnessed(msgspec.Struct, frozen=True):
         if self.first_other is not None and self.other_t_s is not None:
             seen = utc(self.other_t_s * 1_000_000)
             parts.append(f"CHANGED: it saw another tree of {self.first_other:,} groups, {seen}")
+            if self.changed is not None:
+                parts.append(f"the first change is in {self.changed.text}")
+            parts += [each.text for each in self.tables]
+        if self.other_journal is not None:
+            parts.append(f"it saw another journal of this key, {self.other_journal}")
         if self.upto is not None and self.t_s is not None:
             seen = utc(self.t_s * 1_000_000)
             parts.append(f"nothing was changed up to record {self.upto:,}, seen {seen}")
         return "; ".join(parts) or "no cosignature of this journal is stored"
 
 
-def compare(reader: Reader, path: Path, witnesses: Sequence[VerifierKey]) -> list[Witnessed]:
-    """Compare a journal that was verified with the cosignatures stored at ``path``.
+def compare(
+    reader: Reader,
+    path: Path,
+    witnesses: Sequence[VerifierKey],
+    trusted: frozenset[bytes] = frozenset(),
+    *,
+    verified_to: int | None = None,
+) -> list[Witnessed]:
+    """Compare a journal with the cosignatures stored at ``path``.
+
+    ``trusted`` are public keys that the journal is known to be signed with, whatever it says.
+    ``verified_to`` is the last record that its own signatures hold for, where they do not hold for
+    all: what a checkpoint behind that says is no evidence that nothing was changed.
 
     Raises:
         InputRefused: the journal is an export: it holds a part of the tree.
@@ -70,18 +92,61 @@ def compare(reader: Reader, path: Path, witnesses: Sequence[VerifierKey]) -> lis
     """
     if reader.is_export:
         raise InputRefused(f"{reader.path}: an export is no whole journal: verify that --witness")
-    claims = Claims(signing_keys(reader), witnesses)
+    claims = Claims(signing_keys(reader) | trusted, witnesses)
     claims.read_stored(path)
-    roots = _roots(reader, {said.size for said, _, _ in claims.cosigned()})
+    origin = _origin(reader)
+    cosigned = [(said, key, t_s) for said, key, t_s in claims.cosigned() if said.origin == origin]
+    others = [each for each in claims.cosigned() if each[0].origin != origin]
+    roots = _roots(reader, {said.size for said, _, _ in cosigned})
     found = {str(key): Witnessed(key.name) for key in witnesses}
-    for said, key, t_s in claims.cosigned():
+    begins: dict[str, tuple[int, int | None]] = dict.fromkeys(found, (0, None))
+    for said, key, t_s in cosigned:
         root, upto = roots.get(said.size, (b"", 0))
         before = found[key]
         if root == said.root:
-            found[key] = msgspec.structs.replace(before, upto=upto, t_s=t_s)
+            begins[key] = upto, _signed_at(said)
+            if verified_to is None or upto <= verified_to:
+                found[key] = msgspec.structs.replace(before, upto=upto, t_s=t_s)
         elif before.first_other is None:
-            found[key] = msgspec.structs.replace(before, first_other=said.size, other_t_s=t_s)
+            after, since_us = begins[key]
+            changed = Stretch(after + 1, _upto(said), since_us, _signed_at(said))
+            found[key] = msgspec.structs.replace(
+                before,
+                first_other=said.size,
+                other_t_s=t_s,
+                changed=changed,
+                tables=tables_of(reader, changed),
+            )
+    for said, key, t_s in others:  # who changes a journal's first records gives it another name
+        if found[key].upto is None and found[key].first_other is None:
+            changed = Stretch(1, _upto(said), None, _signed_at(said))
+            found[key] = msgspec.structs.replace(
+                found[key],
+                first_other=said.size,
+                other_t_s=t_s,
+                changed=changed,
+                tables=tables_of(reader, changed),
+                other_journal=said.origin,
+            )
     return list(found.values())
+
+
+def _origin(reader: Reader) -> str | None:
+    """Return the journal's name, as its newest checkpoint has it that can be read."""
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
+        try:
+            return read_checkpoint(record.body).origin
+        except ValueError:
+            continue  # `shoectl verify` names it
+    return None
+
+
+def _signed_at(said: CheckpointText) -> int:
+    return read_note_text(said.to_text()).t_us
+
+
+def _upto(said: CheckpointText) -> int:
+    return read_note_text(said.to_text()).upto
 
 
 def _roots(reader: Reader, sizes: Container[int]) -> dict[int, tuple[bytes, int]]:
@@ -91,7 +156,10 @@ def _roots(reader: Reader, sizes: Container[int]) -> dict[int, tuple[bytes, int]
         if row.size in sizes:
             found[row.size] = tree.root(), row.n - 1
     for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
-        said = read_checkpoint(record.body)
+        try:
+            said = read_checkpoint(record.body)
+        except ValueError:
+            continue  # `shoectl verify` names it
         if said.size in sizes:
             found[said.size] = said.root, said.upto
     return found

@@ -23,11 +23,11 @@ from typing import Literal
 import msgspec
 
 from firmware_proto.reference.mac import parse_keys
-from shoe_ctl.audit.witness import CHECKPOINT_SIGNED
 from shoe_ctl.errors import GameFileError, JournalError, UsageError
 from shoe_ctl.games import game_file
 from shoe_ctl.journal import files, schema
 from shoe_ctl.journal.chain import ORIGIN
+from shoe_ctl.journal.checkpoint_event import CHECKPOINT_SIGNED
 from shoe_ctl.journal.cosignatures import CHECKPOINT_COSIGNED, CHECKPOINT_REFUSED
 from shoe_ctl.journal.signed_note import COSIGNATURE, NoteError, VerifierKey, read_verifier_key
 from shoe_ctl.journal.signing import parse_public_key

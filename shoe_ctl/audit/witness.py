@@ -24,6 +24,7 @@ from msgspec import UNSET, UnsetType
 
 from shoe_ctl.errors import EnvironmentFault, InputRefused, UsageError
 from shoe_ctl.file_locks import held_lock
+from shoe_ctl.journal.checkpoint_event import CHECKPOINT_SIGNED
 from shoe_ctl.journal.files import write_atomically
 from shoe_ctl.journal.key_changes import ReadChange, read_change
 from shoe_ctl.journal.merkle_tree import verify_consistency
@@ -53,8 +54,6 @@ MOST_KEY_CHANGES = 64
 
 MOST_HASHES = 63
 """Hashes in the proof of a request, as C2SP ``tlog-witness`` bounds them."""
-
-CHECKPOINT_SIGNED = "checkpoint.signed"
 
 _HASH_BYTES = 32
 

@@ -42,6 +42,8 @@ class LoginConfig(Strict, frozen=True, kw_only=True):
     card, and with the consumers of other readers."""
     commands: tuple[TableId, ...] = ()
     """The tables that this user is to command."""
+    witness: bool = False
+    """True: it is a witness, which reads checkpoints and writes its own cosignatures."""
 
 
 class _File(Strict, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class Login(NamedTuple):
     certificates: Certificates | None
     reads: Literal["nothing", "public", "restricted"] | None = None
     commands: Sequence[str] = ()
+    is_witness: bool = False
 
     @property
     def is_daemon(self) -> bool:
@@ -68,6 +71,11 @@ class Login(NamedTuple):
     def is_trusted(self) -> bool:
         """Return True for a login that may know every card."""
         return self.reads in (None, "restricted")
+
+    @property
+    def reads_checkpoints(self) -> bool:
+        """Return True for a login that may read them."""
+        return self.is_trusted or self.is_witness
 
 
 class BrokerLogins(NamedTuple):
@@ -81,6 +89,11 @@ class BrokerLogins(NamedTuple):
     def name(self) -> str:
         """Return the name of the first sink that goes there."""
         return self.sinks[0].known_as
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Return True if the daemon publishes checkpoints there."""
+        return any(sink.checkpoints for sink in self.sinks)
 
     @property
     def all(self) -> list[Login]:
@@ -140,6 +153,7 @@ def brokers(config: Config, logins: Sequence[LoginConfig], path: Path | None) ->
                     _certificates(config, sinks[0], each, folder),
                     each.reads,
                     each.commands,
+                    each.witness,
                 )
                 for each in of[broker]
             ],

@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack
 from shoe_ctl.broker_rights.findings import Finding, Findings
 from shoe_ctl.broker_rights.logins import Login
 from shoe_ctl.broker_rights.server_certificate import note_certificate
+from shoe_ctl.sinks.checkpoint_topics import CHECKPOINTS, checkpoint_topic, cosignature_topic
 from shoe_ctl.sinks.mqtt_connection import (
     Broker,
     Connection,
@@ -73,9 +74,12 @@ class _Visitor:
 class MqttRights:
     """Tries the logins of one broker."""
 
-    def __init__(self, sink: str, brokers: Sequence[tuple[Login, Broker]]) -> None:
-        """Take the daemon's login first."""
+    def __init__(
+        self, sink: str, brokers: Sequence[tuple[Login, Broker]], *, checkpoints: bool = False
+    ) -> None:
+        """Take the daemon's login first; ``checkpoints``: it publishes them, too."""
         self._sink = sink
+        self._checkpoints = checkpoints
         self._brokers = brokers
         self._table = f"check-{secrets.token_hex(6)}"
 
@@ -119,6 +123,10 @@ class MqttRights:
         note_certificate(noted, daemon.connection.certificate_ends)
         commands = f"shoe/v1/{self._table}/commands/+"
         noted.must("take commands", await daemon.connection.subscribe(commands))
+        if self._checkpoints:
+            topic = checkpoint_topic(self._table)
+            why_not = f"the broker does not let it write {CHECKPOINTS}: allow it in its access list"
+            noted.must("publish checkpoints", None if await daemon.publish(topic) else why_not)
         return noted
 
     async def _try(self, visitor: _Visitor, daemon: _Visitor, noted: Findings) -> None:
@@ -135,6 +143,8 @@ class MqttRights:
             noted.must(f"read answers of {table}", await visitor.connection.subscribe(answers))
         if login.reads != "restricted":
             noted.must_not("read restricted events", await self._restricted_leak(visitor, daemon))
+        if self._checkpoints:
+            await self._try_checkpoints(visitor, daemon, noted)
         noted.must_not("read answers to others", await self._answers_leak(visitor, daemon))
         noted.must_not("publish events, states, answers", await self._publish_leak(visitor))
         noted.must_not(
@@ -144,6 +154,29 @@ class MqttRights:
         noted.must_not(
             "command under another name",
             await self._leak_of(visitor, f"commands/{daemon.login.user or 'another'}"),
+        )
+
+    async def _try_checkpoints(self, visitor: _Visitor, daemon: _Visitor, noted: Findings) -> None:
+        """Try what only the daemon and witnesses may: checkpoints tell of restricted records."""
+        topic = checkpoint_topic(self._table)
+        if visitor.login.is_witness:
+            noted.must("read checkpoints", await visitor.connection.subscribe(CHECKPOINTS))
+        elif not visitor.login.reads_checkpoints:
+            shared = f"$share/check/{CHECKPOINTS}"
+            patterns = (CHECKPOINTS, "shoe/v1/_journal/#", "shoe/v1/#", "#", shared)
+            leak = await self._heard(visitor, daemon, topic, *patterns)
+            noted.must_not("read checkpoints", leak)
+        leaks = [
+            each
+            for each in (topic, cosignature_topic(b"check", self._table))
+            if await visitor.publish(each)
+        ]
+        where = " and ".join(leaks)
+        noted.must_not(
+            "publish checkpoints, or cosignatures of others",
+            f"the broker took what it published on {where}: take the right to write it"
+            if leaks
+            else None,
         )
 
     async def _restricted_leak(self, visitor: _Visitor, daemon: _Visitor) -> str | None:

@@ -26,6 +26,8 @@ from shoe_ctl.broker_rights.findings import Finding, Findings
 from shoe_ctl.broker_rights.logins import Login
 from shoe_ctl.broker_rights.server_certificate import note_certificate
 from shoe_ctl.records import Audience
+from shoe_ctl.sinks.checkpoint_topics import CHECKPOINTS, checkpoint_topic, subject
+from shoe_ctl.sinks.nats_checkpoints import CHECKPOINTS_STREAM
 from shoe_ctl.sinks.nats_connection import STATUS, NatsConnection, NatsTarget
 
 ANSWERED_WITHIN_S = 2.0
@@ -73,10 +75,16 @@ class Reply(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """The names of the two streams."""
+    """The names of the streams; ``checkpoints`` is None where the daemon publishes none."""
 
     public: str
     restricted: str
+    checkpoints: str | None = None
+
+    @property
+    def all(self) -> list[str]:
+        """Return every name."""
+        return [stream for stream in self if stream is not None]
 
 
 class _Visitor(NatsConnection):
@@ -212,7 +220,7 @@ class NatsRights:
 
     async def _try_reader(self, visitor: _Visitor, noted: Findings) -> None:
         login = visitor.login
-        public, restricted = self._streams
+        public, restricted, checkpoints = self._streams
         reads = await self._can_consume(visitor, public, "public")
         if login.reads == "nothing":
             noted.must_not(
@@ -233,15 +241,23 @@ class NatsRights:
                 None if reads else f"allow it $JS.API.CONSUMER.CREATE.{restricted}.>",
             )
         else:
-            leak = await self._restricted_leak(visitor)
+            leak = await self._leak(visitor, restricted, "restricted")
             noted.must_not("read restricted events", leak)
+        if checkpoints is not None:
+            await self._try_checkpoints(visitor, checkpoints, noted)
         noted.must_not("read answers to others", await self._inbox_leak(visitor))
         noted.must_not("publish events", await self._publish_leak(visitor))
 
-    async def _can_consume(self, visitor: _Visitor, stream: str, audience: str) -> bool:
+    def _subject(self, kind: str) -> str:
+        """Return the subject of a stream of a table that nobody serves, or of such a journal."""
+        if kind == "checkpoint":
+            return subject(checkpoint_topic(self._table))
+        return f"shoe.v1.{self._table}.{kind}"
+
+    async def _can_consume(self, visitor: _Visitor, stream: str, kind: str) -> bool:
         """Return True if it may make a consumer; it is removed again."""
         name = self._new_name()
-        made = await self._make_consumer(visitor, stream, audience, name)
+        made = await self._make_consumer(visitor, stream, kind, name)
         if made.is_done:
             for each in (visitor, *self._there):  # many may make one, and not remove it
                 gone = await each.ask(f"$JS.API.CONSUMER.DELETE.{stream}.{name}")
@@ -253,30 +269,29 @@ class NatsRights:
         self,
         visitor: _Visitor,
         stream: str,
-        audience: str,
+        kind: str,
         name: str,
         *,
         mark: str = "",
         kept_s: int = GONE_AFTER_S,
     ) -> Reply:
-        subject = f"shoe.v1.{self._table}.{audience}"
+        filtered = self._subject(kind)
         config = {
             "name": name,
             "description": mark,
             "deliver_subject": visitor.client.new_inbox(),
             "deliver_policy": "new",
             "ack_policy": "none",
-            "filter_subject": subject,
+            "filter_subject": filtered,
             "inactive_threshold": kept_s * 10**9,
             "mem_storage": True,
         }
         body = json.dumps({"stream_name": stream, "config": config, "action": ""}).encode()
-        return await visitor.ask(f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{subject}", body)
+        return await visitor.ask(f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{filtered}", body)
 
-    async def _restricted_leak(self, visitor: _Visitor) -> str | None:
-        stream = self._streams.restricted
-        subject = f"shoe.v1.{self._table}.restricted"
-        body = json.dumps({"last_by_subj": subject}).encode()
+    async def _leak(self, visitor: _Visitor, stream: str, kind: str) -> str | None:
+        """Return how it reads what this stream holds."""
+        body = json.dumps({"last_by_subj": self._subject(kind)}).encode()
         for request in (
             f"STREAM.INFO.{stream}",
             f"STREAM.MSG.GET.{stream}",
@@ -285,27 +300,28 @@ class NatsRights:
             told = await visitor.ask(f"$JS.API.{request}", b"" if "INFO" in request else body)
             if told.was_let_through:
                 return f"it may ask $JS.API.{request}: take this permission from it"
-        if await self._can_consume(visitor, stream, "restricted"):
+        if await self._can_consume(visitor, stream, kind):
             return (
                 f"it made a consumer on {stream}: take $JS.API.CONSUMER.CREATE.{stream}.> from it"
             )
-        for pattern in ("shoe.v1.*.restricted", "shoe.v1.>", "shoe.>", ">"):
+        own = subject(CHECKPOINTS) if kind == "checkpoint" else f"shoe.v1.*.{kind}"
+        for pattern in (own, "shoe.v1.>", "shoe.>", ">"):
             heard = await visitor.hear(pattern)
             if heard is None:
                 continue
-            await self._daemon_says(subject)
-            if await _hears(heard, ".restricted"):
+            await self._daemon_says(self._subject(kind))
+            if await _hears(heard, f".{kind}"):
                 return f"it hears {pattern}: take this subscription from it"
         return None
 
-    async def _daemon_says(self, subject: str) -> None:
+    async def _daemon_says(self, where: str) -> None:
         """Let the daemon publish what no stream keeps: only who listens to the subject gets it."""
         login, target = self._targets[0]
         daemon = _Visitor(target, login)
         try:
             await daemon.open()
             nowhere = {"Nats-Expected-Stream": self._table}
-            await daemon.send(subject, b"{}", nowhere)
+            await daemon.send(where, b"{}", nowhere)
         finally:
             await daemon.close()
 
@@ -328,12 +344,31 @@ class NatsRights:
         return None
 
     async def _publish_leak(self, visitor: _Visitor) -> str | None:
-        for audience in ("public", "restricted"):
-            subject = f"shoe.v1.{self._table}.{audience}"
-            told = await visitor.ask(subject, b"{}", {"Nats-Expected-Stream": self._table})
-            if told.error == ANOTHER_STREAM or told.is_done:
-                return f"the stream looked at what it published: take shoe.v1.*.{audience} from it"
+        for kind in ("public", "restricted"):
+            if await self._can_publish(visitor, self._subject(kind)):
+                return f"the stream looked at what it published: take shoe.v1.*.{kind} from it"
         return None
+
+    async def _can_publish(self, visitor: _Visitor, where: str) -> bool:
+        told = await visitor.ask(where, b"{}", {"Nats-Expected-Stream": self._table})
+        return told.error == ANOTHER_STREAM or told.is_done
+
+    async def _try_checkpoints(self, visitor: _Visitor, stream: str, noted: Findings) -> None:
+        """Try what only the daemon and witnesses may: checkpoints tell of restricted records."""
+        what = "read checkpoints"
+        if visitor.login.is_witness:
+            reads = await self._can_consume(visitor, stream, "checkpoint")
+            why_not = f"allow it $JS.API.CONSUMER.CREATE.{stream}.>"
+            noted.must(what, None if reads else why_not)
+        elif not visitor.login.reads_checkpoints:
+            noted.must_not(what, await self._leak(visitor, stream, "checkpoint"))
+        leak = await self._can_publish(visitor, self._subject("checkpoint"))
+        noted.must_not(
+            "publish checkpoints",
+            f"the stream looked at what it published: take {subject(CHECKPOINTS)} from it"
+            if leak
+            else None,
+        )
 
     async def _consumer_of_trusted(self, stack: AsyncExitStack) -> _Consumer | None:
         """Make a consumer of a reader who is trusted; None where none is let."""
@@ -385,7 +420,7 @@ class NatsRights:
     async def _try_harm(self, visitor: _Visitor, noted: Findings) -> None:
         """Try to delete, empty or change the streams, with requests that nobody can read."""
         leaks = []
-        for stream in self._streams:
+        for stream in self._streams.all:
             for what in _HARMFUL:
                 told = await visitor.ask(f"$JS.API.{what}.{stream}", UNREADABLE)
                 if told.was_let_through:
@@ -441,6 +476,7 @@ async def _hears(heard: Subscription, ending: str, *, beginning: str = "") -> bo
             await heard.unsubscribe()
 
 
-def streams_of(names: Mapping[Audience, str]) -> Streams:
-    """Return the streams by their audiences."""
-    return Streams(names[Audience.PUBLIC], names[Audience.RESTRICTED])
+def streams_of(names: Mapping[Audience, str], *, checkpoints: bool = False) -> Streams:
+    """Return the streams by their audiences, and that of checkpoints."""
+    of_checkpoints = CHECKPOINTS_STREAM if checkpoints else None
+    return Streams(names[Audience.PUBLIC], names[Audience.RESTRICTED], of_checkpoints)

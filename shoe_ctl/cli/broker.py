@@ -69,6 +69,7 @@ def check(ctx: click.Context, config: str, logins: str | None, as_json: bool) ->
       password_file = "display-password"
       reads = "public"             # or "restricted", or "nothing"
       commands = ["bac-07"]        # the tables that it commands, if any
+      witness = true               # it reads checkpoints and cosigns them
       sink = "floor"               # where the sinks go to several brokers
 
     Exit code 0: everything holds; 1: something leaks, or does not work.
@@ -141,7 +142,9 @@ async def _at_nats(config: Config, at: BrokerLogins) -> list[Finding]:
         )
         for login in at.all
     ]
-    return await NatsRights(at.name, targets).findings(streams_of(names))
+    return await NatsRights(at.name, targets).findings(
+        streams_of(names, checkpoints=at.has_checkpoints)
+    )
 
 
 async def _at_mqtt(at: BrokerLogins) -> list[Finding]:
@@ -164,7 +167,7 @@ async def _at_mqtt(at: BrokerLogins) -> list[Finding]:
         )
         for login in at.all
     ]
-    return await MqttRights(at.name, targets).findings()
+    return await MqttRights(at.name, targets, checkpoints=at.has_checkpoints).findings()
 
 
 def _show(findings: Sequence[Finding], *, has_others: bool) -> None:

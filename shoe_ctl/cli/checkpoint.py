@@ -54,7 +54,7 @@ def checkpoint(journal: Path, old: int | None, witness: str | None, key: bool) -
 
 def _line(journal: Path, old: int | None, witness: str | None, *, key: bool) -> bytes:
     """Return the event, or the verifier key."""
-    from shoe_ctl.audit.checkpoint_event import event, newest_checkpoint
+    from shoe_ctl.journal.checkpoint_event import event, newest_checkpoint
     from shoe_ctl.journal.reader import Reader
 
     while True:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shoe_ctl.errors import InputRefused, UsageError
+from shoe_ctl.errors import InputRefused
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
-    pass
+    from shoe_ctl.cli.checkpoint_brokers import BrokerLogin
 
 
 @click.command
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="The verifier key of a witness, or a file with one a line. Repeatable.",
 )
-@click.option("--user", metavar="NAME", help="The user to log in as at NATS.")
+@click.option("--user", metavar="NAME", help="The user to log in as at a broker.")
 @click.option("--password-file", metavar="FILE", help="A file with the user's password.")
 @click.option(
     "--ca", metavar="FILE", help="The authorities that may sign the server's certificate."
@@ -52,8 +52,8 @@ def cosignatures(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Store the cosignatures of JOURNAL's checkpoints beside it.
 
-    SOURCE is a file of what shoectl witness handed out, - for standard input, or a NATS server,
-    nats://HOST:PORT, from which the last cosignature of each witness is read.
+    SOURCE is a file of what shoectl witness handed out, - for standard input, or a broker,
+    nats://HOST:PORT or mqtt://HOST:PORT, from which the last cosignature of each witness is read.
 
     Only cosignatures by a --witness, of checkpoints that this journal's key signed, are stored:
     in JOURNAL-cosignatures, each once. The exit code is 1 if a line of a file was refused.
@@ -63,30 +63,27 @@ def cosignatures(  # noqa: PLR0913 - one for each option
       shoectl cosignatures journal.db cosigned.jsonl --witness witness.keys
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.audit.cosigned_journal import Claims
+    from shoe_ctl.cli.checkpoint_brokers import broker_login, is_broker
     from shoe_ctl.cli.common import explain_damage, read_verifier_keys
     from shoe_ctl.journal.cosignatures import append_cosigned, cosignatures_path
     from shoe_ctl.journal.key_changes import signing_keys
     from shoe_ctl.journal.reader import Reader
 
     trusted = read_verifier_keys("--witness", witnesses)
-    files = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
-    given = {name: value for name, value in files.items() if value is not None}
-    servers = [source for source in sources if source.startswith(("nats://", "tls://"))]
-    if not servers and (given or user is not None):
-        option = next(iter(given), "user").replace("_", "-")
-        raise UsageError(f"--{option} needs a server: give nats://HOST:PORT")
+    login = broker_login(user, password_file=password_file, ca=ca, cert=cert, key=key)
+    brokers = [source for source in sources if is_broker(source)]
+    login.check_unused(brokers)
     with explain_damage(journal), Reader.open(journal) as reader:
         claims = Claims(signing_keys(reader), trusted)
     claims.read_stored(cosignatures_path(journal))
     new, refused = [], 0
     for source in sources:
-        lines = _streamed(source, user, given) if source in servers else _of_file(source)
-        for where, line in lines:
+        for where, line in _at_broker(source, login) if source in brokers else _of_file(source):
             try:
                 if claims.add(line):
                     new.append(line.rstrip(b"\n") + b"\n")
             except InputRefused as error:
-                if source not in servers:  # a stream has those of other journals, too
+                if source not in brokers:  # a broker has those of other journals, too
                     click.echo(printable(f"{where}: {error}"), err=True)
                     refused += 1
     if new:
@@ -103,17 +100,8 @@ def _of_file(source: str) -> Iterator[tuple[str, bytes]]:
             yield f"{source} line {number}", line
 
 
-def _streamed(source: str, user: str | None, files: dict[str, str]) -> Iterator[tuple[str, bytes]]:
-    import asyncio
+def _at_broker(source: str, login: BrokerLogin) -> Iterator[tuple[str, bytes]]:
+    from shoe_ctl.cli.checkpoint_brokers import read_cosigned
 
-    from shoe_ctl.audit.checkpoint_stream import read_streamed
-    from shoe_ctl.cli.floor import given_target
-    from shoe_ctl.errors import EnvironmentFault
-
-    target = given_target(source, None, user, files, "SOURCE")
-    try:
-        found = asyncio.run(read_streamed(target))
-    except OSError as error:
-        raise EnvironmentFault(f"cosignatures not read: {error}") from None
-    for line in found:
+    for line in read_cosigned(source, login):
         yield source, line

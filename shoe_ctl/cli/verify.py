@@ -6,12 +6,13 @@ Must not know: how chains work. It reads only, also while a daemon writes.
 
 from __future__ import annotations
 
+import base64
 import os
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,13 +24,48 @@ if TYPE_CHECKING:
     from shoe_ctl.audit.starts import Change
     from shoe_ctl.journal.chain import KeyRange
     from shoe_ctl.journal.continuity import Continuity
+    from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.times import RanBackwards
     from shoe_ctl.journal.verify import Verification
 
 COLUMNS = 80
+MOST_DIGITS = 18
+HASH_BYTES = 32
 NAMED = 12
 NAME = 40
 """Columns for a table's name, which in a damaged journal may be anything."""
+
+
+class Noted(NamedTuple):
+    """A checkpoint as somebody noted it: its last record, 0 for nothing, and its tree's root."""
+
+    upto: int = 0
+    root: bytes | None = None
+
+
+class SignedTo(click.ParamType):  # type: ignore[type-arg]
+    """A record's number, and the root of the tree behind a colon, as the daemon's log has them."""
+
+    name = "N[:ROOT]"
+
+    def convert(
+        self, value: str | Noted, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Noted:
+        """Return what was noted; refuse what is no number or no root."""
+        if isinstance(value, Noted):
+            return value
+        number, _, root = value.partition(":")
+        if not (number.isascii() and number.isdigit()) or len(number) > MOST_DIGITS:
+            self.fail(f"{number[:30]!r} is no record's number", param, ctx)
+        if not root:
+            return Noted(int(number))
+        try:
+            found = base64.b64decode(root, validate=True)
+        except ValueError:
+            found = b""
+        if len(found) != HASH_BYTES:
+            self.fail(f"{root[:60]!r} is no root: 44 characters as in root=", param, ctx)
+        return Noted(int(number), found)
 
 
 @click.command
@@ -43,10 +79,10 @@ NAME = 40
 )
 @click.option(
     "--signed-to",
-    type=WholeNumber(min=0),
-    default=0,
-    metavar="N",
-    help="Fail unless signatures cover record N (the last one in the daemon's log).",
+    type=SignedTo(),
+    default="0",
+    metavar="N[:ROOT]",
+    help="Fail unless signatures cover record N, with this root (both are in the daemon's log).",
 )
 @click.option(
     "--against",
@@ -77,7 +113,7 @@ def verify(  # noqa: PLR0913 - one for each option
     ctx: click.Context,
     journal: Path,
     keys: tuple[str, ...],
-    signed_to: int,
+    signed_to: Noted,
     against: tuple[Path, ...],
     jobs: int,
     state: Path | None,
@@ -113,7 +149,7 @@ def verify(  # noqa: PLR0913 - one for each option
     if os.path.isdir(journal):  # noqa: PTH112 - never raises
         from shoe_ctl.cli.verify_folder import verify_folder
 
-        if signed_to or against or state is not None or witnesses:
+        if signed_to.upto or against or state is not None or witnesses:
             raise click.UsageError(
                 "--signed-to, --against, --state and --witness are for one file: name that", ctx
             )
@@ -127,8 +163,8 @@ def verify(  # noqa: PLR0913 - one for each option
     continues = compare_with_kept(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
-    seen = _witnessed(journal, witnesses) if found.ok and witnesses else []
-    complete = completeness(found, signed_to, continues, seen)
+    seen = _witnessed(journal, witnesses, trusted, found) if witnesses else []
+    complete = completeness(found, signed_to.upto, continues, seen)
     started = _started(journal) if found.ok else []
     if as_json:
         said = msgspec.to_builtins(found)
@@ -154,8 +190,10 @@ def _started(journal: Path) -> list[Change]:
         return list(changes(reader))
 
 
-def _witnessed(journal: Path, given: tuple[str, ...]) -> list[Witnessed]:
-    """Return what each witness saw of a journal that was verified."""
+def _witnessed(
+    journal: Path, given: tuple[str, ...], trusted: frozenset[bytes], found: Verification
+) -> list[Witnessed]:
+    """Return what each witness saw of a journal, also of one in which something is wrong."""
     from shoe_ctl.audit.cosigned_journal import compare
     from shoe_ctl.cli.common import read_verifier_keys
     from shoe_ctl.journal.cosignatures import cosignatures_path
@@ -163,7 +201,9 @@ def _witnessed(journal: Path, given: tuple[str, ...]) -> list[Witnessed]:
 
     keys = read_verifier_keys("--witness", given)
     with Reader.open(journal) as reader:
-        return compare(reader, cosignatures_path(journal), keys)
+        verified_to = None if found.ok else found.signed.upto
+        path = cosignatures_path(journal)
+        return compare(reader, path, keys, trusted, verified_to=verified_to)
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:
@@ -172,11 +212,11 @@ def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> V
     Raises:
         JournalError: it cannot be read.
     """
-    return _with_times(_verified(journal, trusted, signed_to=0, jobs=jobs, state=None))
+    return _with_times(_verified(journal, trusted, Noted(), jobs=jobs, state=None))
 
 
 def _verified(
-    journal: Path, trusted: frozenset[bytes], signed_to: int, jobs: int, state: Path | None
+    journal: Path, trusted: frozenset[bytes], signed_to: Noted, jobs: int, state: Path | None
 ) -> Verification:
     from shoe_ctl.journal.reader import Reader
     from shoe_ctl.journal.verify import verify as run
@@ -190,11 +230,25 @@ def _verified(
             walk = in_parts(trusted, jobs=jobs, software=software(), state=state, progress=progress)
         while True:
             with _without_advice(), Reader.open(journal) as reader:
-                found = run(reader, trusted, signed_to=signed_to, progress=progress, walk=walk)
+                to = signed_to.upto
+                found = run(reader, trusted, signed_to=to, progress=progress, walk=walk)
+                if found.ok and signed_to.root is not None:
+                    found = _with_root(reader, found, signed_to)
                 # a journal at rest is read without locks: if a daemon was started on it meanwhile,
                 # what looks wrong may only have been read at two different moments
                 if found.ok or not reader.has_new_writer:
                     return found
+
+
+def _with_root(reader: Reader, found: Verification, noted: Noted) -> Verification:
+    """Fail a journal whose checkpoint for this record has another root than the one noted."""
+    import msgspec
+
+    from shoe_ctl.journal.continuity import compare_root
+
+    assert noted.root is not None
+    bad = compare_root(reader, noted.upto, noted.root).first_bad
+    return found if bad is None else msgspec.structs.replace(found, ok=False, first_bad=bad)
 
 
 def _with_times(found: Verification) -> Verification:

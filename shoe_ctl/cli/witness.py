@@ -18,7 +18,7 @@ from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.witness import Witness
-    from shoe_ctl.sinks.nats_connection import NatsTarget
+    from shoe_ctl.cli.checkpoint_brokers import BrokerLogin
 
 
 @click.command
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="Cosign for the journal of this verifier key, or of each in a file. Repeatable.",
 )
-@click.option("--stream", metavar="NAME", help="The stream of events at NATS.  [default: SHOE]")
-@click.option("--user", metavar="NAME", help="The user to log in as at NATS.")
+@click.option("--user", metavar="NAME", help="The user to log in as at a broker.")
 @click.option("--password-file", metavar="FILE", help="A file with the user's password.")
 @click.option(
     "--ca", metavar="FILE", help="The authorities that may sign the server's certificate."
@@ -65,7 +64,6 @@ def witness(  # noqa: PLR0913 - one for each option
     name: str,
     state: Path | None,
     journals: tuple[str, ...],
-    stream: str | None,
     user: str | None,
     password_file: str | None,
     ca: str | None,
@@ -81,8 +79,9 @@ def witness(  # noqa: PLR0913 - one for each option
     checkpoint with or without a proof; - is standard input. Cosigned checkpoints go to standard
     output, in the form in which the checkpoints came.
 
-    SOURCE may also be a NATS server, nats://HOST:PORT. Its stream of events is followed until
-    Ctrl-C, and cosigned checkpoints go to its stream SHOE_COSIGNATURES, too.
+    SOURCE may also be a broker, nats://HOST:PORT or mqtt://HOST:PORT, to which a daemon's sink with
+    checkpoints = true publishes them. It is followed until Ctrl-C, and cosigned checkpoints go back
+    to it, too.
 
     A checkpoint that does not continue the last one is an alarm: nothing more of its journal is
     cosigned until a person looked and ran --clear. The exit code is 1 if one was refused or an
@@ -94,13 +93,16 @@ def witness(  # noqa: PLR0913 - one for each option
       shoectl witness --signing-key w1.key --name gaming.example/w1 --list
     """  # noqa: D301 - click wants the very character
     from shoe_ctl.audit.witness import Witness, hold_state
+    from shoe_ctl.cli.checkpoint_brokers import broker_login, is_broker
     from shoe_ctl.cli.common import read_verifier_keys
     from shoe_ctl.journal.signing import open_key
 
     if [bool(sources), show_key, show_list, clear is not None].count(True) != 1:
         raise UsageError("give one of SOURCE, --show-key, --list and --clear JOURNAL")
-    files = {"password_file": password_file, "ca": ca, "cert": cert, "key": key}
-    target = _target(sources, stream, user, {k: v for k, v in files.items() if v is not None})
+    login = broker_login(user, password_file=password_file, ca=ca, cert=cert, key=key)
+    login.check_unused([each for each in sources if is_broker(each)])
+    if len(sources) > 1 and any(map(is_broker, sources)):
+        raise UsageError("a broker is the only SOURCE: run a witness for each")
     kept = state or signing_key.with_name(f"{signing_key.name}-state")
     signer = open_key(signing_key, create=not kept.exists())
 
@@ -119,41 +121,23 @@ def witness(  # noqa: PLR0913 - one for each option
                 click.echo(f"{alarm.what}\n\n{alarm.note}", nl=False)
             else:
                 own = begin()
-                if target is not None:
-                    _follow(own, target)
+                if is_broker(sources[0]):
+                    _follow(own, sources[0], login)
                 ctx.exit(1 if sum([_cosign_all(own, source) for source in sources]) else 0)
 
 
-def _target(
-    sources: tuple[str, ...], stream: str | None, user: str | None, files: dict[str, str]
-) -> NatsTarget | None:
-    """Return where the events are streamed; None where no source is a server.
-
-    Raises:
-        UsageError: the options do not fit.
-    """
-    from shoe_ctl.cli.floor import given_target
-
-    if any(source.startswith(("nats://", "tls://")) for source in sources):
-        if len(sources) > 1:
-            raise UsageError("a server is the only SOURCE: run a witness for each")
-        return given_target(sources[0], stream, user, files, "SOURCE")
-    given = next(iter((*files, *(["stream"] * bool(stream)), *(["user"] * bool(user)))), None)
-    if given is not None:
-        raise UsageError(f"--{given.replace('_', '-')} needs a server: give nats://HOST:PORT")
-    return None
-
-
-def _follow(own: Witness, target: NatsTarget) -> NoReturn:
-    """Cosign what a stream brings, until Ctrl-C."""
+def _follow(own: Witness, address: str, login: BrokerLogin) -> NoReturn:
+    """Cosign what a broker brings, until Ctrl-C."""
     import asyncio
     import logging
 
-    from shoe_ctl.audit.checkpoint_stream import follow_stream
+    from shoe_ctl.cli.checkpoint_brokers import following
     from shoe_ctl.cli.log_format import log_to_stderr
 
+    follow = following(address, login)
     log_to_stderr(logging.INFO)
-    asyncio.run(follow_stream(own, target, lambda line: click.echo(line, nl=False)))
+    asyncio.run(follow(own, lambda line: click.echo(line, nl=False)))
+    raise AssertionError("it is followed until Ctrl-C")
 
 
 def _show(own: Witness) -> int:

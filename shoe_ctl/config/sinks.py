@@ -198,6 +198,9 @@ class BrokerConfig(SinkConfig, frozen=True, kw_only=True):
     connection."""
     tls: TlsConfig | None = None
     """The section `[sink.tls]`, for an address with TLS."""
+    checkpoints: bool = False
+    """`true`: the sink also publishes the journal's signed checkpoints, to a separate topic
+    or stream, which [witnesses](../audit/witness.md) follow."""
     sender: list[Sender] = []
     """The users who may send commands over this sink: the sections `[[sink.sender]]`. Without one,
     it takes no commands."""
@@ -386,6 +389,8 @@ def _mistakes_beside(one: BrokerConfig, other: BrokerConfig) -> Iterator[str]:
             f"sink: two sinks publish the {one.audience} stream of a table to {one.address}: "
             "leave one out, or give each its table"
         )
+    if one.checkpoints and other.checkpoints:
+        yield f"sink: two sinks publish checkpoints to {one.address}: set it at one of them"
     if one.sender and other.sender:
         yield (
             f"sink: two sinks at {one.address} take the commands of a table: list every sender at "

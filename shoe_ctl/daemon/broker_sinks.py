@@ -17,6 +17,7 @@ from shoe_ctl.daemon.environment import WayIn
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.mqtt import MqttSink
+from shoe_ctl.sinks.mqtt_checkpoints import MqttCheckpoints
 from shoe_ctl.sinks.mqtt_connection import Broker, Login, read_files
 
 
@@ -28,8 +29,7 @@ async def open_mqtt(
     Raises:
         ConfigError: a file with its password or certificates cannot be used.
     """
-    at = sink.broker
-    broker = Broker(at.host, at.port, _login(config, sink), _certificates(config, sink))
+    broker = _broker(config, sink)
     try:
         await asyncio.to_thread(read_files, broker)
     except ConfigError as error:
@@ -47,6 +47,16 @@ async def open_mqtt(
         now_us=now_us,
     )
     return opened, desk.open
+
+
+def checkpoints_to(config: Config, sink: MqttConfig) -> MqttCheckpoints:
+    """Return what publishes checkpoints to the broker of this sink."""
+    return MqttCheckpoints(_broker(config, sink))
+
+
+def _broker(config: Config, sink: MqttConfig) -> Broker:
+    at = sink.broker
+    return Broker(at.host, at.port, _login(config, sink), _certificates(config, sink))
 
 
 def _login(config: Config, sink: MqttConfig) -> Login:

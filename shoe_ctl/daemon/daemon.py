@@ -28,6 +28,7 @@ from shoe_ctl.config.resolve import TableSetup, naming_file, resolve
 from shoe_ctl.config.schema import Config
 from shoe_ctl.daemon import journal_loss
 from shoe_ctl.daemon.callers import gid_of, senders_of, users_of
+from shoe_ctl.daemon.checkpoint_delivery import delivering_checkpoints
 from shoe_ctl.daemon.delivery import (
     NamedSink,
     UndeliveredAlarm,
@@ -448,6 +449,9 @@ class Daemon:
                     now_us=self._clock.wall_us,
                 )
             )
+            await stack.enter_async_context(
+                delivering_checkpoints(sinks, journal, store, self._environment, checkpointer)
+            )
             must_open = self.outage is None and not self._wait
             at_work = [
                 await self._open_table(table, journal, readiness, checkpointer, gate, losses)
@@ -503,8 +507,7 @@ class Daemon:
             finally:
                 if store.failure is None:
                     # After a failure the next start signs.
-                    last = None if failed else checkpointer
-                    await flush([runner for runner, _ in at_work], last)
+                    await flush([each for each, _ in at_work], None if failed else checkpointer)
         raise AssertionError("a link ends only by being cancelled")
 
     def _missing_now(self, store: Store) -> MissingEvents:

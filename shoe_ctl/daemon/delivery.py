@@ -63,7 +63,7 @@ class NamedSink(msgspec.Struct, frozen=True):
     """A sink with its name, under which the journal keeps its cursor, and what it may see.
 
     ``table`` is the one whose events it gets, None for every table. ``way_in`` lets it take
-    commands.
+    commands. ``checkpoints`` takes the journal's checkpoints to the same broker.
     """
 
     name: str
@@ -72,6 +72,7 @@ class NamedSink(msgspec.Struct, frozen=True):
     begins: Beginning = "beginning"
     table: str | None = None
     way_in: WayIn | None = None
+    checkpoints: Sink | None = None
 
 
 def given_last(config: Config) -> list[DeliveredEvent]:
@@ -122,6 +123,7 @@ async def open_sinks(
     for configured in config.sink:
         name, way_in = configured.known_as, None
         sink: Sink
+        checkpoints: Sink | None = None
         if isinstance(configured, JsonlConfig):
             path = configured.path if configured.path == "-" else str(config.path(configured.path))
             output = stack.enter_context(environment.thread("sink"))
@@ -129,15 +131,21 @@ async def open_sinks(
             stack.push_async_callback(sink.close)
         elif isinstance(configured, NatsConfig):
             # A broker's client is imported only for a broker.
-            from shoe_ctl.daemon.nats_sinks import open_nats
+            from shoe_ctl.daemon import nats_sinks
 
             with naming_file(config):
-                sink, way_in = await open_nats(config, configured, senders.get(name, {}), stack)
+                users = senders.get(name, {})
+                sink, way_in = await nats_sinks.open_nats(config, configured, users, stack)
+            if configured.checkpoints:
+                checkpoints = nats_sinks.checkpoints_to(config, configured)
         else:
-            from shoe_ctl.daemon.broker_sinks import open_mqtt
+            from shoe_ctl.daemon import broker_sinks
 
             with naming_file(config):
-                sink, way_in = await open_mqtt(config, configured, senders.get(name, {}), now_us)
+                users = senders.get(name, {})
+                sink, way_in = await broker_sinks.open_mqtt(config, configured, users, now_us)
+            if configured.checkpoints:
+                checkpoints = broker_sinks.checkpoints_to(config, configured)
             await stack.enter_async_context(sink.connected())
         sinks.append(
             NamedSink(
@@ -147,6 +155,7 @@ async def open_sinks(
                 configured.begins,
                 table=configured.table,
                 way_in=way_in,
+                checkpoints=checkpoints,
             )
         )
     return sinks

@@ -223,6 +223,11 @@ class Checkpointer:
         self._every_s = every_s
         self._retention = retention
         self._due = asyncio.Event()
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_signed(self, listener: Callable[[], None]) -> None:
+        """Call ``listener`` on the loop after every checkpoint."""
+        self._listeners.append(listener)
 
     def new_shoe(self) -> None:
         """Sign now: a set of cards ended or began."""
@@ -241,6 +246,7 @@ class Checkpointer:
             self._look()
             if self._retention is not None:
                 await self._retention.hold(signer, self._clock.wall_us())
+                self._notify()
             await sleep(self._clock, self._every_s, unless=self._due)
 
     async def sign(self) -> Signer:
@@ -254,7 +260,12 @@ class Checkpointer:
         n = await self._journal.checkpoint(self._signer, self._clock.wall_us())
         if n is not None:
             _log_signed(self._journal)
+            self._notify()
         return self._signer
+
+    def _notify(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     async def _loaded(self) -> Signer:
         """Return the key. It is loaded once, even if the first caller is cancelled meanwhile."""

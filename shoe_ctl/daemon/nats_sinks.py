@@ -19,6 +19,7 @@ from shoe_ctl.daemon.environment import WayIn
 from shoe_ctl.errors import ConfigError
 from shoe_ctl.sinks.brokers import Certificates
 from shoe_ctl.sinks.nats import NatsSink
+from shoe_ctl.sinks.nats_checkpoints import NatsCheckpoints
 from shoe_ctl.sinks.nats_connection import STREAMS, NatsTarget
 from shoe_ctl.sinks.nats_requests import NatsRequests
 
@@ -46,6 +47,11 @@ async def open_nats(
     desk = BrokerDesk(senders, {each.user: each.tables or tables for each in sink.sender})
     await stack.enter_async_context(NatsRequests(sink.known_as, target, tables, desk).open())
     return opened, desk.open
+
+
+def checkpoints_to(config: Config, sink: NatsConfig) -> NatsCheckpoints:
+    """Return what publishes checkpoints to the servers of this sink."""
+    return NatsCheckpoints(sink.known_as, target_of(config, sink))
 
 
 def target_of(config: Config, sink: NatsConfig) -> NatsTarget:

@@ -75,15 +75,20 @@ class Resends:
         self._replies: dict[_Key, Reply] = {}
         self._tasks: dict[_Key, asyncio.Task[None]] = {}
         self._budgets: defaultdict[str, _Budget] = defaultdict(_Budget)
+        self._closed = False
 
     def add(
         self, user: str, reply: Reply, *, source: tuple[str, str], records: Range, read: Read
     ) -> None:
         """Send the events of these records, too. ``source`` is the sink and the table.
 
+        Nothing is sent once this is closed: sinks close later, and may still hand on a request.
+
         Raises:
             RequestRefused: too much is being sent to this user.
         """
+        if self._closed:
+            return
         key = _Key(user, reply.address, *source)
         if key not in self._tasks:
             if sum(each.user == user for each in self._tasks) >= MOST_REPLIES:
@@ -95,6 +100,7 @@ class Resends:
 
     async def close(self) -> None:
         """Send nothing more."""
+        self._closed = True
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_ctl.docstrings import field_docstrings
+from shoe_ctl.events import checkpoints
 from shoe_ctl.events.catalog import EVENTS
 from shoe_ctl.events.event_type import Actor, Data, EventType, Time, plain
 from shoe_ctl.records import Audience
@@ -105,7 +106,8 @@ def asyncapi(ways_in: WaysIn) -> dict[str, Any]:
     """Return the AsyncAPI 3 document: all that goes over a broker, and who may connect.
 
     The two streams of a table have a channel for each broker: a topic of MQTT, and a subject of
-    NATS JetStream. Beside them stand its state, its commands and their answers.
+    NATS JetStream. Beside them stand its state, its commands and their answers, and what goes
+    between a journal and its witnesses.
     """
     kinds, definitions = _definitions(EVENTS.values(), "#/components/schemas/")
     streams = [(audience, broker) for broker in _BROKERS for audience in _STREAMS]
@@ -137,11 +139,11 @@ def asyncapi(ways_in: WaysIn) -> dict[str, Any]:
         "info": {"title": "Events of shoe-ctl", "version": VERSION, "description": _ABOUT},
         "defaultContentType": CONTENT_TYPE,
         "servers": _SERVERS,
-        "channels": channels | _ways_in_channels(ways_in),
-        "operations": {**sending, **_WAYS_IN},
+        "channels": channels | _ways_in_channels(ways_in) | _checkpoint_channels(),
+        "operations": {**sending, **_WAYS_IN, **_CHECKPOINTS_SENT},
         "components": {
-            "messages": events | _ways_in_messages(ways_in),
-            "schemas": definitions | dict(ways_in.definitions),
+            "messages": events | _ways_in_messages(ways_in) | _checkpoint_messages(),
+            "schemas": definitions | dict(ways_in.definitions) | _checkpoint_definitions(),
             "securitySchemes": _LOGINS,
         },
     }
@@ -267,6 +269,102 @@ def _ways_in_messages(ways_in: WaysIn) -> dict[str, Any]:
         }
         for name in (ways_in.state, *ways_in.requests, *ways_in.answers)
     }
+
+
+_CHECKPOINTS_SENT: Mapping[str, Mapping[str, Any]] = {
+    "sendCheckpoint": {
+        "action": "send",
+        "channel": {"$ref": "#/channels/checkpoints"},
+        "summary": "The daemon publishes each checkpoint over MQTT; the newest is retained.",
+        "bindings": {"mqtt": {"qos": 1, "retain": True, "bindingVersion": "0.2.0"}},
+    },
+    "sendCheckpointNats": {
+        "action": "send",
+        "channel": {"$ref": "#/channels/checkpointsNats"},
+        "summary": "The daemon publishes each checkpoint over NATS JetStream.",
+        "bindings": _ON_NATS,
+    },
+    "sendCosignature": {
+        "action": "send",
+        "channel": {"$ref": "#/channels/cosignatures"},
+        "summary": "A witness, not the daemon, keeps its last cosignature at the broker.",
+        "bindings": {"mqtt": {"qos": 1, "retain": True, "bindingVersion": "0.2.0"}},
+    },
+    "sendCosignatureNats": {
+        "action": "send",
+        "channel": {"$ref": "#/channels/cosignaturesNats"},
+        "summary": "A witness, not the daemon, keeps its last cosignature in a stream.",
+        "bindings": _ON_NATS,
+    },
+}
+
+
+def _checkpoint_channels() -> dict[str, Any]:
+    """Return the channels between a journal and its witnesses, over both brokers."""
+    journal = {"description": "The first 16 hex digits of the SHA-256 of the journal's name."}
+    witness = {"description": "The id of the witness's key, 8 hex digits."}
+    found: dict[str, Any] = {}
+    for suffix, dot, broker in (("", "/", "MQTT"), ("Nats", ".", "NATS JetStream")):
+        found[f"checkpoints{suffix}"] = {
+            "address": dot.join(("shoe", "v1", "_journal", "{journal}", "checkpoint")),
+            "title": f"A journal's checkpoints over {broker}",
+            "description": "For witnesses: restricted records count in it, too.",
+            "parameters": {"journal": journal},
+            "messages": _named(checkpoints.DAEMONS),
+        }
+        found[f"cosignatures{suffix}"] = {
+            "address": dot.join(("shoe", "v1", "cosignatures", "{witness}", "{journal}")),
+            "title": f"A witness's last cosignature of a journal over {broker}",
+            "description": "An alarm stands beside it, with -alarm behind the journal.",
+            "parameters": {"witness": witness, "journal": journal},
+            "messages": _named(checkpoints.WITNESSES),
+        }
+    return found
+
+
+def _named(events: Mapping[str, type[Data]]) -> dict[str, Any]:
+    return {
+        data.__name__: {"$ref": f"#/components/messages/{data.__name__}"}
+        for data in events.values()
+    }
+
+
+def _checkpoint_messages() -> dict[str, Any]:
+    return {
+        data.__name__: {
+            "name": name,
+            "title": data.__name__,
+            "summary": plain(data.__doc__ or ""),
+            "contentType": CONTENT_TYPE,
+            "payload": {"$ref": f"#/components/schemas/{data.__name__}"},
+        }
+        for name, data in (checkpoints.DAEMONS | checkpoints.WITNESSES).items()
+    }
+
+
+def _checkpoint_definitions() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, data in (checkpoints.DAEMONS | checkpoints.WITNESSES).items():
+        title = data.__name__
+        own = {
+            "id": {"type": "string", "description": "The journal's name and the tree's size."},
+            "source": {"type": "string", "description": "The journal, or the witness."},
+            "type": {"const": name, "description": "The type of the event."},
+            "time": {**_ENVELOPE["time"], "description": "When it was signed: UTC."},
+            "data": {"$ref": f"#/components/schemas/{title}Data"},
+        }
+        required = list(_REQUIRED)
+        found[title] = {
+            "title": title,
+            "description": plain(data.__doc__ or ""),
+            "type": "object",
+            "properties": {key: dict(own.get(key, _ENVELOPE[key])) for key in required},
+            "required": required,
+        }
+        (_,), components = msgspec.json.schema_components([data])
+        described = _described(components[title], f"{title}Data", dict(_meanings(data)))
+        found[f"{title}Data"] = {**described, "description": f"The data of {name}."}
+    return found
 
 
 class _Broker(NamedTuple):

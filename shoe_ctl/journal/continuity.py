@@ -117,6 +117,30 @@ def compare_checkpoint(reader: Reader, named: NamedCheckpoint) -> Continuity:
     return Continuity(named.upto) if tree.root() == named.root else Continuity(0, differs)
 
 
+def compare_root(reader: Reader, upto: int, root: bytes) -> Continuity:
+    """Compare a journal with the root of the checkpoint that signed it up to a record.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    signed: bytes | None = None
+    after = next(reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=upto), None)
+    if after is not None and (said := read_checkpoint(after.body)).upto == upto:
+        signed = said.root
+    else:
+        past = (tree.root() for row, tree in trees(reader.past_checkpoints()) if row.n - 1 == upto)
+        signed = next(past, None)
+    if signed is None:
+        detail = (
+            "no checkpoint signs the journal up to here: it was written again, or it was another"
+        )
+        return Continuity(0, BadRecord(None, upto, Fault.MISSING, detail))
+    if signed != root:
+        detail = "the checkpoint up to here has another root than the one that was noted"
+        return Continuity(0, BadRecord(None, upto, Fault.REWRITTEN, detail))
+    return Continuity(upto)
+
+
 def _first_record(n: int, body: bytes) -> int:
     try:
         return n - read_header(body).records + 1

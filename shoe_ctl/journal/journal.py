@@ -208,11 +208,14 @@ class Journal:
             JournalError: the store takes nothing more.
         """
         loop = asyncio.get_running_loop()
-        if table is None:
-            self._cursors.pop(sink, None)
-            self._delivered[sink] = n
+        move = partial(self._store.move_cursor, sink, n, table)
+        if table is not None:
+            await loop.run_in_executor(self._writer, move)
+            return
+        self._cursors.pop(sink, None)
+        self._delivered[sink] = n
         events = self._unwritten[sink]
-        await loop.run_in_executor(self._writer, self._store.move_cursor, sink, n, table)
+        await loop.run_in_executor(self._writer, move)
         self._unwritten -= Counter({sink: events})
 
     def move_cursor_soon(self, sink: str, n: int, events: int) -> None:

@@ -64,6 +64,9 @@ _STREAM = {Audience.PUBLIC: Kind.PUBLIC, Audience.RESTRICTED: Kind.RESTRICTED}
 BEGINNING = "<beginning>"
 """Stands for a table, of which none is called so, at the place where a sink began."""
 
+CHECKPOINTS = "<checkpoints>"
+"""Stands for a table, of which none is called so, at a sink's place among the checkpoints."""
+
 
 class Moment(msgspec.Struct, frozen=True):
     """A journal's last record, and what stands beside its records; ``devices`` by table."""

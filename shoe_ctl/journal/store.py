@@ -497,6 +497,11 @@ class Store:
             files.refuse_if_moved(self.path, self._files)
             # The journal first: the head file must not name a record that a crash can take back.
             self._noted.write_ends(ends)
+            if self.last_n == 0:
+                # With its first records in the file itself, a journal whose log and head file
+                # were both cut to nothing is told from one that was just created.
+                wal.write_back(connection)
+                self._noted.write_ends({})
             self.is_head_file_due = self._noted.is_due
             done = True
         except schema.ERRORS as error:

@@ -284,6 +284,21 @@ class _TableLink:
         if self._connection is not None:
             self._taken |= dict.fromkeys(events, self._connection)
 
+    async def publish_again(self, messages: Sequence[Outgoing]) -> list[Answer]:
+        """Publish these, again over the next connection where one is lost on the way.
+
+        The receiver's own connection may stand all the while: it would not ask again.
+        """
+        while True:
+            await self._up.wait()
+            connection = self._connection
+            if connection is None:  # it was lost as this task was woken
+                continue
+            try:
+                return await connection.publish(messages)
+            except ConnectionLost as lost:
+                self._down(connection, str(lost))
+
     async def _ready(self) -> Connection:
         """Return the connection; wait for one that is being opened."""
         await self._tried.wait()
@@ -487,7 +502,7 @@ class _TableLink:
         expires_at = None
         if message.expires_s is not None:
             expires_at = asyncio.get_running_loop().time() + message.expires_s
-        events_to = _AnswerTopic(connection, reply)
+        events_to = _AnswerTopic(self, reply)
         asked = Asked(self._table, user, message.payload, refused, expires_at, events_to)
         try:
             answered = await self._sink.desk.answer(asked)
@@ -514,26 +529,23 @@ class _TableLink:
 
 
 class _AnswerTopic(NamedTuple):
-    """A topic of one user's answers, for as long as a connection lasts."""
+    """A topic of one user's answers, over whatever connection the table has."""
 
-    connection: Connection
+    link: _TableLink
     address: str
 
     async def send(self, events: Sequence[bytes]) -> None:
         """Publish these events there; one that is too large is left out, as on its own topic.
 
         Raises:
-            OSError: the connection is lost, or the broker takes none.
+            OSError: the broker takes none.
         """
-        try:
-            answers = await self.connection.publish(
-                [
-                    Outgoing(self.address, event, CONTENT_TYPE, expires_s=ANSWER_EXPIRES_S)
-                    for event in events
-                ]
-            )
-        except ConnectionLost as lost:
-            raise OSError(str(lost)) from None
+        answers = await self.link.publish_again(
+            [
+                Outgoing(self.address, event, CONTENT_TYPE, expires_s=ANSWER_EXPIRES_S)
+                for event in events
+            ]
+        )
         for answer in answers:
             if answer.refused is not None and not answer.of_the_message:
                 raise OSError(answer.refused)

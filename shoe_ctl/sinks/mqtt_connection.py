@@ -193,10 +193,13 @@ class Will(NamedTuple):
     payload: bytes
 
 
-async def connect(broker: Broker, client_id: str, will: Will | None) -> Connection:
+async def connect(
+    broker: Broker, client_id: str, will: Will | None, *, kept_s: int = 0
+) -> Connection:
     """Return a connection; whoever was connected as ``client_id`` before is cut off.
 
-    It must not be cancelled: it ends by itself within a few seconds.
+    The broker keeps what comes for so many seconds after it has ended, for the next one of the same
+    id. It must not be cancelled: it ends by itself within a few seconds.
 
     Raises:
         ConnectionLost: why there is none, and what to do.
@@ -205,7 +208,7 @@ async def connect(broker: Broker, client_id: str, will: Will | None) -> Connecti
         context, password = await asyncio.to_thread(read_files, broker)
     except ConfigError as error:
         raise ConnectionLost(f"{broker.address}: {error}") from None
-    connection = _Connection(broker, client_id, will, context, password)
+    connection = _Connection(broker, client_id, will, context, password, kept_s)
     await connection.open()
     return connection
 
@@ -330,13 +333,14 @@ class _Client(aiomqtt.Client):
 class _Connection:
     """A connection of paho's. It is used once."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a connection is made of
         self,
         broker: Broker,
         client_id: str,
         will: Will | None,
         context: ssl.SSLContext | None,
         password: str | None,
+        kept_s: int,
     ) -> None:
         self.largest: int | None = None
         self._broker = broker
@@ -346,6 +350,8 @@ class _Connection:
         wanted = _properties(PacketTypes.CONNECT)
         wanted.ReceiveMaximum = MOST_COMING
         wanted.MaximumPacketSize = LARGEST_COMING
+        if kept_s:
+            wanted.SessionExpiryInterval = kept_s
         self._client = _Client(
             broker.host,
             broker.port,
@@ -357,7 +363,7 @@ class _Connection:
             will=None if will is None else aiomqtt.Will(*will, qos=1, retain=True),
             timeout=CONNECT_WITHIN_S,
             keepalive=KEEPALIVE_S,
-            clean_start=True,
+            clean_start=not kept_s,
             max_queued_incoming_messages=4 * MOST_COMING,
             max_inflight_messages=MOST_UNDER_WAY + MOST_COMING,
             properties=wanted,

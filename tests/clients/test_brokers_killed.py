@@ -160,7 +160,7 @@ async def test_over_mqtt_a_broker_that_dies_costs_no_event_and_doubles_none(
     assert figures.gaps and figures.asked
 
 
-@pytest.mark.soak  # a rare hang at its end is not explained yet
+@pytest.mark.exhaustive(cpu_s=2)
 @pytest.mark.parametrize("number", range(WORLDS))
 async def test_over_mqtt_a_broker_that_dies_at_200_moments_costs_no_event(
     tmp_path: Path, number: int

@@ -14,6 +14,7 @@ import pytest
 
 from shoe_events import Consumer, Due, Position, Resend, read_event
 from shoe_events import follow as follow_module
+from shoe_events.answers import request_for
 from shoe_events.follow import ConnectionLost, NotAllowed, NotAnswered, Received, follow
 from shoe_events.unix_socket import socket
 from shoe_testing.consumer_vectors import make_event
@@ -330,3 +331,14 @@ def test_a_request_that_is_repeated_names_what_is_missing_by_then() -> None:
         (5.0, "t1/p9", None),
         (5.0, "t1/p7", 9),
     ]
+
+
+def test_a_table_of_which_no_event_came_is_asked_for_whole() -> None:
+    consumer = Consumer(begin="first")
+    consumer.expect("t1/r1")
+    (asked,) = consumer.wanted()
+    whole = {"request": "resend", "sink": "floor", "after": "t1/r0"}
+    assert request_for(asked, "floor") == whole
+    consumer.offer(make_event(OLD, "t1/r4", "table.resumed", {}))
+    (asked,) = consumer.wanted()
+    assert request_for(asked, "floor") == {**whole, "upto": "t1/r3"}

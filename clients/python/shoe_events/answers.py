@@ -19,9 +19,12 @@ EVENT_TYPE = "application/cloudevents+json"
 
 
 def request_for(asked: Resend, sink: str) -> dict[str, Any]:
-    """Return the request for what is missing and no more. ``sink`` is the daemon's."""
+    """Return the request for what is missing and no more. ``sink`` is the daemon's.
+
+    Where no event of the table came yet, nobody knows how many there are: all are asked for.
+    """
     request = {"request": "resend", "sink": sink, "after": asked.after}
-    if asked.upto is not None:
+    if asked.upto is not None and asked.missing_in:
         request["upto"] = make_id(asked.table, asked.audience, asked.upto)
     return request
 

@@ -220,7 +220,17 @@ class Consumer:
         elif number < stream.lowest:
             if number <= stream.lowest - stream.reach:
                 stream.reach *= 8  # all that was asked for has this source
+            self._miss_between(stream, number)
             stream.lowest = number
+
+    def _miss_between(self, stream: _Stream, number: int) -> None:
+        """What lies between two events of a source is of that source, and missing."""
+        if self._hold:
+            return  # all that is missing is found with the beginning
+        position, last = stream.position, stream.lowest - 1
+        missing = add(position.missing, number + 1, last)
+        given_up = subtract(position.given_up, number + 1, last)
+        stream.position = replace(position, missing=missing, given_up=given_up)
 
     def _place(self, stream: _Stream, event: Event) -> Offered:
         number, position = event.number, stream.position

@@ -21,10 +21,14 @@ export interface Answer {
   };
 }
 
-/** Return the request for what is missing and no more. `sink` is the daemon's. */
+/**
+ * Return the request for what is missing and no more. `sink` is the daemon's.
+ *
+ * Where no event of the table came yet, nobody knows how many there are: all are asked for.
+ */
 export function requestFor(asked: Resend, sink: string): Readonly<Record<string, unknown>> {
-  const { table, audience, after, upto } = asked;
-  const bound = upto === null ? {} : { upto: makeId(table, audience, upto) };
+  const { table, audience, after, upto, missingIn } = asked;
+  const bound = upto === null || missingIn === "" ? {} : { upto: makeId(table, audience, upto) };
   return { request: "resend", sink, after, ...bound };
 }
 

@@ -307,8 +307,19 @@ export class Consumer {
       this.#foundBeginning(stream, number);
     } else if (number < stream.lowest) {
       if (number <= stream.lowest - stream.reach) stream.reach *= 8; // all of it has this source
+      this.#missBetween(stream, number);
       stream.lowest = number;
     }
+  }
+
+  /** What lies between two events of a source is of that source, and missing. */
+  #missBetween(stream: Stream, number: number): void {
+    if (this.#hold) return; // all that is missing is found with the beginning
+    const { position } = stream;
+    const last = stream.lowest - 1;
+    const missing = add(position.missing, number + 1, last);
+    const given_up = subtract(position.given_up, number + 1, last);
+    stream.position = { ...position, missing, given_up };
   }
 
   #place(stream: Stream, event: TableEvent): Offered {

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 
 import { Consumer, follow, type FollowOptions } from "../src/index.js";
+import { requestFor } from "../src/answers.js";
 import { socket } from "../src/unix_socket.js";
 
 const [OLD, NEW] = ["aaaaaaaa", "bbbbbbbb"];
@@ -109,4 +110,12 @@ test("what is not kept any more waits, until it is given up", async () => {
   );
   assert.deepEqual(applied, [1, 4, 5].map((number) => `${OLD} ${number}`));
   assert.deepEqual(consumer.positions[0]?.given_up, [[2, 3]]);
+});
+
+test("a table of which no event came is asked for whole", () => {
+  const consumer = new Consumer([], { begin: "first" });
+  consumer.expect("t1/r1");
+  const [asked] = consumer.wanted();
+  assert.ok(asked);
+  assert.deepEqual(requestFor(asked, "floor"), { request: "resend", sink: "floor", after: "t1/r0" });
 });

@@ -32,7 +32,7 @@ from shoe_testing.ports import HOST
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("commands")]
 
-SECRETS = {"shoe-main": "a", "table-system": "b", "display": "c"}
+SECRETS = {"shoe-main": "a", "table-system": "b", "display": "c", "witness": "d"}
 ACCESS = """
 user shoe-main
 topic write shoe/v1/+/public
@@ -52,6 +52,15 @@ user display
 topic read shoe/v1/+/public
 topic read shoe/v1/+/state
 """
+CHECKPOINTS = """
+user shoe-main
+topic write shoe/v1/_journal/+/checkpoint
+
+user witness
+topic read shoe/v1/_journal/+/checkpoint
+topic write shoe/v1/cosignatures/5f3d51cf/+
+"""
+WITNESS: Mapping[str, Any] = {"user": "witness", "reads": "nothing", "witness": True}
 TABLE_SYSTEM = {"user": "table-system", "reads": "restricted", "commands": ["bac-07"]}
 DISPLAY = {"user": "display", "reads": "public"}
 
@@ -114,9 +123,11 @@ def files(
 # MQTT.
 
 
-def mqtt_files(folder: Path, port: int, **more: Any) -> Files:
+def mqtt_files(
+    folder: Path, port: int, *, others: Sequence[Mapping[str, Any]] = (), **more: Any
+) -> Files:
     sink = {"kind": "mqtt", "address": f"mqtt://{HOST}:{port}", "user": "shoe-main", "name": "hall"}
-    return files(folder, [{**sink, **more}], [TABLE_SYSTEM, DISPLAY], SECRETS)
+    return files(folder, [{**sink, **more}], [TABLE_SYSTEM, DISPLAY, *others], SECRETS)
 
 
 @pytest.fixture
@@ -164,6 +175,41 @@ def test_a_line_too_many_in_the_access_list_shows(mosquitto: Any, line: str, wha
     assert ("display", what) in checked.leaks()
 
 
+@pytest.mark.parametrize(
+    ("line", "who", "what"),
+    [
+        ("", None, ""),
+        ("user display\ntopic read shoe/v1/_journal/#", "display", "read checkpoints"),
+        (
+            "user witness\ntopic write shoe/v1/cosignatures/#",
+            "witness",
+            "publish checkpoints, or cosignatures of others",
+        ),
+        rare("user witness\ntopic read shoe/v1/+/restricted", "witness", "read restricted events"),
+        rare(
+            "user display\ntopic write shoe/v1/_journal/#",
+            "display",
+            "publish checkpoints, or cosignatures of others",
+        ),
+    ],
+)
+def test_checkpoints_are_for_witnesses_alone(
+    mosquitto: Any, tmp_path: Path, line: str, who: str | None, what: str
+) -> None:
+    _, port = mosquitto(f"{ACCESS}{CHECKPOINTS}{line}\n")
+    checked = mqtt_files(tmp_path / "files", port, others=[WITNESS], checkpoints=True)
+    assert checked.leaks() == ({(who, what)} if who else set())
+
+
+def test_a_daemon_and_a_witness_without_their_rights_fail(mosquitto: Any, tmp_path: Path) -> None:
+    _, port = mosquitto(ACCESS)
+    checked = mqtt_files(tmp_path / "files", port, others=[WITNESS], checkpoints=True)
+    found = json.loads(checked.check("--json").out)["findings"]
+    assert ("shoe-main", "publish checkpoints") in {
+        (each["user"], each["what"]) for each in found if each["result"] == "fails"
+    }
+
+
 def test_a_pattern_for_all_tables_lets_each_user_command_every_table(mosquitto: Any) -> None:
     checked, _ = mosquitto(f"{ACCESS}\npattern write shoe/v1/+/commands/%u\n")
     what = "command tables that are not its own"
@@ -206,7 +252,9 @@ def test_a_wrong_password_of_a_login_is_a_finding_and_of_the_daemon_one_line(
 # NATS.
 
 
-def nats_files(folder: Path, address: str, logins: Sequence[Mapping[str, Any]]) -> Files:
+def nats_files(
+    folder: Path, address: str, logins: Sequence[Mapping[str, Any]], *, checkpoints: bool = False
+) -> Files:
     known = {
         name.removesuffix("_PASSWORD").lower().replace("_", "-"): text
         for name, text in PASSWORDS.items()
@@ -216,7 +264,8 @@ def nats_files(folder: Path, address: str, logins: Sequence[Mapping[str, Any]]) 
         | {"audience": audience}
         for audience in ("public", "restricted")
     ]
-    return files(folder, both, logins, known)
+    sinks: list[Mapping[str, Any]] = [{**both[0], "checkpoints": checkpoints}, both[1]]
+    return files(folder, sinks, logins, known)
 
 
 SYSTEM = {"user": "table-system", "reads": "restricted"}
@@ -227,6 +276,8 @@ async def make_streams(address: str) -> None:
     async with nats_client(address, **user_options("shoe-main")) as (_, js):
         for stream, audience in (("SHOE", "public"), ("SHOE_RESTRICTED", "restricted")):
             await js.add_stream(name=stream, subjects=[f"shoe.v1.*.{audience}"])
+        subjects = ["shoe.v1._journal.*.checkpoint"]
+        await js.add_stream(name="SHOE_CHECKPOINTS", subjects=subjects)
 
 
 def test_the_documented_users_hold_at_nats(tmp_path: Path) -> None:
@@ -235,7 +286,8 @@ def test_the_documented_users_hold_at_nats(tmp_path: Path) -> None:
     try:
         asyncio.run(make_streams(server.address))
         asyncio.run(make_mirror(server.address))
-        checked = nats_files(tmp_path / "files", server.address, [SYSTEM, FLOOR])
+        logins = [SYSTEM, FLOOR, WITNESS]
+        checked = nats_files(tmp_path / "files", server.address, logins, checkpoints=True)
         assert checked.leaks() == set()
         shown = checked.check()
         assert shown.code == 0, shown
@@ -281,6 +333,11 @@ INBOX = 'subscribe: ["_INBOX_floor.>"]'
             "read answers to others",
         ),
         rare(f'{{ publish: [{CONSUMES}, "shoe.v1.>"], {INBOX} }}', "publish events"),
+        rare(f'{{ publish: [{CONSUMES}, "shoe.v1.>"], {INBOX} }}', "publish checkpoints"),
+        (
+            f'{{ publish: [{CONSUMES}, "$JS.API.CONSUMER.CREATE.SHOE_CHECKPOINTS.>"], {INBOX} }}',
+            "read checkpoints",
+        ),
         rare(
             f'{{ publish: [{CONSUMES}, "$JS.API.STREAM.DELETE.SHOE"], {INBOX} }}',
             "delete or change a stream",
@@ -299,7 +356,7 @@ def test_a_permission_too_many_shows_and_does_no_harm(
     try:
         asyncio.run(make_streams(server.address))
         before = asyncio.run(_with_an_event_and_a_durable(server.address))
-        checked = nats_files(tmp_path / "files", server.address, [SYSTEM, FLOOR])
+        checked = nats_files(tmp_path / "files", server.address, [SYSTEM, FLOOR], checkpoints=True)
         leaks = checked.leaks()
         assert ("floor", what) in leaks
         assert {user for user, _ in leaks} == {"floor"}

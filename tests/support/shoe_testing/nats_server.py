@@ -179,6 +179,7 @@ PASSWORDS = {
     "TABLE_SYSTEM_PASSWORD": "system-secret",
     "DISPLAYS_SETUP_PASSWORD": "setup-secret",
     "FLOOR_PASSWORD": "floor-secret",
+    "WITNESS_PASSWORD": "witness-secret",
 }
 
 

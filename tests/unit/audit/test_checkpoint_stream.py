@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from shoe_ctl.audit.checkpoint_stream import STREAM, follow_stream, read_streamed
+from shoe_ctl.audit.checkpoint_stream import follow_stream, read_streamed
 from shoe_ctl.audit.witness import Witness
 from shoe_ctl.errors import EnvironmentFault
 from shoe_ctl.journal.cosignatures import read_cosigned
 from shoe_ctl.journal.signed_note import read_checkpoint_text, verifier_key, verify_note
+from shoe_ctl.sinks.nats_checkpoints import COSIGNATURES_STREAM
 from shoe_testing.checkpoints import (
     JOURNAL,
     NAME,
@@ -77,9 +78,9 @@ class Running:
 
 async def publish(server: NatsServer, *events: dict[str, Any]) -> None:
     async with nats_client(server.address) as (_, js):
-        await js.add_stream(name="SHOE", subjects=["shoe.v1.*.public"])
+        await js.add_stream(name="SHOE_CHECKPOINTS", subjects=["shoe.v1._journal.*.checkpoint"])
         for event in events:
-            await js.publish("shoe.v1.t1.public", json.dumps(event).encode())
+            await js.publish("shoe.v1._journal.0a.checkpoint", json.dumps(event).encode())
 
 
 async def last_cosigned(server: NatsServer) -> list[int]:
@@ -107,7 +108,7 @@ async def test_checkpoints_among_other_events_are_cosigned_and_the_last_one_is_k
         await running.next()
 
     assert (await last_cosigned(server))[0] in (8, 9)
-    assert len(await stored_messages(server.address, STREAM)) == 1
+    assert len(await stored_messages(server.address, COSIGNATURES_STREAM)) == 1
 
 
 async def test_a_fork_is_told_beside_what_was_cosigned_last(

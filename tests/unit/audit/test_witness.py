@@ -396,10 +396,12 @@ def test_one_thing_at_a_time_is_asked_of_the_witness(state: Path, words: tuple[s
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("nats://127.0.0.1", "-"), "a server is the only SOURCE: run a witness for each"),
-        (("-", "--user", "w"), "--user needs a server: give nats://HOST:PORT"),
-        (("-", "--password-file", "p"), "--password-file needs a server: give nats://HOST:PORT"),
+        (("nats://127.0.0.1", "-"), "a broker is the only SOURCE: run a witness for each"),
+        (("-", "--user", "w"), "--user needs a broker: give nats://HOST:PORT or mqtt://"),
+        (("-", "--password-file", "p"), "--password-file needs a broker: give nats://HOST:PORT"),
         (("nats://a:b:c",), "SOURCE: expected nats://HOST:PORT or tls://HOST:PORT"),
+        (("mqtt://a:b:c",), "SOURCE: expected mqtt://HOST:PORT or mqtts://HOST:PORT"),
+        (("mqtt://a", "--ca", "f"), "--ca: needs an address that begins with mqtts://"),
     ],
 )
 def test_options_that_do_not_fit_the_source_are_refused(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from shoe_ctl.audit.checkpoint_event import event, newest_checkpoint
 from shoe_ctl.audit.incidents import incidents
 from shoe_ctl.audit.witness import Refusal, Witness, read_event
 from shoe_ctl.cli.main import shoectl
+from shoe_ctl.journal.checkpoint_event import event, newest_checkpoint
 from shoe_ctl.journal.cosignatures import append_cosigned, cosignatures_path, encode_cosigned
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.signed_note import verifier_key

@@ -162,3 +162,15 @@ def test_a_seventeenth_place_of_one_user_is_refused(loop: VirtualLoop) -> None:
         await resends.close()
 
     run(loop, ask())
+
+
+def test_what_is_asked_for_after_the_end_is_not_sent(loop: VirtualLoop) -> None:
+    async def ask() -> None:
+        resends, place = Resends(), Place()
+        await resends.close()
+        add(resends, place, 0, 100)
+        await asyncio.sleep(1)
+        assert place.got == []
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    run(loop, ask())

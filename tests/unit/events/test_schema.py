@@ -150,6 +150,10 @@ def test_one_type_is_printed_with_its_two_streams_alone() -> None:
     }
 
 
+OF_JOURNALS = {"checkpoint.signed", "checkpoint.cosigned", "checkpoint.refused"}
+"""What goes between a journal and its witnesses."""
+
+
 def test_the_asyncapi_document_has_a_channel_for_each_stream() -> None:
     printed = document("--asyncapi")
     assert printed["asyncapi"] == "3.0.0"
@@ -164,6 +168,10 @@ def test_the_asyncapi_document_has_a_channel_for_each_stream() -> None:
         "answers": "shoe/v1/{table}/answers/{user}",
         "commandsNats": "shoe.v1.{table}.commands.{user}",
         "answersNats": None,  # the inbox that the request names
+        "checkpoints": "shoe/v1/_journal/{journal}/checkpoint",
+        "checkpointsNats": "shoe.v1._journal.{journal}.checkpoint",
+        "cosignatures": "shoe/v1/cosignatures/{witness}/{journal}",
+        "cosignaturesNats": "shoe.v1.cosignatures.{witness}.{journal}",
     }
     operations = {each["channel"]["$ref"] for each in printed["operations"].values()}
     replies = {
@@ -179,7 +187,7 @@ def test_the_asyncapi_document_has_a_channel_for_each_stream() -> None:
     sent = [set(channel["messages"]) for channel in printed["channels"].values()]
     assert set.union(*sent) == set(messages)
     events = [m for m in messages.values() if m["contentType"] == schema.CONTENT_TYPE]
-    assert {message["name"] for message in events} == set(EVENTS)
+    assert {message["name"] for message in events} == set(EVENTS) | OF_JOURNALS
     for message in events:
         payload = resolve(printed, message["payload"]["$ref"])
         assert payload["properties"]["type"]["const"] == message["name"]
@@ -191,9 +199,8 @@ def test_the_asyncapi_document_says_where_and_as_whom_one_connects() -> None:
     kinds = {each["type"] for each in printed["components"]["securitySchemes"].values()}
     assert kinds == {"userPassword", "X509"}
     events, requests = schema.json_schema()["$defs"], api_schema.schemas("").definitions
-    assert len(printed["components"]["schemas"]) == len(events) + len(requests), (
-        "a name is there twice"
-    )
+    named = len(events) + len(requests) + 2 * len(OF_JOURNALS)
+    assert len(printed["components"]["schemas"]) == named, "a name is there twice"
 
 
 def test_each_argument_of_a_message_has_its_kind() -> None:

@@ -95,3 +95,33 @@ def test_a_checkpoint_of_another_journal_or_of_a_strangers_key_is_refused_in_one
     note.write_bytes(note.read_bytes().replace(b"record 1", b"record 2"))
     said = invoke(command, str(continued(kept)), "--against", str(note))
     assert said.exit_code == 1 and "is not that of its key" in str(said.exception)
+
+
+def noted(kept: Path) -> str:
+    """What the daemon's log says of the last checkpoint: its last record, and the root."""
+    *_, note = [
+        note_of(r.body).decode().splitlines() for r in records(kept) if r.kind == "checkpoint"
+    ]
+    return f"{note[4].partition(' ')[2]}:{note[2]}"
+
+
+def test_a_root_that_was_noted_is_that_of_a_journal_that_went_on(kept: Path) -> None:
+    path = continued(kept)
+    play(path, 4, 5)
+    assert invoke(command, str(path), "--signed-to", noted(kept)).exit_code == 0
+    said = invoke(command, str(path), "--signed-to", f"3:{noted(path).partition(':')[2]}")
+    assert (said.exit_code, "no checkpoint signs the journal" in said.output) == (1, True), said
+
+
+def test_a_root_that_was_noted_shows_a_journal_written_again_by_its_key(kept: Path) -> None:
+    said = invoke(command, str(forged(kept)), "--signed-to", noted(kept))
+    assert (said.exit_code, "another root than the one" in said.output) == (1, True), said.output
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("x", "'x' is no record's number"), ("12:AAAA", "'AAAA' is no root: 44 characters")],
+)
+def test_what_is_no_number_or_no_root_is_refused(kept: Path, text: str, line: str) -> None:
+    said = invoke(command, str(kept), "--signed-to", text)
+    assert (said.exit_code, line in said.output) == (2, True), said.output

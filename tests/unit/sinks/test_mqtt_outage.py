@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.records import Audience
-from shoe_ctl.sinks.brokers import Asked
+from shoe_ctl.sinks.brokers import Asked, Reply
 from shoe_ctl.sinks.mqtt import MqttSink
 from shoe_ctl.sinks.mqtt_connection import (
     TAKEN,
@@ -36,6 +36,7 @@ class FarBroker:
         self.is_there = True
         self.taken: list[tuple[float, str, bytes]] = []
         self.tried: list[float] = []
+        self.commands: list[Incoming] = []
         self._links: list[_Link] = []
 
     async def connect(self, broker: Broker, client_id: str, will: Will | None) -> Connection:  # noqa: ARG002
@@ -67,14 +68,17 @@ class _Link:
         return [TAKEN] * len(messages)
 
     async def subscribe(self, topic: str) -> str | None:
-        raise AssertionError(topic)
+        assert topic == "shoe/v1/t/commands/+"
+        return None
 
     async def receive(self) -> Incoming:
+        if self._far.commands:
+            return self._far.commands.pop()
         await self.lost.wait()
         raise ConnectionLost("the connection broke")
 
     def acknowledge(self, message: Incoming) -> None:
-        raise AssertionError(message)
+        pass
 
     async def close(self) -> None:
         self.lost.set()
@@ -157,3 +161,48 @@ def test_after_an_hour_everything_goes_out_in_order_and_each_reason_was_logged_o
         'sink floor: away: reason="the connection broke". Retrying.',
         'sink floor: away: reason="mqtt://far:1883: nobody is there". Retrying.',
     ]
+
+
+class AnsweringDesk(Desk):
+    """Answers at once; keeps the place where the events that are asked for go."""
+
+    def __init__(self) -> None:
+        self.replies: asyncio.Queue[Reply] = asyncio.Queue()
+
+    async def answer(self, asked: Asked) -> bytes:
+        assert asked.reply is not None
+        self.replies.put_nowait(asked.reply)
+        return b"{}"
+
+
+def test_events_sent_to_one_reader_go_out_over_the_next_connection() -> None:
+    far, desk = FarBroker(), AnsweringDesk()
+    far.commands = [Incoming("shoe/v1/t/commands/till", b"{}", False, None, None, None)]
+
+    async def evening() -> None:
+        sink = MqttSink(
+            "floor",
+            Broker("far", 1883),
+            Audience.PUBLIC,
+            ["t"],
+            desk,
+            takes_commands=True,
+            link=far.connect,
+            now_us=now_us,
+        )
+        async with sink.connected():
+            reply = await desk.replies.get()
+            far.goes()
+            sending = asyncio.create_task(reply.send([b"1", b"2"]))
+            await asyncio.sleep(60.0)
+            assert not sending.done()
+            far.is_there = True
+            await sending
+
+    loop = VirtualLoop()
+    try:
+        loop.run_until_complete(evening())
+    finally:
+        loop.close()
+    sent = [body for _, topic, body in far.taken if topic == "shoe/v1/t/answers/till"]
+    assert sent[-2:] == [b"1", b"2"]

@@ -13,11 +13,11 @@ from typing import Any
 import click.testing
 import pytest
 
-from shoe_ctl.audit.checkpoint_event import event, newest_checkpoint
 from shoe_ctl.audit.witness import read_event
 from shoe_ctl.cli.main import shoectl
 from shoe_ctl.errors import InputRefused, JournalError, UsageError
 from shoe_ctl.journal.chain import AnchorRecord, read_checkpoint
+from shoe_ctl.journal.checkpoint_event import event, newest_checkpoint
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Kind
 from shoe_ctl.journal.signing import open_signer

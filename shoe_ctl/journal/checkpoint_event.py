@@ -1,22 +1,21 @@
-"""A journal's newest checkpoint as an event, with the proof that it continues an older one.
+"""A journal's checkpoints as events, each with the proof that it continues an older one.
 
 That is what a witness takes. The proof needs no records that were removed: what is kept of their
 checkpoints is enough.
 
-In: a reader. Out: an event; the journal's verifier key. Must not know: how an event travels, what
+In: a reader. Out: events; the journal's verifier key. Must not know: how an event travels, what
 a witness checks.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_ctl.audit.witness import CHECKPOINT_SIGNED
 from shoe_ctl.errors import InputRefused, ShoeCtlError
 from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
 from shoe_ctl.journal.chain import Checkpoint, note_of, read_checkpoint
@@ -28,6 +27,9 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
 from shoe_ctl.journal.signed_note import VerifierKey, verifier_key
 from shoe_ctl.records import Record, utc
+
+CHECKPOINT_SIGNED = "checkpoint.signed"
+"""The type of these events."""
 
 _json = msgspec.json.Encoder()
 
@@ -59,26 +61,58 @@ def newest_checkpoint(reader: Reader) -> Signed:
     return Signed(_read(reader, record), note_of(record.body))
 
 
-def event(reader: Reader, signed: Signed, old: int | None = None) -> bytes:
+def events_after(reader: Reader, n: int, limit: int) -> list[tuple[int, bytes]]:
+    """Return the events of the first checkpoints behind record ``n``, each with its own record.
+
+    The first of them continues the last checkpoint up to ``n``, also where the records between were
+    removed; each other one continues the one before. Where ``n`` is 0 only the newest is returned:
+    nobody has an older one.
+
+    Raises:
+        JournalError: the file cannot be read, or its groups are not those that were signed.
+    """
+    found: list[tuple[int, bytes]] = []
+    old = _size_at(reader, n) if n else None
+    coming = reader.indexed_records(JOURNAL, Kind.CHECKPOINT, after=n or None)
+    changes = list(change_notes(reader))
+    for record in islice(coming, limit if n else 1):
+        signed = Signed(_read(reader, record), note_of(record.body))
+        found.append((record.n, event(reader, signed, old, changes)))
+        old = signed.said.size
+    return found
+
+
+def _size_at(reader: Reader, n: int) -> int | None:
+    """Return the size of the tree that the checkpoint at record ``n`` signed; None without one."""
+    for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT, before=n + 1):
+        return _read(reader, record).size if record.n == n else None
+    return next((row.size for row in reader.past_checkpoints() if row.n == n), None)
+
+
+def event(
+    reader: Reader, signed: Signed, old: int | None = None, changes: Sequence[str] | None = None
+) -> bytes:
     """Return the event of a checkpoint, a line, with the proof from the tree of ``old`` groups.
 
     ``old`` is by default the size of the tree of the checkpoint before; 0 needs no proof.
+    ``changes`` are the notes that changed the journal's key, where they were read already.
 
     Raises:
         InputRefused: the tree is smaller, or what is left of the journal has no proof from there.
         JournalError: the file cannot be read, or its groups are not those that were signed.
     """
+    if changes is None:
+        changes = list(change_notes(reader))
     while True:
         begins = reader.first_n()
         try:
-            changes = list(change_notes(reader))
             return _encode(signed, *_proof(reader, signed.said, old), changes)
         except ShoeCtlError:
             if reader.first_n() == begins:  # else a daemon removed records between two reads
                 raise
 
 
-def _encode(signed: Signed, old: int, proof: list[bytes], changes: list[str]) -> bytes:
+def _encode(signed: Signed, old: int, proof: list[bytes], changes: Sequence[str]) -> bytes:
     said = signed.said
     line: dict[str, Any] = {
         "id": f"{said.origin}/{said.size}",
