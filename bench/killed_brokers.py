@@ -29,7 +29,8 @@ from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.delivery import NamedSink, delivering
 from shoe_ctl.daemon.environment import SYSTEM
-from shoe_ctl.daemon.requests import People, RequestHandler
+from shoe_ctl.daemon.principals import People
+from shoe_ctl.daemon.requests import RequestHandler
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.store import Store
 from shoe_ctl.records import Audience

@@ -97,7 +97,7 @@ def _play(scene: ScenarioRun) -> int:
     progress = Progress(
         opened=opened,
         note=lambda words: say(note=words),
-        host=lambda what: say(host=what),
+        host=lambda what, part: say(host=what, part=part),
         ended=lambda wrong: say(end=wrong),
     )
     return run_scenario(scene, progress, until_stdin_ends=True)

@@ -415,8 +415,9 @@ def _play(scene: ScenarioRun) -> int:
         click.echo(_as_toml(configured(scene.scenario, serving.address)), err=True)
         click.echo(_how_to_change(scene.control), err=True, nl=False)
 
-    def host(what: str) -> None:
-        click.echo(f"{what} the daemon's host now", err=True)
+    def host(what: str, part: str) -> None:
+        words = f"let the daemon's {part} {what} now"
+        click.echo(f"{what} the daemon's host now" if part == "host" else words, err=True)
 
     def ended(wrong: str | None) -> None:
         click.echo("all came as expected" if wrong is None else wrong, err=True)

@@ -76,6 +76,12 @@ def _install(device: Device, t: float, given: Mapping[str, Any]) -> None:
     device.install(given["version"], None if digest is None else digest.lower(), t)
 
 
+def _set_key(device: Device, t: float, given: Mapping[str, Any]) -> None:
+    if not isinstance(device, ReferenceDevice):
+        raise CannotSay(device.profile, "a key of its own")
+    device.set_key(None if given["key"] is None else bytes.fromhex(given["key"]), t)
+
+
 def _judging(device: Device, what: str) -> AngelEyeDevice:
     if not isinstance(device, AngelEyeDevice):
         raise CannotSay(device.profile, what)
@@ -249,6 +255,20 @@ INCIDENTS: Mapping[str, Incident] = {
         },
         starts=True,
         example="version=2.0",
+    ),
+    "key": Incident(
+        about="Give the shoe a separate key, or take it away: it starts again, and with a key it "
+        "wants to prove who it is.",
+        happen=_set_key,
+        arguments={
+            "key": Text(
+                about="the key; without it the shoe has none",
+                pattern="[0-9A-Fa-f]{64}",
+                form="64 hex digits",
+            ),
+        },
+        starts=True,
+        example=f"key={'5a' * 32}",
     ),
     "overdraw": Incident(
         about="Draw a card just as the shoe has judged the round: it objects and stops.",

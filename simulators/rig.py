@@ -114,6 +114,11 @@ class Rig:
         self.cut_wires.clear()
         self.turn()
 
+    def add_noise(self, garbage: bytes) -> None:
+        """Let these bytes arrive at the host as if the shoe had sent them."""
+        self._to_host.put(garbage, self.now)
+        self.turn()
+
     def hold(self) -> None:
         """Nothing goes over the line, either way, until it is released."""
         self._held = True

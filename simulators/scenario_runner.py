@@ -65,14 +65,15 @@ class ScenarioRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Calls on progress: the port is open, each act in words, what the host has to do, the end.
+    """Calls on progress: the port is open, each act in words, what happens around it, the end.
 
+    ``host`` is given what happens around the daemon, and in which part, as in ``steps.HOST_DOES``.
     The end is what went otherwise than expected, or None.
     """
 
     opened: Callable[[Server], None]
     note: Callable[[str], None]
-    host: Callable[[str], None]
+    host: Callable[[str, str], None]
     ended: Callable[[str | None], None]
 
 
@@ -124,17 +125,18 @@ async def _run(run: ScenarioRun, progress: Progress, until_stdin_ends: bool) -> 
 async def _play(run: ScenarioRun, rig: Rig, observer: Observer, progress: Progress) -> int:
     client = ObservedClient(SocketClient(run.socket), observer)
 
-    async def restart(what: str) -> None:
+    async def host(what: str, part: str) -> None:
         connected = rig.connections
-        progress.host(what)
-        await bench.in_time(lambda: rig.connections > connected, run.patience_s)
+        progress.host(what, part)
+        if part == "host":
+            await bench.in_time(lambda: rig.connections > connected, run.patience_s)
 
     goes_by_it = run.time is not None and run.scenario.passes_time
     bench = LiveBench(
         rig,
         client,
         run.events,
-        restart=restart,
+        host=host,
         restricted=run.restricted,
         time=TableTime(run.time) if run.time is not None and goes_by_it else None,
         pace_s=run.pace_ms / 1000,

@@ -304,3 +304,9 @@ def _new_descriptors(before: dict[int, tuple[int, int]]) -> list[str]:
             if target not in HARMLESS:
                 found.append(f"{fd} -> {target}")
     return found
+
+
+@pytest.fixture
+def known_salts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same records give the same groups, as for a forger, who keeps salts that there are."""
+    monkeypatch.setattr("shoe_ctl.journal.group.urandom", bytes)

@@ -85,6 +85,13 @@ class Fault(NamedTuple):
         before, after = source.decode().splitlines(), self.planted(source).decode().splitlines()
         return list(difflib.unified_diff(before, after, lineterm="", n=0))[2:]
 
+    def change(self, source: bytes) -> tuple[str, str]:
+        """Return the lines that go and those that come, each as one."""
+        lines = [line for line in self.diff(source) if not line.startswith("@@")]
+        lost = " ".join(line[1:].strip() for line in lines if line.startswith("-"))
+        came = " ".join(line[1:].strip() for line in lines if line.startswith("+"))
+        return lost, came
+
     def key(self, source: bytes) -> str:
         """Return a name that stays the same when lines are added above it."""
         changed = [line for line in self.diff(source) if not line.startswith("@@")]
@@ -461,7 +468,7 @@ class _Literals:
                 yield self._text.replaced("element dropped", node, f"{whole[0]}{whole[-1]}")
             else:
                 yield self._without(parts, place, "element dropped")
-        if not all(_is_string(part) for part in parts):
+        if not all(_is_string(part) or isinstance(part, ast.Starred) for part in parts):
             yield from self._swapped(parts, "order")
 
     def _swapped(self, parts: Sequence[ast.expr], operator: str) -> Iterator[_Change]:

@@ -40,7 +40,7 @@ OWN = Path(__file__).parents[1]
 SETTINGS = "tools/mutants.toml"
 PAGE = "docs/contributing/kill-rates.md"
 
-KILLED, SURVIVED, NEVER_BORN = "killed", "survived", "never born"
+KILLED, SURVIVED, NEVER_BORN, EQUIVALENT = "killed", "survived", "never born", "equivalent"
 
 FIRST_FILES = 6
 """So many test files are tried first: those that killed others, and the most specific ones."""
@@ -74,6 +74,9 @@ class Part:
     tests: tuple[str, ...]
     """Test files, without those that notice any change of a source."""
 
+    literals: tuple[str, ...]
+    """Test files that state tables and literals themselves: a fault in one always meets them."""
+
 
 class Project:
     """A checkout: its files, parts, and the faults that are known to change nothing."""
@@ -101,7 +104,8 @@ class Project:
             for path in (self.root / folder).rglob("test_*.py")
         }
         kept = sorted(test for test in tests if not test.startswith(without))
-        return Part(name, self._matching(stated["files"]), tuple(kept))
+        literals = tuple(stated.get("literals", ()))
+        return Part(name, self._matching(stated["files"]), tuple(kept), literals)
 
     def _matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
         found: list[str] = []
@@ -123,13 +127,10 @@ class Project:
 
     def why_equivalent(self, fault: Fault) -> str | None:
         """Return why this fault changes nothing that anyone can observe; None for all others."""
-        source = self.source(fault.file)
-        changed = [line for line in fault.diff(source) if not line.startswith("@@")]
-        lost = " ".join(line[1:].strip() for line in changed if line.startswith("-"))
-        came = " ".join(line[1:].strip() for line in changed if line.startswith("+"))
+        change = fault.change(self.source(fault.file))
         for each in self.equivalent:
             same = (each["file"], each["within"]) == (fault.file, fault.within)
-            if same and (each["is"], each["becomes"]) == (lost, came):
+            if same and (each["is"], each["becomes"]) == change:
                 return str(each["reason"])
         return None
 
@@ -157,8 +158,9 @@ def draw(faults: Sequence[Fault], seed: str) -> Iterator[Fault]:
 def marks_of(fault: Fault, source: bytes) -> list[str]:
     """Return the marks of tests that reach a fault at the top level of a module, if it has any."""
     file, names = fault.file, fault.within.split(" ")
-    if file.endswith("transitions.py") and len(names) > 1:
-        return [f"cell {names[2] if names[0] == 'ROUND' and len(names) > 2 else names[1]}"]
+    if file.endswith("transitions.py"):
+        rows = [names] if len(names) > 1 else _rows_with(names[0], source)
+        return [f"cell {row[2] if row[0] == 'ROUND' and len(row) > 2 else row[1]}" for row in rows]
     if file.endswith("cases.py") and len(names) > 1:
         return [f"question {names[1]}"]
     if file.endswith("commands.py") and len(names) > 1:
@@ -166,6 +168,25 @@ def marks_of(fault: Fault, source: bytes) -> list[str]:
     if "/irregularities/" in file:
         return [f"procedure {key}" for key in _procedures(source)]
     return [f"game {Path(file).stem}"] if file.endswith(".toml") else []
+
+
+def _rows_with(name: str, source: bytes) -> list[list[str]]:
+    """Return the table and the keys of each cell that uses this name."""
+    found: list[list[str]] = []
+    for table in ast.parse(source).body:
+        if isinstance(table, ast.AnnAssign) and isinstance(table.target, ast.Name):
+            _find_rows(table.value, [table.target.id], name, found)
+    return found
+
+
+def _find_rows(node: ast.AST | None, keys: list[str], name: str, found: list[list[str]]) -> None:
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant):
+                _find_rows(value, [*keys, str(key.value)], name, found)
+    elif node is not None and len(keys) > 1:
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        found += [keys] if name in names else []
 
 
 def _procedures(source: bytes) -> list[str]:
@@ -376,11 +397,12 @@ class Record:
         kept.write_bytes(source)
         return kept.name
 
-    def reaching(self, faults: Sequence[Fault], tests: Sequence[str]) -> list[list[KnownTest]]:
-        """Return the tests that reach each fault, of these files, those that reach least first."""
+    def reaching(self, faults: Sequence[Fault], part: Part) -> list[list[KnownTest]]:
+        """Return the tests of the part that reach each fault, those that reach least first."""
+        tests = {*part.tests}
         found: list[dict[str, KnownTest]] = [{} for _ in faults]
         wide: list[dict[str, KnownTest]] = [{} for _ in faults]
-        importing = [self._importing(fault, tests) for fault in faults]
+        importing = [self._importing(fault, part) for fault in faults]
         latest = {name: plan["folder"] for plan in self._plans for name in plan["done"]}
         for plan in self._plans:
             places = [self._places(fault, plan) for fault in faults]
@@ -396,7 +418,12 @@ class Record:
                         found[number][test.id] = test
                     elif not whole or 1 in hits[whole.start : whole.stop]:
                         wide[number][test.id] = test
-        return [_in_order(own, more) for own, more in zip(found, wide, strict=True)]
+        reached = []
+        for fault, first, more in zip(faults, found, wide, strict=True):
+            named = fault.lines or marks_of(fault, self._project.source(fault.file))
+            enough = named and len(first) >= FEW
+            reached.append([*_by_reach(first), *(() if enough else _by_reach(more))])
+        return reached
 
     def _places(self, fault: Fault, plan: Mapping[str, Any]) -> tuple[list[int], range]:
         """Return the places of the fault's own lines and marks, and those of its file."""
@@ -411,17 +438,19 @@ class Record:
         moved = _moved_lines(source, old)
         return [first + moved[line] for line in fault.lines if line in moved], whole
 
-    def _importing(self, fault: Fault, tests: Sequence[str]) -> set[str]:
+    def _importing(self, fault: Fault, part: Part) -> set[str]:
         """Return the test files that read a table or literal themselves."""
+        tests = part.tests
         if fault.file.endswith(".toml"):
             named = (f'"{Path(fault.file).stem}"', "shipped(")
             texts = {test: self._project.source(test).decode() for test in tests}
-            return {test for test, text in texts.items() if any(n in text for n in named)}
+            found = {test for test, text in texts.items() if any(n in text for n in named)}
+            return found | {*part.literals}
         if fault.lines or not fault.file.endswith(".py"):
             return set()
         package, _, name = fault.file.removesuffix(".py").replace("/", ".").rpartition(".")
         wanted = (f"from {package}.{name} import", f"import {package}.{name}")
-        found: set[str] = set()
+        found = {*part.literals}
         for test in tests:
             text = self._project.source(test).decode()
             parts = text.partition(f"from {package} import ")[2].split("\n\n")[0]
@@ -440,10 +469,8 @@ def _lines(folder: Path) -> Iterator[dict[str, Any]]:
             yield from map(json.loads, file)
 
 
-def _in_order(own: Mapping[str, KnownTest], more: Mapping[str, KnownTest]) -> list[KnownTest]:
-    first = sorted(own.values(), key=lambda test: (test.reached, test.took_s))
-    rest = sorted(more.values(), key=lambda test: (test.reached, test.took_s))
-    return first if len(first) >= FEW else first + rest
+def _by_reach(tests: Mapping[str, KnownTest]) -> list[KnownTest]:
+    return sorted(tests.values(), key=lambda test: (test.reached, test.took_s))
 
 
 def _moved_lines(now: bytes, then: bytes) -> dict[int, int]:
@@ -529,7 +556,7 @@ class Trial:
         met = {test.id for test in first}
         rest = [test for test in reaching if test.id not in met]
         ran = 0
-        for chosen in (first, _cheap(rest, self._most_s)):
+        for chosen in (first, _cheap(_interleaved(rest), self._most_s)):
             if not chosen:
                 continue
             outcome, by, count = self._try(copy, fault, chosen)
@@ -579,6 +606,16 @@ class Trial:
         if code in (0, 5):  # 5: the names of these tests follow from the table that was changed
             return SURVIVED, None, ran
         return KILLED, said.get("failed") or chosen[0].id, ran
+
+
+def _interleaved(tests: Sequence[KnownTest]) -> list[KnownTest]:
+    """Return the first test of each file, then the second of each, and so on."""
+    places: Counter[str] = Counter()
+    turns: list[tuple[int, KnownTest]] = []
+    for test in tests:
+        turns.append((places[test.file], test))
+        places[test.file] += 1
+    return [test for _, test in sorted(turns, key=lambda each: each[0])]
 
 
 def _cheap(tests: Sequence[KnownTest], most_s: float) -> list[KnownTest]:
@@ -741,7 +778,7 @@ def _run(
           f" with this seed before", flush=True)  # fmt: skip
     trial = Trial(project, part, folder, runner, asked.most_s)
     trial.use(copies)
-    reaching = record.reaching(todo, part.tests)
+    reaching = record.reaching(todo, part)
     begun, done = time.monotonic(), 0
     with ThreadPoolExecutor(asked.jobs) as pool:
         waiting = [pool.submit(trial.run, *each) for each in zip(todo, reaching, strict=True)]
@@ -774,9 +811,13 @@ def _todo(
         if counted >= asked.count:
             break
         source = project.source(fault.file)
-        if not fault.is_readable(source) or project.why_equivalent(fault) is not None:
-            continue
         before = results.known.get(fault.key(source))
+        if project.why_equivalent(fault) is not None:
+            if before is not None and before.outcome != EQUIVALENT:
+                results.add(dataclasses.replace(before, outcome=EQUIVALENT))
+            continue
+        if not fault.is_readable(source):
+            continue
         counted += before is None or before.outcome != NEVER_BORN
         if before is None or (asked.again and before.outcome == SURVIVED):
             todo.append(fault)

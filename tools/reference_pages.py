@@ -172,7 +172,7 @@ def descriptions(struct: type) -> Mapping[str, str]:
         KeyError: a field has none.
     """
     found = {
-        name: re.sub(r"[.;] None: ", ". Without it, ", text.replace("``", "`"))
+        name: re.sub(r"[.;] (None|[Uu]nset): ", ". Without it, ", text.replace("``", "`"))
         for name, text in field_docstrings(struct).items()
     }
     missing = [name for name in struct.__struct_fields__ if name not in found]  # type: ignore[attr-defined]
@@ -214,6 +214,8 @@ def _default(field: Field) -> str:
     if field.required:
         return "required"
     value: Any = field.default
+    if value is msgspec.NODEFAULT and field.default_factory is msgspec.NODEFAULT:
+        return "-"  # it may be unset
     if value is msgspec.NODEFAULT:
         value = field.default_factory()
     if value is None or isinstance(value, msgspec.Struct) or value in ([], {}):

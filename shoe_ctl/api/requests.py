@@ -69,6 +69,23 @@ Language = Literal["en", "zh", "none"]
 """The language of the texts in an answer; ``none``: codes and arguments alone."""
 
 
+Way = Literal["pin", "token", "certificate"]
+"""The way in which somebody logged in."""
+
+
+class Login(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A login that the user at the other end vouches for.
+
+    ``positions`` are the highest that the person may act in: without any, those of the user. A
+    second person has no ``session``.
+    """
+
+    person: Person
+    by: Way
+    session: Id | None = None
+    positions: list[Name] = []
+
+
 class Asking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of every request. Without a ``language`` texts are English."""
 
@@ -94,7 +111,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """The user at the other end, with the highest position it may act in and what it may see.
 
     ``also`` are further positions that it may act in. ``names`` are all the names it goes by.
-    ``applies``: it reports what its table system applied.
+    ``applies``: it reports what its table system applied. ``vouches``: it is no person itself, and
+    says with each command who logged in.
     ``reply`` is where it gets events that it asks for alone; without it, its sink gets them.
     """
 
@@ -104,6 +122,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     applies: bool = False
+    vouches: bool = False
     reply: Reply | None = None
 
 
@@ -111,7 +130,8 @@ class Command(Asking, frozen=True, kw_only=True):
     """The command envelope. ``round_id`` None means the round that is open.
 
     ``preview``: nothing is done; the answer says what would follow. The answer names the ids of
-    events of this ``audience``, without it of the caller's own.
+    events of this ``audience``, without it of the caller's own. A user who vouches for logins says
+    in ``login`` who gives it, and in ``consent_login`` who consents.
     """
 
     command_id: Id
@@ -123,16 +143,22 @@ class Command(Asking, frozen=True, kw_only=True):
     args: dict[str, Argument] = {}
     reason: Text | None = None
     consented_by: Person | None = None
+    login: Login | None = None
+    consent_login: Login | None = None
     preview: bool = False
     audience: AudienceName | None = None
 
 
 class StatusRequest(Asking, frozen=True, kw_only=True):
-    """Ask how the tables stand, or the one named, as this ``audience`` may know it."""
+    """Ask how the tables stand, or the one named, as this ``audience`` may know it.
+
+    With ``staff`` each status says besides who is who at the table.
+    """
 
     request: str
     table: Id | None = None
     audience: AudienceName | None = None
+    staff: bool = False
 
 
 class RedeliverRequest(Asking, frozen=True, kw_only=True):
@@ -210,12 +236,13 @@ class EventsRequest(Asking, frozen=True, kw_only=True):
 class StatesRequest(Asking, frozen=True, kw_only=True):
     """Ask for the status of a table, or of all: each as it is, then whenever it changes.
 
-    Without an ``audience`` the caller gets its own.
+    Without an ``audience`` the caller gets its own. ``staff`` is as in ``StatusRequest``.
     """
 
     request: str
     table: Id | None = None
     audience: AudienceName | None = None
+    staff: bool = False
 
 
 StreamRequest = EventsRequest | StatesRequest

@@ -75,8 +75,44 @@ class Next(Shape, frozen=True, kw_only=True):
     """The arguments of that command."""
     who: Who | None
     """The one who does it; null if nobody does anything."""
+    wait: Literal["card", "shoe", "time", "storage", "obstacle"] | None
+    """The thing that is awaited where no command brings the step: a card, something that the shoe
+    does or says, the time, the storage, or that an obstacle goes; null where a command brings
+    it."""
     draw: Slot | Unset = UNSET
     """The card that is awaited."""
+
+
+class OfferedArgument(Shape, frozen=True, kw_only=True):
+    """An argument of a command or a choice."""
+
+    name: str
+    """Its name."""
+    kind: str
+    """The kind of thing it is: `hand`, `seat`, `player` (an id), `wager`, `amount` (minor units),
+    `card` (a code), `cards` (codes with spaces between them), `round` (an id), `flag` (true or
+    false), `number` or `text`."""
+    values: list[Any] | Unset = UNSET
+    """All values that it can have now, if they can be listed."""
+    least: int | Unset = UNSET
+    """The least that it can be, if there is such a bound."""
+    most: int | Unset = UNSET
+    """The most that it can be, if there is such a bound."""
+    optional: bool | Unset = UNSET
+    """True if it may be left out."""
+    value: Any = UNSET
+    """Its value now, if everyone at the table can see that."""
+
+
+class OfferedKey(Shape, frozen=True, kw_only=True):
+    """An irregularity that can be declared now."""
+
+    key: str
+    """Its key."""
+    position: str
+    """The lowest position that may declare it."""
+    arguments: list[OfferedArgument] | Unset = UNSET
+    """Its arguments beside the key."""
 
 
 class Offer(Shape, frozen=True, kw_only=True):
@@ -90,19 +126,14 @@ class Offer(Shape, frozen=True, kw_only=True):
     """True if it needs a reason."""
     second_person: bool | Unset = UNSET
     """True if another person must consent."""
-
-
-class OfferedArgument(Shape, frozen=True, kw_only=True):
-    """An argument of a choice."""
-
-    name: str
-    """Its name."""
-    values: list[Any] | Unset = UNSET
-    """All values that it can have, if they can be listed."""
-    optional: bool | Unset = UNSET
-    """True if it may be left out."""
-    value: Any = UNSET
-    """Its value now, if everyone at the table can see that."""
+    consents: str | Unset = UNSET
+    """The lowest position of the person who must consent."""
+    use: Literal["next", "round", "shoe", "irregular", "rare"]
+    """The part of the work that it belongs to; `next`: the table waits for it."""
+    arguments: list[OfferedArgument] | Unset = UNSET
+    """Its arguments, if it takes any."""
+    keys: list[OfferedKey] | Unset = UNSET
+    """All that can be declared now; of `declare` alone."""
 
 
 class OfferedChoice(Shape, frozen=True, kw_only=True):
@@ -116,6 +147,15 @@ class OfferedChoice(Shape, frozen=True, kw_only=True):
     """True if it needs a reason."""
     second_person: bool | Unset = UNSET
     """True if another person must consent."""
+    consents: str | Unset = UNSET
+    """The lowest position of the person who must consent."""
+    label: Said
+    """The choice in words."""
+    follows: Said
+    """The thing that comes of it."""
+    rule: str | Unset | None = UNSET
+    """The rule under which that is; null where the game has none. Left out while cards are to be
+    inspected, and where it depends on what is done."""
     args: list[str] | Unset = UNSET
     """The names of its arguments."""
     arguments: list[OfferedArgument] | Unset = UNSET
@@ -138,6 +178,10 @@ class Halt(Shape, frozen=True, kw_only=True):
 
     reason: str
     """Its public key."""
+    instance: int
+    """The number of the halt in `table.halted` and `table.resumed`."""
+    irregularity: int | Unset = UNSET
+    """The number of the irregularity in its events; left out while cards are to be inspected."""
     since: Time
     """When it was raised, in UTC."""
     earlier: list[str]
@@ -165,8 +209,12 @@ class Waiting(Shape, frozen=True, kw_only=True):
 
     key: str
     """Its public key."""
+    instance: int | Unset = UNSET
+    """The number of the irregularity in its events."""
     since: Time
     """When it was raised, in UTC."""
+    slot: Slot | Unset = UNSET
+    """The place of the card that it is about, if it is a card in a slot."""
     seen: Said | None
     """The thing that was seen; null while cards are to be inspected."""
     prompt: Said
@@ -200,8 +248,77 @@ class ShoeState(Shape, frozen=True, kw_only=True):
 
     shoe_id: str
     """Its id."""
+    decks: int
+    """The number of decks in the set."""
+    out: int
+    """The number of its cards that are out."""
+    left: int
+    """The number of its cards that are left."""
     cutting_card_out: bool
     """True once the cutting card came."""
+    rounds_since_cutting_card: int
+    """The number of rounds finished since."""
+
+
+class VisibleCard(Shape, frozen=True, kw_only=True):
+    """A card as everyone at the table can see it."""
+
+    card: str | None
+    """Its code once everybody has seen it, else null."""
+    face_down: bool
+    """True as long as nobody has seen it."""
+    number: int | None
+    """The number of its draw from the shoe; null where that is not known, or where the shoe counts
+    draws by what it has read."""
+    drawn_together: bool | Unset = UNSET
+    """True if it was drawn with others, and nobody knows yet which of them it is."""
+
+
+class DealtCard(VisibleCard, frozen=True, kw_only=True):
+    """A card of a hand."""
+
+    unread: bool | Unset = UNSET
+    """True if two persons have to name it once it lies open."""
+    entered: bool | Unset = UNSET
+    """True if people said which card it is, and not the shoe."""
+    corrected: bool | Unset = UNSET
+    """True if people corrected what the shoe had read."""
+    exchanged: bool | Unset = UNSET
+    """True if it has changed places with another card in the open irregularity."""
+
+
+class CardBeside(VisibleCard, frozen=True, kw_only=True):
+    """A card that lies on the table beside the hands."""
+
+    place: Literal["drawn_early", "held", "waits_for_slot", "opens_round", "set_aside"]
+    """The reason why it lies there: it was drawn before its turn; it came during a halt; it takes
+    its slot when play resumes; it opens the next round; it was set aside."""
+
+
+class WagerResult(Shape, frozen=True, kw_only=True):
+    """The result of a wager of the game, whoever placed it."""
+
+    result: str
+    """`win`, `lose` or `push`."""
+    odds: str | Unset = UNSET
+    """The odds to 1 if it won."""
+
+
+class Outcome(Shape, frozen=True, kw_only=True):
+    """The cards of a round, and who won it."""
+
+    hands: dict[Hand, list[str]]
+    """The cards of each hand in order."""
+    totals: dict[Hand, int]
+    """The totals."""
+    naturals: dict[Hand, bool]
+    """True for a hand that is a Natural."""
+    winner: Literal["player", "banker", "tie"]
+    """The winner."""
+    results: dict[str, WagerResult]
+    """The result of each wager of the game and layout."""
+    message: Said
+    """The same for people."""
 
 
 class Round(Shape, frozen=True, kw_only=True):
@@ -209,10 +326,156 @@ class Round(Shape, frozen=True, kw_only=True):
 
     round_id: str
     """Its id."""
-    hands: dict[Hand, list[str | None]]
-    """The cards of each hand in order; null for a card that lies face down."""
+    hands: dict[Hand, list[DealtCard]]
+    """The cards of each hand in order."""
     totals: dict[Hand, int] | None
-    """The totals, once they are announced."""
+    """The totals by the cards that lie open, once they were announced; null before."""
+    outcome: Outcome | None
+    """The outcome, once it was announced; null while a card is missing."""
+
+
+class Deadline(Shape, frozen=True, kw_only=True):
+    """A time at which something happens by itself."""
+
+    what: Literal["cards_seen", "result", "applied"]
+    """The next card that lies face up counts as seen; the shoe's own result is overdue; an outcome
+    counts as not applied by the table system."""
+    at: Time
+    """The time, in UTC."""
+
+
+class LayoutWager(Shape, frozen=True, kw_only=True):
+    """A wager on offer. Amounts are minor units."""
+
+    wager: str
+    """Its name in the game."""
+    least: int
+    """The least that it may be."""
+    most: int | None
+    """The most that it may be; null if there is no limit."""
+    main: Hand | Unset = UNSET
+    """The hand that it is on, if it is a main wager."""
+
+
+class SetupLimits(Shape, frozen=True, kw_only=True):
+    """Limits of the table beside those of single wagers; null where there is none."""
+
+    differential: int | None
+    """The table differential, in minor units."""
+    wagers_per_area: int | None
+    """The number of wagers that a playing area takes."""
+    payout_cap: int | None
+    """The most that a wager wins, in minor units."""
+    players: int | None
+    """The number of Players at once."""
+
+
+class TableCurrency(Shape, frozen=True, kw_only=True):
+    """The currency of a table."""
+
+    unit: int
+    """The smallest amount that is paid, in minor units."""
+    rounding: str
+    """The rounding of payouts."""
+    code: str | Unset = UNSET
+    """Its three letters (ISO 4217), if the configuration names them."""
+    exponent: int | Unset = UNSET
+    """The number of decimals with which screens show amounts, if the configuration says it."""
+
+
+class Setup(Shape, frozen=True, kw_only=True):
+    """The setup of a table, which stands as long as its game and its configuration do."""
+
+    title: str
+    """The game's title."""
+    area: str
+    """The gaming area."""
+    announcements: Literal["explicit", "implied"]
+    """`implied`: the table infers announcements from the cards."""
+    decks: int
+    """The number of decks in a set of cards."""
+    deck: list[str]
+    """The codes of the cards of one deck."""
+    layout: str | None
+    """The layout; null for any of the game's."""
+    seats: list[int]
+    """The seats, counter-clockwise."""
+    wagers: list[LayoutWager]
+    """The wagers on offer, in the game's order."""
+    limits: SetupLimits
+    """The limits of the table."""
+    currency: TableCurrency | None
+    """The currency, if the configuration names it."""
+    rounds_after_cutting_card: int
+    """The number of full rounds after the one in which the cutting card came."""
+
+
+class PlayerOfWager(Shape, frozen=True, kw_only=True):
+    """The Player of a wager."""
+
+    number: int
+    """The wager's number."""
+    player: str | None
+    """The Player's id."""
+
+
+class NamedPlayer(Shape, frozen=True, kw_only=True):
+    """A Player who has cards or the shoe."""
+
+    player: str | None
+    """The Player's id, if it is known."""
+    seat: int | None
+    """The seat, if it is known."""
+    designee: str | None
+    """The person who handles the cards in the Player's place."""
+
+
+class Person(Shape, frozen=True, kw_only=True):
+    """A person of the staff; null where the shoe or the time did it."""
+
+    person: str | None
+    """The name."""
+    position: str | None
+    """The position in which the person acted."""
+
+
+class OpenBy(Person, frozen=True, kw_only=True):
+    """The person who raised what is open."""
+
+    key: str
+    """Its public key."""
+    since: Time
+    """When it was raised, in UTC."""
+
+
+class LastCommand(Person, frozen=True, kw_only=True):
+    """A command that was accepted."""
+
+    command: str
+    """Its name."""
+    about: str | None
+    """The key that was declared, or the choice that was taken; null for other commands."""
+    consented_by: str | None
+    """The second person, if one consented."""
+    at: Time
+    """When it was given, in UTC."""
+
+
+class Staff(Shape, frozen=True, kw_only=True):
+    """The persons at the table, for its staff. It never holds a card that nobody has seen."""
+
+    players: list[PlayerOfWager]
+    """The Players of the wagers on the layout."""
+    last_players: list[PlayerOfWager]
+    """The Players of the wagers of `last_round`."""
+    hands: dict[Hand, NamedPlayer]
+    """The Players who hold cards."""
+    shoe_with: NamedPlayer | None
+    """The Player who has the shoe."""
+    open: list[OpenBy]
+    """The persons who raised what is open."""
+    commands: list[LastCommand]
+    """The commands that were accepted last, oldest first."""
 
 
 class Wager(Shape, frozen=True, kw_only=True):
@@ -250,19 +513,6 @@ class WagerChange(Shape, frozen=True, kw_only=True):
     player: str | Unset | None = UNSET
     """The Player; on the restricted stream alone."""
     message: Said | Unset = UNSET
-    """The same for people."""
-
-
-class Outcome(Shape, frozen=True, kw_only=True):
-    """The cards of a round, and who won it."""
-
-    hands: dict[Hand, list[str]]
-    """The cards of each hand in order."""
-    totals: dict[Hand, int]
-    """The totals."""
-    winner: Literal["player", "banker", "tie"]
-    """The winner."""
-    message: Said
     """The same for people."""
 
 
@@ -353,6 +603,11 @@ class Status(Shape, frozen=True, kw_only=True):
     """Its id."""
     game: str
     """The game."""
+    setup: Setup | Unset = UNSET
+    """The things that stand as long as the game and the configuration do; not in the state of a
+    broker."""
+    faces: Literal["turned_by_dealer", "face_up"]
+    """The way cards are dealt now."""
     method: str | None
     """The dealing method; null in the electronic game."""
     state: str
@@ -369,6 +624,8 @@ class Status(Shape, frozen=True, kw_only=True):
     """The shoe."""
     round: Round | None
     """The open round."""
+    beside: list[CardBeside]
+    """The cards that lie beside the hands, in the order in which they came there."""
     wagers: list[Wager]
     """The wagers on the layout, seat by seat."""
     last_round: LastRound | None
@@ -377,6 +634,8 @@ class Status(Shape, frozen=True, kw_only=True):
     """The declarations that can be retracted."""
     next: Next
     """The step that the table waits for."""
+    deadlines: list[Deadline]
+    """The times at which something happens by itself."""
     takes: list[Offer]
     """The commands that it would take now."""
     halt: Halt | None
@@ -393,10 +652,16 @@ class Status(Shape, frozen=True, kw_only=True):
     """The Player who has the shoe, in Method C."""
     acts_as: list[str] | Unset = UNSET
     """The positions that you may act in; not in the state of a broker."""
+    staff: Staff | Unset = UNSET
+    """The persons at the table, if the request asks for them."""
     fault: Fault | Unset = UNSET
     """Only during a storage fault."""
     doubt: str | Unset = UNSET
     """Only while a person must rule on a journal that may have lost its newest part."""
+    time: Time | Unset = UNSET
+    """The table's time when this status was made, in UTC; in a stream of states alone."""
+    software: str | Unset = UNSET
+    """The version of shoe-ctl that runs the table; not in the state of a broker."""
     source: str | Unset = UNSET
     """The source of the events that the table stores now; not in the state of a broker."""
     last_event: str | Unset | None = UNSET
@@ -446,6 +711,8 @@ class StatusAnswer(Shape, frozen=True, kw_only=True):
     """The user who asked."""
     position: str
     """The highest position of that user."""
+    time: Time
+    """The tables' time, in UTC."""
     tables: list[Status]
     """The tables."""
     sinks: list[SinkState] | Unset = UNSET

@@ -6,13 +6,15 @@ that hold. Must not know: how lines arrive, how a report looks.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import msgspec
 
 from shoe_ctl.audit.placement import Stretch, TableStretch, tables_of
 from shoe_ctl.errors import InputRefused
+from shoe_ctl.journal.anchor import WrongAnchor, find_anchor
 from shoe_ctl.journal.chain import read_checkpoint, read_note_text
 from shoe_ctl.journal.cosignatures import read_cosignatures, read_cosigned
 from shoe_ctl.journal.key_changes import signing_keys
@@ -101,9 +103,8 @@ def compare(
     found = {str(key): Witnessed(key.name) for key in witnesses}
     begins: dict[str, tuple[int, int | None]] = dict.fromkeys(found, (0, None))
     for said, key, t_s in cosigned:
-        root, upto = roots.get(said.size, (b"", 0))
-        before = found[key]
-        if root == said.root:
+        before, upto = found[key], _upto(said)
+        if roots.get(said.size) == said.root:
             begins[key] = upto, _signed_at(said)
             if verified_to is None or upto <= verified_to:
                 found[key] = msgspec.structs.replace(before, upto=upto, t_s=t_s)
@@ -149,19 +150,35 @@ def _upto(said: CheckpointText) -> int:
     return read_note_text(said.to_text()).upto
 
 
-def _roots(reader: Reader, sizes: Container[int]) -> dict[int, tuple[bytes, int]]:
-    """Return the root and the last record of each tree of these sizes that a checkpoint signed."""
-    found: dict[int, tuple[bytes, int]] = {}
+def _roots(reader: Reader, sizes: AbstractSet[int]) -> dict[int, bytes]:
+    """Return the root of the journal's tree at each of these sizes, where it has one."""
+    found: dict[int, bytes] = {}
     for row, tree in trees(reader.past_checkpoints()):
         if row.size in sizes:
-            found[row.size] = tree.root(), row.n - 1
+            found[row.size] = tree.root()
     for record in reader.indexed_records(JOURNAL, Kind.CHECKPOINT):
         try:
             said = read_checkpoint(record.body)
         except ValueError:
             continue  # `shoectl verify` names it
         if said.size in sizes:
-            found[said.size] = said.root, said.upto
+            found[said.size] = said.root
+    if missing := sizes - found.keys():  # whoever wrote it again signed it elsewhere
+        found |= _computed_roots(reader, missing)
+    return found
+
+
+def _computed_roots(reader: Reader, sizes: AbstractSet[int]) -> dict[int, bytes]:
+    """Return the roots at sizes that no checkpoint of the journal has, by its groups."""
+    try:
+        anchor = find_anchor(reader)
+    except WrongAnchor:
+        return {}  # `shoectl verify` names it
+    tree, found = anchor.tree(), {}
+    for leaf in reader.leaf_hashes(anchor.n - 1):
+        tree.append(leaf)
+        if tree.size in sizes:
+            found[tree.size] = tree.root()
     return found
 
 

@@ -23,6 +23,7 @@ from typing import Literal
 import msgspec
 
 from firmware_proto.reference.mac import parse_keys
+from shoe_ctl.audit.round_proof import is_proof
 from shoe_ctl.errors import GameFileError, JournalError, UsageError
 from shoe_ctl.games import game_file
 from shoe_ctl.journal import files, schema
@@ -34,7 +35,7 @@ from shoe_ctl.journal.signing import parse_public_key
 from shoe_ctl.records import event_id
 
 FileKind = Literal[
-    "journal", "export", "beside", "ledger", "checkpoint", "cosignatures", "game_file",
+    "journal", "export", "beside", "proof", "ledger", "checkpoint", "cosignatures", "game_file",
     "public_key", "verifier_keys", "shoe_keys", "signing_key", "unknown", "unopened",
 ]  # fmt: skip
 """``beside`` is what a daemon keeps beside a journal: its log, its head file and the like.
@@ -217,6 +218,8 @@ def _kind_of_database(content: bytes) -> tuple[FileKind, str]:
 
 
 def _kind_of_text(path: Path, content: bytes, *, is_whole: bool) -> tuple[FileKind, str]:
+    if is_proof(path):
+        return "proof", ""
     text = content.decode("utf-8", "replace")
     if text.startswith((ORIGIN, "old ")) and "\n\n" in text:
         return "checkpoint", ""

@@ -46,6 +46,7 @@ from shoe_ctl.audit.reconciliation import (
     RoundDifferences,
     reconcile,
 )
+from shoe_ctl.audit.round_proof import read_proof, verify_proof
 from shoe_ctl.audit.witness import Submission
 from shoe_ctl.errors import GameFileError, InputRefused, JournalError, ShoeCtlError
 from shoe_ctl.games import game_file
@@ -194,8 +195,8 @@ def inspect(folder: Path, checks: Checks) -> Inspection:
     """
     with checks.progress("hashed", "bytes") as progress:
         listing = list_files(folder, progress)
-    if not listing.of_kind("journal", "export"):
-        raise InputRefused(f"{folder}: no file in it is a journal or an export")
+    if not listing.of_kind("journal", "export", "proof"):
+        raise InputRefused(f"{folder}: no file in it is a journal, an export or a round's proof")
     with ExitStack() as copies:
         return _Walk(folder, checks, listing, copies).run()
 
@@ -262,6 +263,8 @@ class _Walk:
             self._compare_kept(source)
         self._compare_checkpoints()
         self._compare_cosignatures()
+        for file in self._listing.of_kind("proof"):
+            self._verify_proof(file)
         self._check_rules()
         for source in self._sources:
             self._replay(source)
@@ -338,12 +341,13 @@ class _Walk:
             self._add(self._placed(source, bad.why.value, bad.text, bad.table, bad.n))
         for one in found.backwards:
             if one.table and (bad is None or (bad.table, bad.n) != (one.table, one.n)):
-                text = f"its time is before {utc(one.before_us)}, that of the record before it"
+                text = f"its time is before {_moment(one.before_us)}, that of the record before it"
                 self._add(self._placed(source, "altered", text, one.table, one.n))
             elif not one.table:
                 self._claimed.append(
                     f"{source.name}: that the host's clock was right. It was set back before "
-                    f"record {one.n:,}, to {utc(one.t_us)} from {utc(one.before_us)}: ask by whom."
+                    f"record {one.n:,}, to {_moment(one.t_us)} from {_moment(one.before_us)}: "
+                    "ask by whom."
                 )
         if found.ok:
             self._add_proof(source, found)
@@ -361,7 +365,7 @@ class _Walk:
         self._proven.append(
             f"{source.name}: nobody without {whose} altered, removed, added or moved any of the "
             f"{found.records:,} records up to {signed.upto:,}: checkpoint {signed.number} of "
-            f"{utc(signed.t_us)} signs them."
+            f"{_moment(signed.t_us)} signs them."
         )
         if not given:
             self._claimed.append(
@@ -426,7 +430,7 @@ class _Walk:
         for first, last in found.missing if source.is_whole else ():
             text = f"records {first:,} to {last:,} are not there"
             self._add(self._placed(source, "missing", text, None, first))
-        if not (found.found or found.missing):
+        if source.is_whole and not (found.found or found.missing):
             self._proven.append(
                 f"{source.name}: the recorded bytes, decoded again, are the cards and messages "
                 f"recorded, and the rules, applied again, give each outcome and each amount of "
@@ -442,8 +446,9 @@ class _Walk:
     def _add_authentication(self, source: _Source, sessions: RecordedSessions) -> None:
         many = f"{sessions.authenticated:,} connections"
         if not sessions.authenticated:
-            self._claimed.append(
-                f"{source.name}: that the bytes came from the shoe. No shoe had to prove itself."
+            self._missing.append(
+                f"{source.name}: any proof by a shoe. None had to authenticate itself, so its "
+                "bytes may be anybody's."
             )
         elif sessions.checks and not sessions.missing:
             self._proven.append(
@@ -602,13 +607,49 @@ class _Walk:
             text = f"it does not continue {file.path}: {bad.text}"
             self._add(self._placed(source, bad.why.value, text, bad.table, bad.n))
 
+    def _verify_proof(self, file: EvidenceFile) -> None:
+        """Verify the proof of a round, and compare its checkpoint with the journal."""
+        try:
+            data = read_proof(self._folder / file.path)
+            found = verify_proof(data, self._checks.keys)
+        except ShoeCtlError as error:
+            self._add(Finding(kind="altered", file=file.path, text=f"no proof: {error}"))
+            return
+        first, last = found.records[0].n, found.records[-1].n
+        key = (
+            "the key that you gave"
+            if found.trusted
+            else f"the private key of {found.public_key.hex()}"
+        )
+        self._proven.append(
+            f"{file.path}: nobody without {key} changed the records {first:,} to {last:,} of round "
+            f"{found.round_id} that are in it: checkpoint {found.said.number} of "
+            f"{_moment(found.said.t_us)} signs them."
+        )
+        for witness in self._checks.witnesses:
+            with suppress(InputRefused):
+                (seen,) = verify_proof(data, self._checks.keys, [witness]).witnesses
+                self._proven.append(
+                    f"{file.path}: nor did who holds that key, since "
+                    f"{_moment((seen.t_s or 0) * 1_000_000)}: witness {witness.name} saw it."
+                )
+        if not found.is_whole:
+            self._missing.append(f"{file.path}: some events of round {found.round_id}.")
+        for source in self._journals():
+            if source.origin == found.said.origin:
+                with Reader.open(source.path) as reader:
+                    same = compare_checkpoint(reader, found.said)
+                if (bad := same.first_bad) is not None:
+                    text = f"it does not continue the checkpoint of {file.path}: {bad.text}"
+                    self._add(self._placed(source, bad.why.value, text, bad.table, bad.n))
+
     def _compare_cosignatures(self) -> None:
         files = self._listing.of_kind("cosignatures")
         here = self._witness_keys()
         given = list(self._checks.witnesses)
         keys = list(dict.fromkeys([*given, *here]))
-        for source in self._journals():
-            for key in keys:
+        for source in self._read():
+            for key in [] if source.is_export else keys:
                 seen = [one for file in files for one in self._seen(source, file, key)]
                 self._add_witness(source, key, seen, is_given=key in given)
         known = {(key.name, key.key_id) for key in keys}
@@ -635,8 +676,11 @@ class _Walk:
 
     def _seen(self, source: _Source, file: EvidenceFile, key: VerifierKey) -> list[Witnessed]:
         try:
+            assert source.found is not None
+            verified_to = None if source.is_whole else source.found.signed.upto
             with Reader.open(source.path) as reader:
-                return compare(reader, self._folder / file.path, [key])
+                path = self._folder / file.path
+                return compare(reader, path, [key], self._checks.keys, verified_to=verified_to)
         except ShoeCtlError as error:
             text = self._plain(error, source)
             self._add(Finding(kind="unreadable", file=file.path, text=text))
@@ -645,13 +689,10 @@ class _Walk:
     def _add_witness(
         self, source: _Source, key: VerifierKey, seen: list[Witnessed], *, is_given: bool
     ) -> None:
+        here = {each.origin for each in self._sources}
         for one in seen:
-            if one.first_other is not None and one.other_t_s is not None:
-                text = f"witness {one.witness} {one.text.removeprefix('CHANGED: it ')}"
-                time = utc(one.other_t_s * 1_000_000)
-                n = (one.upto or 0) + 1
-                placed = self._placed(source, "witness", text, None, n)
-                self._add(msgspec.structs.replace(placed, time=time))
+            if one.first_other is not None and one.other_journal not in here - {None}:
+                self._add(_witness_finding(source, one))
                 return
         agreeing = [one for one in seen if one.upto is not None and one.t_s is not None]
         if not agreeing:
@@ -662,7 +703,7 @@ class _Walk:
         assert best.upto is not None and best.t_s is not None
         said = (
             f"{source.name}: nobody, not even who holds its key, changed a record up to "
-            f"{best.upto:,} since {utc(best.t_s * 1_000_000)}: witness {key.name} saw them."
+            f"{best.upto:,} since {_moment(best.t_s * 1_000_000)}: witness {key.name} saw them."
         )
         if is_given:
             self._proven.append(said)
@@ -748,12 +789,13 @@ class _Walk:
         with self._checks.progress(f"{shown}: compared", "lines") as progress:
             in_ledger = {line.table for line in _Part(names, lambda _: True, progress)}
             for source in sorted(self._read(), key=lambda one: one.is_export):
-                if source.tables & in_ledger:
+                if tables := source.tables & in_ledger:
                     try:
                         with Reader.open(source.path) as reader:
-                            wanted = _wanted(reader, source, first_of, known)
+                            wanted = _wanted(reader, source, tables, first_of, known)
                             part = _Part(names, wanted, progress)
-                            results.append((source, reconcile(reader, part, Comparison())))
+                            found = reconcile(reader, part, Comparison(tables))
+                            results.append((source, found))
                     except (InputRefused, JournalError) as error:
                         refused.append(error)
         if not results and all(source.is_whole for source in self._sources):
@@ -783,12 +825,16 @@ class _Walk:
                     self._add(Finding(kind="ledger", file=name, text=text))
             with Reader.open(source.path) as reader:
                 for one in found.rounds:
-                    if one.table in in_ledger:
-                        agrees = False
-                        self._add(_ledger_finding(reader, shown, one))
-        if agrees:
+                    self._add(_ledger_finding(reader, shown, one))
+            agrees = agrees and found.agrees
+        if agrees and all(source.is_whole for source, _ in results):
             self._proven.append(
                 f"{shown}: {lines:,} events agree with the journal, none is missing."
+            )
+        elif agrees:
+            self._claimed.append(
+                f"{shown}: that its {lines:,} events are as they were. They agree "
+                "with the journal, which is not whole."
             )
         self._ledgers_agree.append((shown, agrees))
         older = sum(s.not_compared for source, found in results for s in found.streams)
@@ -806,18 +852,19 @@ class _Walk:
     def _add_claims(self) -> None:
         for source in self._journals():
             assert source.found is not None
-            upto = self._seen_upto.get(source.name, 0)
-            if upto < source.found.last_n:
+            upto, found = self._seen_upto.get(source.name, 0), source.found
+            if upto < found.signed.upto or found.not_signed:
                 behind = f"behind record {upto:,} " if upto else ""
                 self._claimed.append(
                     f"{source.name}: that the holder of its private key did not write it "
-                    f"again {behind}and sign it. No witness whose key you gave saw that "
-                    "part, and nothing that you kept shows it."
+                    f"again {behind}and sign it. No witness whose key you gave, and "
+                    "nothing that you kept, shows it."
                 )
         self._claimed += [
             "That a name is the person: the journal has the login and what was typed, not who sat "
             "there.",
-            "That bytes came from the shoe: the host that holds the keys could make them.",
+            "That bytes came from the shoe: the host that holds the keys could make them, and the "
+            "proofs.",
             "That the cards are those on the table: the shoe read them, or people entered them.",
             "That times are right: they are the host's, except those of a witness.",
         ]
@@ -864,6 +911,12 @@ class _Walk:
                 question="Are outcomes and money right by the rules?",
                 answer=f"{_many(differ, 'difference')} in {_many(self._replayed, 'round')}",
                 command=f"shoectl replay {name}",
+            )
+        for file in self._listing.of_kind("proof"):
+            yield Question(
+                question=f"What does {file.path} prove?",
+                answer="see Findings and Proven",
+                command=f"shoectl verify {shlex.quote(file.path)}",
             )
         for shown, agrees in self._ledgers_agree:
             ledger = " ".join(shlex.quote(each) for each in shown.split(", "))
@@ -958,6 +1011,23 @@ def _games(reader: Reader, table: str) -> Iterator[tuple[int, str, str]]:
 # Words and sums.
 
 
+def _witness_finding(source: _Source, seen: Witnessed) -> Finding:
+    of = seen.tables[0] if len(seen.tables) == 1 else None
+    return Finding(
+        kind="witness",
+        file=source.name,
+        text=f"witness {seen.witness}: {seen.text}",
+        table=None if of is None else of.table,
+        round_id=None if of is None else of.first_round,
+        n=None if seen.changed is None else seen.changed.first,
+        time=None if seen.changed is None else utc(seen.changed.until_us),
+    )
+
+
+def _moment(t_us: int) -> str:
+    return f"{utc(t_us)[:19].replace('T', ' ')} UTC"
+
+
 def _replay_text(replay: str, why: str) -> str:
     what = "bytes decoded again" if replay == "wire" else "inputs replayed"
     return f"{what}: {why}"
@@ -999,6 +1069,7 @@ def _as_ledgers(files: Iterable[EvidenceFile]) -> list[list[EvidenceFile]]:
 def _wanted(
     reader: Reader,
     source: _Source,
+    tables: frozenset[str],
     first_of: dict[tuple[str, Audience], int],
     known: frozenset[str],
 ) -> Callable[[LedgerLine], bool]:
@@ -1007,24 +1078,21 @@ def _wanted(
     A journal takes all lines but those of another journal's tables, an export those of its events
     that no journal has.
     """
+    ranges = {}
+    for table in tables:
+        for audience in Audience:
+            if (numbers := reader.event_numbers(table, audience)) is not None:
+                ranges[table, audience] = range(numbers[0], numbers[1] + 1)
     if not source.is_export:
-        for table in source.tables:
-            for audience in Audience:
-                numbers = reader.event_numbers(table, audience)
-                if numbers is not None:
-                    first_of[table, audience] = numbers[0]
+        first_of.update((of, numbers.start) for of, numbers in ranges.items())
         others = known - source.tables
         return lambda line: line.table not in others
-    ranges = {}
-    for table in source.tables:
-        for audience in Audience:
-            numbers = reader.event_numbers(table, audience)
-            if numbers is not None:
-                first, last = numbers
-                last = min(last, first_of.get((table, audience), last + 1) - 1)
-                ranges[table, audience] = range(first, last + 1)
-    nothing = range(0)
-    return lambda line: line.number in ranges.get((line.table, line.audience), nothing)
+
+    def is_older(line: LedgerLine) -> bool:
+        of = line.table, line.audience
+        return line.number in ranges.get(of, ()) and line.number < first_of.get(of, line.number + 1)
+
+    return is_older
 
 
 def _ledger_finding(reader: Reader, shown: str, found: RoundDifferences) -> Finding:

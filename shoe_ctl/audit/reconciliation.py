@@ -135,13 +135,13 @@ class Reconciliation(msgspec.Struct, kw_only=True):
 
 
 class Comparison(NamedTuple):
-    """The part of journal and ledger that is compared: one table or all, events of a time.
+    """The part of journal and ledger that is compared: these tables or all, events of a time.
 
     ``since_us`` is inclusive, ``until_us`` exclusive, in µs since 1970 UTC. With
     ``as_delivered`` a line that comes twice is no difference: events are delivered at least once.
     """
 
-    table: str | None = None
+    tables: frozenset[str] | None = None
     since_us: int | None = None
     until_us: int | None = None
     as_delivered: bool = False
@@ -278,10 +278,10 @@ class _Walk:
         self._reader, self._ledger, self._compared = reader, ledger, compared
         self._last_n, heads = reader.heads()
         tables = sorted(heads.keys() - {JOURNAL})
-        if compared.table is not None and compared.table not in tables:
+        if unknown := sorted((compared.tables or frozenset()) - heads.keys()):
             have = ", ".join(tables) or "none"
-            raise InputRefused(f"{reader.path}: no table {compared.table} (have: {have})")
-        self._tables = tables if compared.table is None else [compared.table]
+            raise InputRefused(f"{reader.path}: no table {unknown[0]} (have: {have})")
+        self._tables = tables if compared.tables is None else sorted(compared.tables)
         self._known = frozenset(tables)
         self._streams: dict[tuple[str, Audience], _JournalStream] = {}
         self._since = None if compared.since_us is None else utc(compared.since_us)
@@ -325,7 +325,7 @@ class _Walk:
         if not self._lines and not self._ledger.troubles:
             return f"the ledger has no line to compare with {journal}"
         if not self._ledger.troubles:
-            return f"the ledger has no line of table {self._compared.table}"
+            return f"the ledger has no line of table {', '.join(self._tables)}"
         most = max(self._ledger.troubles, key=lambda one: one.lines)
         where = f"{most.file} line {most.line} {most.what}"
         return f"no line of the ledger can be compared with {journal}: {where}"

@@ -22,7 +22,9 @@ from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.texts.catalogue import in_words
 
 if TYPE_CHECKING:
+    from shoe_ctl.cli.demo_surroundings import Surroundings
     from shoe_ctl.config.schema import Config
+    from shoe_ctl.daemon.daemon import Daemon
 
 SECOND_PERSONS = ("Ann", "lee")
 """Second persons in scenarios: users of the daemon who are not at its socket."""
@@ -97,7 +99,7 @@ def configuration(
     from shoe_ctl.table.positions import APART, BESIDE, LADDER
 
     user = {"user": os.getuid(), "position": LADDER[-1], "also": [BESIDE, APART]}
-    if "applied_within_s" in table:  # a table system may report; in a scenario none does
+    if "applied_within_s" in table:
         user["applies"] = True
     second = [
         {"user": os.getuid() + at, "name": name, "position": LADDER[-1]}
@@ -161,23 +163,25 @@ async def perform(config: Config, table: IO[bytes], shown: Shown, clock: Clock) 
     Raises:
         EnvironmentFault: the simulated table, or the daemon, ended before that.
     """
+    from shoe_ctl.cli.demo_surroundings import Surroundings
     from shoe_ctl.cli.run import host_boot
 
     boot, reboots = host_boot(), 0
     lines = Lines(table)
     try:
-        while True:
-            said = await _one_start(config, f"{boot}-{reboots}", lines, shown, clock)
-            if "end" in said:
-                wrong: str | None = said["end"]
-                return wrong
-            reboots += said["host"] == "reboot"
+        with Surroundings() as around:
+            while True:
+                said = await _one_start(config, f"{boot}-{reboots}", lines, shown, clock, around)
+                if "end" in said:
+                    wrong: str | None = said["end"]
+                    return wrong
+                reboots += said["host"] == "reboot"
     finally:
         lines.close()
 
 
-async def _one_start(
-    config: Config, boot: str, lines: Lines, shown: Shown, clock: Clock
+async def _one_start(  # noqa: PLR0913 - what a start is made of
+    config: Config, boot: str, lines: Lines, shown: Shown, clock: Clock, around: Surroundings
 ) -> dict[str, Any]:
     """The daemon from its start to when it has to stop, and why it has to."""
     from concurrent.futures import ThreadPoolExecutor
@@ -192,17 +196,23 @@ async def _one_start(
             clock=clock,
             executor=executor,
             host_boot=boot,
-            sinks=[NamedSink("demo", Audience.PUBLIC, shown)],
+            sinks=[NamedSink("demo", Audience.PUBLIC, shown), around.sink],
+            vfs=around.disk.name,
         )
         failed = asyncio.Event()
-        serving = asyncio.create_task(daemon.run(tell=lambda _: failed.set()))
-        acts = asyncio.create_task(_until_it_stops(lines, shown.note))
+
+        def tell(_: str) -> None:
+            if not around.has_failed:
+                failed.set()
+
+        serving = asyncio.create_task(daemon.run(tell=tell))
+        acts = asyncio.create_task(_until_it_stops(daemon, lines, shown.note, around))
         fails = asyncio.create_task(failed.wait())
         try:
             await asyncio.wait({serving, acts, fails}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 await serving
-            if daemon.outage is not None:
+            if daemon.outage is not None and failed.is_set():
                 raise JournalError(daemon.outage.refusal())
             return await acts
         finally:
@@ -213,12 +223,17 @@ async def _one_start(
                 await serving
 
 
-async def _until_it_stops(lines: Lines, note: Callable[[str], None]) -> dict[str, Any]:
+async def _until_it_stops(
+    daemon: Daemon, lines: Lines, note: Callable[[str], None], around: Surroundings
+) -> dict[str, Any]:
     while True:
         said = await lines.next()
-        if "note" not in said:
+        if "note" in said:
+            note(said["note"])
+        elif said.get("part") in ("disk", "sink"):
+            await around.happen(daemon, said["part"], said["host"])
+        else:
             return said
-        note(said["note"])
 
 
 def _in_a_line(event: Mapping[str, Any]) -> str:

@@ -35,6 +35,7 @@ def text(found: Iterable[tuple[Path, Incident]], words: Words) -> Iterator[str]:
         if journal != before:
             yield from [""] if before is not None else []
             yield from wrap(printable(words("incidents_of", journal=journal)), COLUMNS)
+            yield from wrap(printable(words("not_verified", journal=journal)), COLUMNS)
             before = journal
         yield from block(one, words)
     if before is None:
@@ -67,7 +68,8 @@ def page(found: Iterable[tuple[Path, Incident]], words: Words) -> Iterator[str]:
     for journal, one in found:
         if journal != before:
             named = _cell(words("incidents_of", journal=journal))
-            yield f'<tr><th colspan="{len(HEADS)}">{named}</th></tr>'
+            told = _cell(words("not_verified", journal=journal))
+            yield f'<tr><th colspan="{len(HEADS)}">{named}<br>{told}</th></tr>'
             before = journal
         yield html_row(one, words)
     if before is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shoe_ctl.cli import help_language
-from shoe_ctl.cli.common import Progress, read_verifier_keys
+from shoe_ctl.cli.common import Progress, WholeNumber, read_verifier_keys
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.inspection import Checks
@@ -43,6 +43,13 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="A copy, export or checkpoint of the journal that you kept yourself. Repeatable.",
 )
+@click.option(
+    "--jobs",
+    type=WholeNumber(min=1),
+    default=1,
+    metavar="N",
+    help="Verify and replay in N processes.  [1]",
+)
 @click.option("--html", "as_html", is_flag=True, help="Print a page for a browser, to be printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -52,6 +59,7 @@ def inspect(  # noqa: PLR0913 - one for each option
     keys: tuple[str, ...],
     witnesses: tuple[str, ...],
     against: tuple[Path, ...],
+    jobs: int,
     as_html: bool,
     as_json: bool,
 ) -> None:
@@ -81,7 +89,7 @@ def inspect(  # noqa: PLR0913 - one for each option
     from shoe_ctl.records import utc
 
     made = utc(time.time_ns() // 1000)
-    found = inspection.inspect(folder, _checks(keys, witnesses, against))
+    found = inspection.inspect(folder, _checks(keys, witnesses, against, jobs))
     version = describe_version()
     if as_json:
         said = {"made": made, "software": version, **msgspec.to_builtins(found)}
@@ -95,7 +103,9 @@ def inspect(  # noqa: PLR0913 - one for each option
     ctx.exit(0 if found.ok else 1)
 
 
-def _checks(keys: tuple[str, ...], witnesses: tuple[str, ...], against: tuple[Path, ...]) -> Checks:
+def _checks(
+    keys: tuple[str, ...], witnesses: tuple[str, ...], against: tuple[Path, ...], jobs: int
+) -> Checks:
     from shoe_ctl.audit.inspection import Checks
     from shoe_ctl.cli.replay import replay_file
     from shoe_ctl.cli.verify import compare_with_kept, verify_file
@@ -103,8 +113,8 @@ def _checks(keys: tuple[str, ...], witnesses: tuple[str, ...], against: tuple[Pa
 
     trusted = frozenset(parse_public_key(key) for key in keys)
     return Checks(
-        verify=lambda path: verify_file(path, trusted),
-        replay=replay_file,
+        verify=lambda path: verify_file(path, trusted, jobs=jobs),
+        replay=lambda path, shoe_keys: replay_file(path, shoe_keys, jobs=jobs),
         compare=lambda path, found: compare_with_kept(path, against, trusted, found),
         progress=Progress,
         keys=trusted,

@@ -31,9 +31,9 @@ _HANDED = "One line for each time that the files change hands, filled in by hand
 
 def verdict(found: Inspection) -> str:
     """Return the verdict in one sentence."""
-    many = len(found.findings) + found.further
-    if many:
-        return f"{'1 finding' if many == 1 else f'{many:,} findings'}: something is not as it was."
+    if many := len(found.findings) + found.further:
+        counted = "1 finding" if many == 1 else f"{many:,} findings"
+        return f"{counted}: not everything is as it should be."
     return "Nothing wrong was found, as far as these files can show it."
 
 
@@ -190,18 +190,20 @@ def _question(number: int, question: Question) -> Iterator[str]:
 
 _STYLE = (
     "@page{size:A4;margin:15mm}"
-    "body{font:10pt sans-serif;margin:1.5em auto;max-width:60em}"
+    "body{font:10pt sans-serif;margin:1.5em auto;max-width:60em;padding:0 1em}"
     "h1{font-size:16pt}h2{font-size:12pt;margin:1.4em 0 .3em;break-after:avoid}"
     "p{margin:.3em 0}li{margin:.2em 0}"
     "table{border-collapse:collapse;width:100%}"
     "th,td{border-bottom:1px solid #999;padding:.25em .5em;text-align:left;vertical-align:top}"
     "thead{display:table-header-group}tr,li{break-inside:avoid}"
     ".verdict{font-size:13pt;border:2px solid;padding:.5em .8em;margin:1em 0}"
-    ".hash{font:8pt monospace;overflow-wrap:anywhere}.wrap{overflow-wrap:anywhere}"
+    ".hash{font:7pt monospace;overflow-wrap:anywhere}td.hash{min-width:64ch}"
+    ".wrap{overflow-wrap:anywhere}td.wrap{min-width:6.5em}"
     "code{font:9pt monospace;overflow-wrap:anywhere}.right{text-align:right}"
+    ".fill{table-layout:fixed}"
     ".fill td{height:2.6em;border:1px solid #999}.fill th{border:1px solid #999}"
     ".box{white-space:nowrap}"
-    "@media print{body{margin:0;max-width:none}}"
+    "@media print{body{margin:0;padding:0;max-width:none}}"
 )
 
 
@@ -224,6 +226,7 @@ def page(found: Inspection, made: str, software: str) -> Iterator[str]:
     yield from _table(
         ["File", *(name.capitalize() for name in _COLUMNS)],
         ([one.file, *_round_cells(one)] for one in found.tables),
+        wrapped=(0, 1),
     )
     yield from _incidents_table(found)
     yield from _html_head("Worksheet", _WORKSHEET)
@@ -271,6 +274,7 @@ def _findings_table(found: Inspection) -> Iterator[str]:
             )
             for number, one in enumerate(found.findings, 1)
         ),
+        wrapped=(2, 3, 6),
     )
     if found.further:
         yield f"<p>And {found.further:,} more of the same kinds.</p>"
@@ -311,11 +315,18 @@ def _worksheet_table(found: Inspection) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def _table(
+    heads: Iterable[str], rows: Iterable[Iterable[str]], *, wrapped: Sequence[int]
+) -> Iterator[str]:
+    """Yield a table; in the columns ``wrapped`` a word that is too long is broken."""
     yield f"<table><thead><tr>{''.join(f'<th>{escape(head)}</th>' for head in heads)}</tr></thead>"
     yield "<tbody>"
     for row in rows:
-        yield f"<tr>{''.join(f'<td class=wrap>{_cell(cell)}</td>' for cell in row)}</tr>"
+        cells = (
+            f"<td{' class=wrap' if column in wrapped else ''}>{_cell(cell)}</td>"
+            for column, cell in enumerate(row)
+        )
+        yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table>"
 
 

@@ -41,6 +41,7 @@ COMMANDS = {
     "inspect": "Inspect a folder of evidence: one page of findings.",
     "loss": "Show what a journal lost, and who still has it.",
     "odds": "Compute exact odds and house edge per wager.",
+    "prove": "Write the proof of one round of a journal.",
     "publish": "Publish recorded events, to test a table system.",
     "reconcile": "Compare a ledger of events with a journal.",
     "replay": "Replay a journal and compare, or report its rounds.",

@@ -82,7 +82,8 @@ def reconcile(  # noqa: PLR0913 - one for each option
     from shoe_ctl.journal.reader import Reader
 
     lines = Ledger(ledger)
-    compared = Comparison(table, since, until, as_delivered)
+    tables = None if table is None else frozenset({table})
+    compared = Comparison(tables, since, until, as_delivered)
     with explain_damage(journal), Reader.open(journal) as reader:
         found = compare(reader, lines, compared)
     if as_json:
@@ -96,6 +97,7 @@ def reconcile(  # noqa: PLR0913 - one for each option
 
 def _show(journal: Path, ledger: tuple[str, ...], found: Reconciliation) -> None:
     _write("journal", str(journal))
+    _write("", f"NOT VERIFIED: run shoectl verify {journal}")
     _write("ledger", f"{', '.join(ledger)}: {_many(found.lines, 'line')} compared")
     for stream in found.streams:
         events = "no event" if stream.first is None else f"{stream.first} to {stream.last}"

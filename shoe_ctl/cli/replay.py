@@ -145,6 +145,7 @@ def _tell(  # noqa: PLR0913 - each of them by name
     """Each round's account as it is read: there may be many."""
     import msgspec
 
+    from shoe_ctl.audit.round_standing import round_standing
     from shoe_ctl.round_report.collect import collect
     from shoe_ctl.round_report.render import render_page
     from shoe_ctl.round_report.summary import COLUMNS
@@ -153,6 +154,9 @@ def _tell(  # noqa: PLR0913 - each of them by name
     for number, place in enumerate(places):
         with explain_damage(journal):
             account = collect(reader, place)
+            if not brief:
+                standing = round_standing(reader, place.round_id)
+                account = msgspec.structs.replace(account, standing=standing)
             lines: list[bytes] | list[str]
             if as_json:
                 lines = [msgspec.json.encode(account)]
@@ -227,7 +231,9 @@ def _starts(journal: Path) -> list[Change]:
         return list(changes(reader))
 
 
-def replay_file(journal: Path, keys: Keys | None) -> tuple[Replay, RecordedSessions]:
+def replay_file(
+    journal: Path, keys: Keys | None, *, jobs: int = 1
+) -> tuple[Replay, RecordedSessions]:
     """Replay one journal or export as a whole, with a bar of its progress.
 
     Raises:
@@ -236,7 +242,8 @@ def replay_file(journal: Path, keys: Keys | None) -> tuple[Replay, RecordedSessi
     from shoe_ctl.replay.wire_replay import RecordedSessions
 
     sessions = RecordedSessions(keys)
-    return _run(journal, sessions, None, go_on=True), sessions
+    found = _run_in_parts(journal, sessions, keys, Work(jobs, None))
+    return found or _run(journal, sessions, None, go_on=True), sessions
 
 
 def _run_in_parts(

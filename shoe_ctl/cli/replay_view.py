@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
@@ -29,6 +30,7 @@ _SOURCES = {"wire": "bytes to inputs", "inputs": "inputs to events"}
 def lines(found: Replay, sessions: RecordedSessions, *, same_rules: bool = False) -> Iterator[str]:
     """The differences, and a summary; ``same_rules``: no other game files explain a difference."""
     rounds = [list(of) for _, of in groupby(found.differences, lambda d: (d.table, d.round_id))]
+    rounds.sort(key=_by_money)
     for of in rounds[:MOST_ROUNDS]:
         yield from _round(of)
         yield ""
@@ -36,6 +38,9 @@ def lines(found: Replay, sessions: RecordedSessions, *, same_rules: bool = False
         yield f"... and more: --json lists {len(found.differences):,} differences"
         yield ""
     yield from _summary(found)
+    if (money := found.money) is not None:
+        many = "1 round" if money.rounds == 1 else f"{money.rounds:,} rounds"
+        yield from named("money", f"of {many} differs: {_house(Fraction(money.worth))}")
     if found.found and same_rules:
         yield from named("see", "shoectl verify finds whether anything was altered, and where")
     yield from _keys(sessions)
@@ -103,13 +108,44 @@ def named(name: str, said: str) -> Iterator[str]:
 
 def _round(of: list[Difference]) -> Iterator[str]:
     """A round's first difference, and how many more there are."""
-    first = of[0]
+    first = next((one for one in of if one.worth is not None), of[0])
+    money = _money(of)
     yield _cut(first.round_id or f"table {first.table}, in no round")
+    if money is not None:
+        yield f"  {_house(money)}"
     head = f"  record {first.n:,}, {_SOURCES[first.replay]}: {first.why}"
     yield from textwrap.wrap(head, COLUMNS, subsequent_indent="    ", break_on_hyphens=False)
     yield from _what(first)
     if len(of) > 1:
         yield f"  and {len(of) - 1:,} more in this round"
+
+
+_OF_OUTCOMES = ("round.outcome", "round.revised", "round.void", "round.reopened")
+
+
+def _by_money(of: list[Difference]) -> tuple[int, Fraction]:
+    """Sort what changes money first, the most of it first, then other outcomes."""
+    money = _money(of)
+    if money is not None:
+        return 0, -abs(money)
+    return (1 if any(_is_outcome(one) for one in of) else 2), Fraction(0)
+
+
+def _is_outcome(difference: Difference) -> bool:
+    said = _plain(difference.recorded), _plain(difference.replayed)
+    return any(isinstance(one, dict) and one.get("type") in _OF_OUTCOMES for one in said)
+
+
+def _money(of: list[Difference]) -> Fraction | None:
+    """Return how much more the house has by the replay; None where no wager's money differs."""
+    each = [Fraction(one.worth) for one in of if one.worth is not None]
+    return sum(each, Fraction(0)) if each else None
+
+
+def _house(worth: Fraction) -> str:
+    """Return who has how much by the replay."""
+    who = "the house" if worth >= 0 else "the Players"
+    return f"{who} would have {abs(worth)} more by the replay, in minor units"
 
 
 def _what(difference: Difference) -> Iterator[str]:

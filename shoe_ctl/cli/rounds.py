@@ -122,6 +122,7 @@ def rounds(  # noqa: PLR0913 - one for each option
         by_index = reader.has_rounds and not all_records
         said_how = words("listed_by_index") if by_index else words("listed_from_records")
         click.echo(said_how, err=True)
+        click.echo(printable(words("not_verified", journal=journal)), err=True)
 
 
 def _query(reader: Reader, table: str | None, shoe_id: str | None, query: RoundQuery) -> RoundQuery:

@@ -144,7 +144,7 @@ def _ruling(
     from shoe_ctl.config.resolve import naming_file, resolve
     from shoe_ctl.daemon.callers import users_of
     from shoe_ctl.daemon.journal_loss import LOWEST, RulingRefused, common_highest, make_ruling
-    from shoe_ctl.daemon.requests import People
+    from shoe_ctl.daemon.principals import People
     from shoe_ctl.table.positions import is_sufficient
     from shoe_ctl.texts.message import message
 

@@ -9,22 +9,38 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.errors import InputRefused
+from shoe_ctl.errors import InputRefused, UsageError
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.games.wagers import HandResult, Settlement, Wager, WagerResult, plain_wagers
 
 
 @click.command()
-@click.argument("game")
+@click.argument("game", required=False)
+@click.option(
+    "--from",
+    "journal",
+    type=click.Path(path_type=Path),
+    metavar="JOURNAL",
+    help="Settle a round of this journal, or of a proof, again.",
+)
+@click.option("--round", "round_id", metavar="ID", help="With --from a journal: this round.")
 @click.option("--decks", type=int, metavar="N", help="Decks in the shoe.  [the game's default]")
 @click.option("as_json", "--json", is_flag=True, help="Print one JSON object per round.")
 @click.pass_context
-def settle(ctx: click.Context, game: str, decks: int | None, as_json: bool) -> None:
+def settle(  # noqa: PLR0913 - one for each option
+    ctx: click.Context,
+    game: str | None,
+    journal: Path | None,
+    round_id: str | None,
+    decks: int | None,
+    as_json: bool,
+) -> None:
     """Settle rounds of GAME that are read from stdin: what each wager pays.
 
     GAME is a shipped game or the path of a game file. A round is one line of card codes in
@@ -32,10 +48,28 @@ def settle(ctx: click.Context, game: str, decks: int | None, as_json: bool) -> N
     lines and text after # are ignored. If a line cannot be settled, the reason is printed and
     the next line is taken; the exit code is then 1.
 
+    With --from no GAME is given: the wagers that a journal recorded of one round are
+    settled again by its cards and its game file, with the rule of each, and compared
+    with what was paid. Amounts are in minor units. The exit code is 1 if one differs.
+
     \b
-    Example:
+    Examples:
       echo "7D 9C TS TH" | shoectl settle immortal_dragon_tiger
+      shoectl settle --from journal.db --round bac-07-s1-r12
+      shoectl settle --from round.json
     """  # noqa: D301 - click wants the very character
+    if journal is not None:
+        from shoe_ctl.cli.settle_round import settle_recorded
+
+        if game is not None or decks is not None:
+            raise UsageError("--from takes game and decks from the journal: remove GAME, --decks")
+        ctx.exit(0 if settle_recorded(journal, round_id, as_json=as_json) else 1)
+    if game is None or round_id is not None:
+        raise UsageError("name a GAME, or a journal with --from and --round")
+    _settle_lines(ctx, game, decks, as_json=as_json)
+
+
+def _settle_lines(ctx: click.Context, game: str, decks: int | None, *, as_json: bool) -> None:
     rules = catalog.load(game)
     if decks is not None:
         rules.check_decks(decks)

@@ -413,7 +413,7 @@ def _own_arguments(command: str) -> list[Argument]:
             "events": [after, source, audience],
         }[command]
     kind = _kind(command)
-    return [] if kind is None else list_arguments(kind)
+    return [] if kind is None else [*list_arguments(kind)]
 
 
 def _meaning(command: str, one: Argument) -> str:

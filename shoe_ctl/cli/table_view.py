@@ -373,12 +373,14 @@ def _answer(last: dict[str, Any], words: Words) -> str:
 def _round(played: dict[str, Any], held_by: dict[str, Any], words: Words) -> Iterator[Labelled]:
     yield "round", played["round_id"]
     for hand, cards in played["hands"].items():
-        shown = " ".join(FACE_DOWN if card is None else card for card in cards)
+        shown = " ".join(FACE_DOWN if card["card"] is None else card["card"] for card in cards)
         totals = played["totals"]
         total = "" if totals is None else f"  = {totals[hand]}"
         player = _seat(held_by.get(hand), words)
         holder = f"  {words('with_player', player=player)}" if player else ""
         yield hand, f"{shown or words('no_card_yet')}{total}{holder}"
+    if played["outcome"] is not None:
+        yield "", words.text(played["outcome"]["message"])
 
 
 def _seat(holder: dict[str, Any] | None, words: Words) -> str | None:

@@ -130,6 +130,9 @@ def verify(  # noqa: PLR0913 - one for each option
     JOURNAL may be a folder with a journal and its exports: each file is verified, and records that
     are in none of them are named, such as a shoe that was withheld.
 
+    JOURNAL may be the proof of one round, as shoectl prove writes it: nothing else is needed, and
+    the report on the round is printed with what it stands on.
+
     \b
     Examples:
       shoectl verify journal.db
@@ -137,10 +140,12 @@ def verify(  # noqa: PLR0913 - one for each option
       shoectl verify journal.db --jobs 4 --state verify.state
       shoectl verify journal.db --against copy.db
       shoectl verify archive
+      shoectl verify round.json --public-key journal.pub
     """  # noqa: D301 - click wants the very character
     import msgspec
 
     from shoe_ctl.audit.completeness import completeness
+    from shoe_ctl.audit.round_proof import is_proof
     from shoe_ctl.audit.starts import lines
     from shoe_ctl.journal.signing import parse_public_key
     from shoe_ctl.terminal_text import printable
@@ -159,6 +164,17 @@ def verify(  # noqa: PLR0913 - one for each option
 
         ok = verify_folder(journal, verified, trusted, _write, as_json=as_json)
         ctx.exit(0 if ok else 1)
+    if is_proof(journal):
+        from shoe_ctl.cli.common import read_verifier_keys
+        from shoe_ctl.cli.verify_proof import verify_proof
+
+        if signed_to.upto or against or state is not None:
+            raise click.UsageError(
+                "--signed-to, --against and --state are for a journal, not for a round's proof", ctx
+            )
+        named = read_verifier_keys("--witness", witnesses)
+        verify_proof(journal, trusted, named, _write, as_json=as_json)
+        return
     found = _with_times(_verified(journal, trusted, signed_to, jobs, state))
     continues = compare_with_kept(journal, against, trusted, found) if found.ok else []
     if continues and (bad := continues[-1][1].first_bad) is not None:
@@ -175,7 +191,8 @@ def verify(  # noqa: PLR0913 - one for each option
         shown = "; ".join(each.text for each in complete)
         _write("complete", shown or ("nothing shows it" if found.ok else "no: see above"))
         for each in seen:
-            _write("witness", f"{each.witness}: {each.text}")
+            where = "" if each.upto or each.first_other else f" in {journal.name}-cosignatures"
+            _write("witness", f"{each.witness}: {each.text}{where}")
         for line in lines(started):
             _write("software", printable(line))
     ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
@@ -203,7 +220,12 @@ def _witnessed(
     with Reader.open(journal) as reader:
         verified_to = None if found.ok else found.signed.upto
         path = cosignatures_path(journal)
-        return compare(reader, path, keys, trusted, verified_to=verified_to)
+        try:
+            return compare(reader, path, keys, trusted, verified_to=verified_to)
+        except JournalError:
+            if found.ok:
+                raise
+            return []  # too damaged to be compared
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:

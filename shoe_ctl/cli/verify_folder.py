@@ -123,7 +123,7 @@ def _rows(
         yield "FOREIGN", f"{named(path)}: of a journal that is not in this folder"
     for path in archive.cut:
         yield "CUT", f"{named(path)}: it ends before one of its exports does"
-    if archive.ok:
+    if archive.ok and all(not isinstance(found, str) and found.ok for _, found in results):
         behind = "" if archive.has_journal else "; what is behind the last export is not shown"
         yield "complete", f"no record is missing between these files{behind}"
     if others:

@@ -226,6 +226,10 @@ class SocketUser(UserConfig, frozen=True, kw_only=True):
 
     user: str | HostId
     """The user's name on this host, or its number. Each user is listed once."""
+    vouches: bool = False
+    """`true`: this user is a program at which people log in, such as the web process. It says with
+    each command who logged in, and who consented: these need no `[[socket.user]]`. Its own
+    `position` and `also` are still the highest that any of them may act in."""
 
 
 class SocketConfig(Strict, frozen=True, kw_only=True):

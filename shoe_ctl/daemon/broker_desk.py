@@ -35,9 +35,10 @@ from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.brokers import Asked
 from shoe_ctl.texts.message import Message, message
 
-NOT_IN_THE_STATE = ("parked", "doubt", "acts_as", "source", "last_event")
-"""Keys of the public status that are not the table's own state: the sinks, evidence of a loss, and
-the last event stored. A broker's readers need the last one published there, which its sink adds."""
+NOT_IN_THE_STATE = ("parked", "doubt", "acts_as", "source", "last_event", "software", "setup")
+"""Keys of the public status that are not the table's own state: the sinks, evidence of a loss,
+the program, what never changes, and the last event stored. A broker's readers need the last one
+published there, which its sink adds."""
 
 _REFUSALS = {
     "retained": message("daemon_command_retained"),

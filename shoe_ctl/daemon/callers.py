@@ -37,6 +37,7 @@ def users_of(config: SocketConfig) -> dict[int, Caller]:
             also=tuple(entry.also),
             names=_names(entry, uid),
             applies=entry.applies,
+            vouches=entry.vouches,
         )
         for name in users[uid].names:
             if named.setdefault(normalize_name(name), uid) != uid:

@@ -14,7 +14,7 @@ from functools import partial
 import msgspec
 
 from shoe_ctl.daemon import journal_loss
-from shoe_ctl.daemon.refusal_budget import RECORDED, RefusalBudget
+from shoe_ctl.daemon.refusal_budget import RECORDED, RefusalBudget, principal_of
 from shoe_ctl.daemon.shoe_link import ShoeLink
 from shoe_ctl.daemon.transactions import TableTransactions
 from shoe_ctl.errors import InputRefused, JournalError
@@ -70,7 +70,7 @@ class CommandAnswers:
     async def preview(self, command: TableCommand) -> Preview:
         """Return what the command would come to at the table as it is stored.
 
-        Nothing is done, and nothing is recorded. Each user has a budget.
+        Nothing is done, and nothing is recorded. Each principal has a budget.
         """
         async with self._transactions.turn:
             self._transactions.refuse_after_failure()
@@ -78,10 +78,10 @@ class CommandAnswers:
                 doubt = message("daemon_loss_not_ruled", detail=self._link.doubt)
                 return Preview(_refused(command, doubt).answer, None)
             now_us = self._transactions.now()
-            if self._previews.is_spent(command.user, now_us):
+            if self._previews.is_spent(principal_of(command), now_us):
                 spent = message("refused_too_many_previews", most=RECORDED)
                 return Preview(_refused(command, spent).answer, None)
-            self._previews.record(command.user, now_us)
+            self._previews.record(principal_of(command), now_us)
             whole = await self._with_older_round(command)
             if isinstance(whole, Message):
                 return Preview(_refused(command, whole).answer, None)
@@ -121,7 +121,7 @@ class CommandAnswers:
             return _refused(command, journal_loss.NO_LOSS)
         now_us = self._transactions.now()
         if before is not None and command.command_id not in self._controller.state.answered:
-            self._count(command.user, now_us)
+            self._count(command, now_us)
             return _refused(command, before)
         whole = command
         if before is None:
@@ -183,22 +183,22 @@ class CommandAnswers:
         return RecordedAnswer(unrecorded.again(), ())
 
     async def _take_up(self, command: TableCommand) -> RecordedAnswer:
-        """Handle a command. If it is refused and its user's budget is spent, only count it."""
-        if self._refusals.is_spent(command.user, command.t_us):
+        """Handle a command. If it is refused and its giver's budget is spent, only count it."""
+        if self._refusals.is_spent(principal_of(command), command.t_us):
             refusal = self._refusal_of(command)
             if refusal is not None:
                 if command.command_id not in self._controller.state.answered:
                     self._refusals.remember(answers.first_answer(command, refusal))
-                self._count(command.user, command.t_us)
+                self._count(command, command.t_us)
                 return RecordedAnswer(refusal, ())
         first = await self._handle(command)
         if not first.answer.accepted:
-            self._refusals.record(command.user, command.t_us)
+            self._refusals.record(principal_of(command), command.t_us)
         return first
 
-    def _count(self, user: str, now_us: int) -> None:
+    def _count(self, command: TableCommand, now_us: int) -> None:
         """Count a refusal that is not recorded; the table is woken to record how many they were."""
-        self._refusals.count(user, now_us)
+        self._refusals.count(principal_of(command), now_us)
         self._transactions.wake_next()
 
     def _refusal_of(self, command: TableCommand) -> Answer | None:

@@ -52,12 +52,11 @@ from shoe_ctl.daemon.outage import (
     loss_ruled,
     marker_for,
 )
+from shoe_ctl.daemon.principals import People, may_not_act
 from shoe_ctl.daemon.refill import refill
 from shoe_ctl.daemon.requests import (
-    People,
     RequestHandler,
     Streams,
-    may_not_act,
     status_in_outage,
 )
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender

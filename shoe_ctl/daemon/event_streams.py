@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -22,7 +22,7 @@ from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.clock import Clock
 from shoe_ctl.daemon.beats import Heart, beat
 from shoe_ctl.daemon.environment import Environment
-from shoe_ctl.daemon.resends import Range, Read
+from shoe_ctl.daemon.resends import Budgets, Range, Read, union
 from shoe_ctl.journal.journal import (
     DeliveryGate,
     EventsRemoved,
@@ -57,6 +57,14 @@ class _Source(msgspec.Struct):
 _source = msgspec.json.Decoder(_Source)
 
 
+class _Stream(NamedTuple):
+    """Whoever is sent events, and which: what a user asks for again is known by this."""
+
+    user: str
+    audience: Audience
+    table: str | None
+
+
 @contextmanager
 def event_streams(
     journal: Journal,
@@ -80,7 +88,8 @@ def event_streams(
 class EventStreams:
     """Everybody who gets events. ``gate`` holds events back from them as from the sinks.
 
-    ``open_reader`` is called in ``readers``, and so is all that reads.
+    ``open_reader`` is called in ``readers``, and so is all that reads. Events that a user was sent
+    before and asks for again are taken from its budget, one of ``budgets``.
     """
 
     def __init__(
@@ -96,6 +105,8 @@ class EventStreams:
         self._open_reader = open_reader
         self._readers = readers
         self._gate = gate
+        self.budgets = Budgets()
+        self._sent: dict[_Stream, list[Range]] = {}
 
     async def open(self, caller: Caller, asked: EventsRequest) -> Lines:
         """Return the events that were asked for.
@@ -124,7 +135,8 @@ class EventStreams:
             gate=self._gate,
             after=began,
         )
-        return self._batches(caller, feed, beats=asked.beats)
+        stream = _Stream(caller.user, audience, asked.table)
+        return self._batches(stream, feed, began, beats=asked.beats)
 
     async def past(self, caller: Caller, asked: EventsRequest) -> tuple[Range, Read]:
         """Return the records of what was published behind an event, and what reads its events.
@@ -154,8 +166,9 @@ class EventStreams:
 
         return (after, upto), read
 
-    async def _batches(self, caller: Caller, feed: LiveFeed, *, beats: bool) -> Lines:
-        news = asyncio.Event()
+    async def _batches(self, stream: _Stream, feed: LiveFeed, began: int, *, beats: bool) -> Lines:
+        news, last = asyncio.Event(), began
+        before = [*self._sent.get(stream, ())]
         heart = Heart(self._clock, news) if beats else None
         self._journal.on_commit(news.set)
         self._gate.on_open(news.set)
@@ -164,8 +177,11 @@ class EventStreams:
                 news.clear()  # before looking: what comes meanwhile is looked for again
                 events = await feed.upcoming(BATCH)
                 if events:
+                    if before:
+                        before = await self._take_repeated(stream.user, events, before)
+                    last = events[-1][0]
                     yield [body for _, body in events]
-                    feed.sent(events[-1][0])
+                    feed.sent(last)
                 elif heart is not None and heart.is_due:
                     yield [beat(self._clock)]
                 else:
@@ -174,13 +190,26 @@ class EventStreams:
                 if heart is not None:
                     heart.sent()
         except EventsRemoved as error:
-            log.warning('events: stream ended: user=%s reason="%s"', caller.user, error)
+            log.warning('events: stream ended: user=%s reason="%s"', stream.user, error)
             raise RequestRefused(message("events_removed")) from None
         finally:
             if heart is not None:
                 heart.stop()
             self._journal.forget(news.set)
             self._gate.forget(news.set)
+            self._sent[stream] = union([*self._sent.get(stream, ()), (began, last)])
+
+    async def _take_repeated(
+        self, user: str, events: Sequence[tuple[int, bytes]], before: list[Range]
+    ) -> list[Range]:
+        """Take those of these events from the user's budget that were sent ``before``.
+
+        Return the ranges that are still ahead.
+        """
+        repeated = sum(any(after < n <= upto for after, upto in before) for n, _ in events)
+        if repeated:
+            await self.budgets.of(user).take(repeated)
+        return [each for each in before if each[1] > events[-1][0]]
 
     def _now(self) -> int:
         """Return the last record that was published. What is held back is still to come."""

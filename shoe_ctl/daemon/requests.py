@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
@@ -32,16 +33,16 @@ from shoe_ctl.api.unix_socket import Lines
 from shoe_ctl.daemon.disk_use import DiskUse, with_warning
 from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
-from shoe_ctl.daemon.resends import Range, Resends
+from shoe_ctl.daemon.principals import People, may_not_act
+from shoe_ctl.daemon.resends import Budgets, Range, Resends
 from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
 from shoe_ctl.journal.journal import EventRange
 from shoe_ctl.records import Audience, EventId, event_id, utc
 from shoe_ctl.sinks.pump import Resend, SinkTrouble
-from shoe_ctl.table.consent import normalize_name
-from shoe_ctl.table.inputs import SecondPerson, TableCommand
-from shoe_ctl.table.positions import POSITIONS, is_sufficient
+from shoe_ctl.table.inputs import TableCommand
+from shoe_ctl.table.positions import LADDER, POSITIONS, is_sufficient
 from shoe_ctl.table.status import in_storage_fault
 from shoe_ctl.texts.catalogue import text, with_texts
 from shoe_ctl.texts.message import Message, message
@@ -50,65 +51,6 @@ OFFERED_WITHIN_S = 10.0
 """An answer waits for a sink for so long. What it takes later is announced by the table."""
 
 log = logging.getLogger(__name__)
-
-
-class People:
-    """All users that there are, each of whom may be another's second person."""
-
-    def __init__(self, users: Iterable[Caller]) -> None:
-        self._users = tuple(users)
-        self._named = {normalize_name(name): each for each in self._users for name in each.names}
-
-    def others(self, caller: Caller) -> list[str]:
-        """Return who may be asked for consent, each by the name that people use."""
-        return [each.names[0] for each in self._users if each.user != caller.user and each.names]
-
-    def find(self, name: str) -> Caller | None:
-        """Return the user who goes by this name; None where nobody does."""
-        return self._named.get(normalize_name(name))
-
-    def second_person(
-        self, caller: Caller, *, person: str, consented_by: str | None
-    ) -> SecondPerson | None:
-        """Return what is known of the second person named: another user's positions, or why not."""
-        if consented_by is None:
-            return None
-        second = self.find(consented_by)
-        name, others, user = consented_by, self.others(caller), caller.user
-        if second is None:
-            why = (
-                message("refused_second_person_unknown", name=name, others=others)
-                if others
-                else message("refused_second_person_unknown_alone", name=name, user=user)
-            )
-            return SecondPerson(why_not=why)
-        asks = self.find(person)
-        if second.user == caller.user or second is asks:
-            why = (
-                message("refused_second_person_is_asker", name=name, others=others)
-                if others
-                else message("refused_second_person_is_asker_alone", name=name, user=user)
-            )
-            return SecondPerson(why_not=why)
-        return SecondPerson(positions=(second.position, *second.also))
-
-    def as_input(self, caller: Caller, asked: Command) -> TableCommand:
-        """Return the command as an input; its time is given when it is taken up."""
-        return TableCommand(
-            t_us=0,
-            command_id=asked.command_id,
-            command=asked.command,
-            args=asked.args,
-            round_id=asked.round_id,
-            person=asked.person,
-            position=asked.position,
-            reason=asked.reason,
-            consented_by=asked.consented_by,
-            user=caller.user,
-            second_person=self.second_person(
-                caller, person=asked.person, consented_by=asked.consented_by
-            ),
-        )
 
 
 class Streams(NamedTuple):
@@ -165,7 +107,8 @@ class RequestHandler:
         self._sinks = sinks
         self._people = people
         self._streams = streams
-        self._resends = Resends()
+        self._budgets = Budgets() if streams is None else streams.events.budgets
+        self._resends = Resends(self._budgets)
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def watch(self) -> None:
@@ -207,8 +150,8 @@ class RequestHandler:
         """Return the stream that was asked for.
 
         Raises:
-            RequestRefused: a table that is not served here, or as ``EventStreams.open`` and
-                ``StateStreams.open``.
+            RequestRefused: a table that is not served here, a part of the status that is not for
+                the caller, or as ``EventStreams.open`` and ``StateStreams.open``.
             EnvironmentFault: the journal cannot be read.
         """
         assert self._streams is not None
@@ -217,6 +160,7 @@ class RequestHandler:
         with self._noting_failure():
             if isinstance(asked, EventsRequest):
                 return self._sent(await self._streams.events.open(caller, asked))
+            _check_staff(caller, asked)
             return self._sent(await self._streams.states.open(caller, asked))
 
     async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
@@ -262,8 +206,10 @@ class RequestHandler:
     async def _status(self, caller: Caller, asked: StatusRequest) -> dict[str, Any]:
         runners = _runners_named(self._tables, asked.table)
         sees = audience_of(caller, asked.audience)
+        _check_staff(caller, asked)
         told = [
-            await runner.status(sees) | {"acts_as": _acts_as(caller, runner)} for runner in runners
+            await runner.status(sees, staff=asked.staff) | {"acts_as": _acts_as(caller, runner)}
+            for runner in runners
         ]
         if self._disk is not None:
             told = [with_warning(one, self._disk.trouble) for one in told]
@@ -277,7 +223,8 @@ class RequestHandler:
         )
         sinks = with_texts(self._sink_states(caller))
         key = {} if self._key is None else {"key": self._key()}
-        return _status_answer(caller, told) | {"sinks": sinks} | disk | key
+        now_us = max(runner.transactions.now() for runner in runners)
+        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk | key
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""
@@ -292,7 +239,10 @@ class RequestHandler:
         return [_sink_state(name, sink) for name, sink in self._sinks_seen_by(caller).items()]
 
     async def _resend(self, caller: Caller, asked: ResendRequest) -> dict[str, Any]:
-        """Offer a range of events again; answer how many they are and how that went."""
+        """Offer a range of events again; answer how many they are and how that went.
+
+        The sink's receivers get all of it, whoever asked: it counts against the user's budget.
+        """
         sinks = self._sinks_seen_by(caller)
         if asked.sink not in sinks:
             raise RequestRefused(
@@ -309,6 +259,13 @@ class RequestHandler:
             )
         if caller.reply is not None:
             return await self._resend_to_caller(caller, caller.reply, asked, after, upto)
+        found, budget = await sink.find_range(after, upto), self._budgets.of(caller.user)
+        if wait_s := budget.wait_s:
+            seconds = math.ceil(wait_s)
+            raise RequestRefused(
+                message("sink_resends_too_soon", user=caller.user, seconds=seconds)
+            )
+        budget.spend(found.events)
         resend = await sink.resend(after, upto)
         log.info(
             "sink %s: resend started: events=%d after=%s user=%s",
@@ -411,6 +368,7 @@ class RequestHandler:
         )  # fmt: skip
         if answer.error is not None:
             alone = "consent" in answer.needs and not self._people.others(caller)
+            alone = alone and not caller.vouches  # whoever logs in there may consent
             error = answer.error
             if alone and asked.consented_by is None:
                 error = message("refused_nobody_to_consent", why=error, user=caller.user)
@@ -457,15 +415,25 @@ def status_in_outage(
     """Answer a status request while nothing can be stored: how each table stood.
 
     Raises:
-        RequestRefused: a table that is not served here.
+        RequestRefused: a table that is not served here, or what the caller may not see.
     """
+    _check_staff(caller, asked)
     stood = [
-        runner.stored_status(audience_of(caller, asked.audience))
+        runner.stored_status(audience_of(caller, asked.audience), staff=asked.staff)
         | {"acts_as": _acts_as(caller, runner)}
         for runner in _runners_named(tables, asked.table)
     ]
     fault = fault_of(outage.what)
-    return _status_answer(caller, [in_storage_fault(one, fault, outage.since_us) for one in stood])
+    now_us = max(runner.transactions.now() for runner in tables.values())
+    told = [in_storage_fault(one, fault, outage.since_us) for one in stood]
+    return _status_answer(caller, told, now_us)
+
+
+def _check_staff(caller: Caller, asked: StatusRequest | StatesRequest) -> None:
+    """Refuse to tell who is who at a table to a caller who is not at least a dealer."""
+    own = (caller.position, *caller.also)
+    if asked.staff and not any(is_sufficient(one, LADDER[0]) for one in own):
+        raise RequestRefused(message("daemon_not_staff", user=caller.user, own=caller.position))
 
 
 def _acts_as(caller: Caller, runner: TableRunner) -> list[str]:
@@ -479,8 +447,9 @@ def _acts_as(caller: Caller, runner: TableRunner) -> list[str]:
     ]
 
 
-def _status_answer(caller: Caller, tables: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"user": caller.user, "position": caller.position, "tables": with_texts(tables)}
+def _status_answer(caller: Caller, tables: list[dict[str, Any]], now_us: int) -> dict[str, Any]:
+    answer = {"user": caller.user, "position": caller.position, "time": utc(now_us)}
+    return answer | {"tables": with_texts(tables)}
 
 
 def _runners_named(tables: Mapping[str, TableRunner], table: str | None) -> list[TableRunner]:
@@ -518,22 +487,6 @@ def _named_event(text: str, sink: str, sees: Audience) -> EventId:
             )
         )
     return named
-
-
-def may_not_act(caller: Caller, asked: Command, highest: str | None) -> Message | None:
-    """Return why this caller may not act in the position named; None where it may."""
-    if any(
-        is_sufficient(own, asked.position, highest=highest)
-        for own in (caller.position, *caller.also)
-    ):
-        return None
-    log.warning(
-        "%s: command refused: command=%s position=%s user=%s highest_position=%s",
-        asked.table, asked.command, asked.position, caller.user, caller.position,
-    )  # fmt: skip
-    return message(
-        "daemon_not_in_position", user=caller.user, own=caller.position, position=asked.position
-    )
 
 
 def _refused(

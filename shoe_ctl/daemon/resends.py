@@ -1,7 +1,7 @@
-"""Resends: events that one user of a broker asked for again, sent to that user alone.
+"""Resends: events that one user asked for again, and how many of these each user may have.
 
-In: ranges of records, where their events go. Out: the events, in the journal's order, no more than
-the user's budget at a time. What is asked for twice before it was sent is sent once.
+In: ranges of records, where their events go over a broker. Out: the events, in the journal's order,
+no more than the user's budget at a time. What is asked for twice before it was sent is sent once.
 Must not know: brokers, the journal, what an event means.
 """
 
@@ -47,34 +47,55 @@ class _Key(NamedTuple):
     table: str
 
 
-class _Budget:
-    """The events that a user may get now."""
+class Budget:
+    """The events that a user may get again now, on every way in together."""
 
     def __init__(self) -> None:
         self._left = float(AT_ONCE)
         self._since = asyncio.get_running_loop().time()
 
-    async def take(self) -> None:
-        """Take a batch, and wait as long as that is more than there is."""
+    def spend(self, events: int) -> None:
+        """Take so many; more than there are is taken from what comes later."""
         now = asyncio.get_running_loop().time()
-        self._left = min(AT_ONCE, self._left + (now - self._since) * A_SECOND) - BATCH
+        self._left = min(AT_ONCE, self._left + (now - self._since) * A_SECOND) - events
         self._since = now
-        if self._left < 0:
-            await asyncio.sleep(-self._left / A_SECOND)
+
+    @property
+    def wait_s(self) -> float:
+        """The seconds until what was taken is there again; 0 where it is."""
+        passed_s = asyncio.get_running_loop().time() - self._since
+        return max(0.0, -self._left / A_SECOND - passed_s)
+
+    async def take(self, events: int) -> None:
+        """Take so many, and wait as long as that is more than there is."""
+        self.spend(events)
+        if wait_s := self.wait_s:
+            await asyncio.sleep(wait_s)
 
     def give_back(self, events: int) -> None:
         """These were not needed."""
         self._left += events
 
 
-class Resends:
-    """All that is being sent again. ``close`` it in the end."""
+class Budgets:
+    """The budget of each user."""
 
     def __init__(self) -> None:
+        self._of: defaultdict[str, Budget] = defaultdict(Budget)
+
+    def of(self, user: str) -> Budget:
+        """Return the budget of this user."""
+        return self._of[user]
+
+
+class Resends:
+    """All that is being sent again over brokers. ``close`` it in the end."""
+
+    def __init__(self, budgets: Budgets) -> None:
         self._missing: dict[_Key, list[Range]] = {}
         self._replies: dict[_Key, Reply] = {}
         self._tasks: dict[_Key, asyncio.Task[None]] = {}
-        self._budgets: defaultdict[str, _Budget] = defaultdict(_Budget)
+        self._budgets = budgets
         self._closed = False
 
     def add(
@@ -96,7 +117,7 @@ class Resends:
             task = asyncio.create_task(self._send(key, read), name=f"resend {user}")
             self._tasks[key] = task
         self._replies[key] = reply  # of the latest connection
-        self._missing[key] = _union([*self._missing.get(key, []), records])
+        self._missing[key] = union([*self._missing.get(key, []), records])
 
     async def close(self) -> None:
         """Send nothing more."""
@@ -108,16 +129,16 @@ class Resends:
             await asyncio.wait(tasks)
 
     async def _send(self, key: _Key, read: Read) -> None:
-        budget = self._budgets[key.user]
+        budget = self._budgets.of(key.user)
         try:
             while missing := self._missing[key]:
-                await budget.take()
+                await budget.take(BATCH)
                 (after, upto), *rest = missing
                 events = await read((after, upto), BATCH)
                 budget.give_back(BATCH - len(events))
                 # What is asked for while it is on its way is sent again: it may get lost there.
                 left = [(events[-1][0], upto)] if events else []
-                self._missing[key] = _union([*left, *rest])
+                self._missing[key] = union([*left, *rest])
                 if events:
                     await self._send_batch(key, [body for _, body in events])
         except (OSError, RequestRefused) as error:
@@ -134,7 +155,7 @@ class Resends:
                 raise  # else it was asked again over a new connection
 
 
-def _union(ranges: list[Range]) -> list[Range]:
+def union(ranges: list[Range]) -> list[Range]:
     """Return the same records, each once, in order."""
     found: list[Range] = []
     for after, upto in sorted(ranges):

@@ -21,7 +21,7 @@ from shoe_ctl.daemon.beats import BEAT_S, beat
 from shoe_ctl.daemon.disk_use import DiskUse, with_warning
 from shoe_ctl.daemon.outage import fault_of, journal_failed
 from shoe_ctl.daemon.table_runner import StatusBasis, TableRunner, first_failure
-from shoe_ctl.records import Audience
+from shoe_ctl.records import Audience, utc
 from shoe_ctl.texts.catalogue import with_texts
 from shoe_ctl.texts.message import Message
 
@@ -62,7 +62,7 @@ class StateStreams:
         )  # fmt: skip
         tables = self._tables if asked.table is None else (asked.table,)
         language = None if asked.language == "en" else asked.language
-        return self._lines([_Kind(table, audience, language) for table in tables])
+        return self._lines([_Kind(table, audience, language, asked.staff) for table in tables])
 
     async def _lines(self, kinds: list[_Kind]) -> Lines:
         reader = _Reader()
@@ -135,6 +135,7 @@ class _Kind(NamedTuple):
     table: str
     audience: Audience
     language: Language | None
+    staff: bool
 
 
 class _Reader:
@@ -167,7 +168,7 @@ class _View:
         self.warning = warning
         self._basis: tuple[StatusBasis, Message | None] | None = None
         self._timer: Timer | None = None
-        self.line = b""
+        self.line = self._told = b""
         self._make()
         runner.transactions.on_stored(self._changed)
 
@@ -205,10 +206,13 @@ class _View:
         if before is not None and before[1] == self.warning and basis.equals(before[0]):
             return
         self._basis = basis, self.warning
-        told = with_warning(self._runner.stored_status(self.kind.audience, now_us), self.warning)
-        line = msgspec.json.encode(in_language(with_texts(told), self.kind.language))
-        if line == self.line:
+        stands = self._runner.stored_status(self.kind.audience, now_us, staff=self.kind.staff)
+        stands = with_warning(stands, self.warning)
+        told = msgspec.json.encode(in_language(with_texts(stands), self.kind.language))
+        if told == self._told:
             return
-        self.line, self._made_s = line, self._clock.monotonic()
+        self._told, self._made_s = told, self._clock.monotonic()
+        # Behind the comparison: the time alone is no change.
+        self.line = b'{"time":' + msgspec.json.encode(utc(now_us)) + b"," + told[1:]
         for reader in self.readers:
             reader.note(self)

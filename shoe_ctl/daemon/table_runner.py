@@ -150,7 +150,11 @@ class TableRunner:
         await self.transactions.store(
             lambda t_us: [
                 CommandsRefused(
-                    t_us=t_us, user=each.user, count=each.number, since_us=each.since_us
+                    t_us=t_us,
+                    user=each.by.user,
+                    count=each.number,
+                    since_us=each.since_us,
+                    person=each.by.person,
                 )
                 for each in counts
             ]
@@ -240,17 +244,19 @@ class TableRunner:
                 self.controller.state, restricted=sees is Audience.RESTRICTED
             )
 
-    async def status(self, sees: Audience) -> dict[str, Any]:
+    async def status(self, sees: Audience, *, staff: bool = False) -> dict[str, Any]:
         """Return how the table stands, once what is being handled is stored or failed."""
         async with self.turn:
-            return self.stored_status(sees)
+            return self.stored_status(sees, staff=staff)
 
-    def stored_status(self, sees: Audience, now_us: int | None = None) -> dict[str, Any]:
+    def stored_status(
+        self, sees: Audience, now_us: int | None = None, *, staff: bool = False
+    ) -> dict[str, Any]:
         """Return how the table stood when it was last stored, with the last event of that.
 
         After a failure this is what was durable before it. Players, and sinks of the restricted
         stream, are shown only to those who see that stream. ``now_us`` is the table's time, by
-        default now.
+        default now. ``staff`` adds who is who at the table.
         """
         at_work, held = self.transactions, self.controller
         stored = at_work.stored_state
@@ -258,8 +264,10 @@ class TableRunner:
         told = status.status(stored, held.game, held.settings, now_us, procedures=held.procedures)
         if sees is Audience.RESTRICTED:
             told |= status.restricted(stored, held.game, held.settings)
+        if staff:
+            told["staff"] = status.staff(stored, held.game, held.settings)
         last = {"source": at_work.source, "last_event": at_work.last_events.get(sees)}
-        told = {"table": self.table, **last} | told
+        told = {"table": self.table, **last, "software": at_work.recorder.software} | told
         return told if self.doubt is None else told | {"doubt": self.doubt}
 
     def status_basis(self, now_us: int) -> StatusBasis:

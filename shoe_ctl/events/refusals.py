@@ -15,7 +15,7 @@ class CommandRefused(EventData, frozen=True, kw_only=True):
 
 
 class CommandUnrecorded(EventData, frozen=True, kw_only=True):
-    """More commands of a user were refused than are recorded."""
+    """More commands were refused than are recorded, of a user or of a person who logged in."""
 
     user: str
     """The user."""
@@ -23,6 +23,8 @@ class CommandUnrecorded(EventData, frozen=True, kw_only=True):
     """The number refused without a record."""
     since: Time
     """Since when."""
+    of_person: str | None = None
+    """The person who gave them, where the user vouches for logins."""
 
 
 class Delivery(EventData, frozen=True, kw_only=True):

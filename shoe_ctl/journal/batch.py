@@ -6,8 +6,9 @@ commit returns. Must not know: files, threads, the exact bytes of a record.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -28,13 +29,17 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A record without its number. ``connection`` and ``t_us``, if given, go to the head."""
+    """A record without its number. ``connection`` and ``t_us``, if given, go to the head.
+
+    ``closed``: it names a Player, so that a proof may leave it out.
+    """
 
     table: str
     kind: Kind
     body: bytes
     connection: int | None = None
     t_us: int | None = None
+    closed: bool = False
 
 
 class ChunkEntry(msgspec.Struct, frozen=True):
@@ -49,7 +54,10 @@ class ChunkEntry(msgspec.Struct, frozen=True):
 
 
 class EventEntry(msgspec.Struct, frozen=True):
-    """An event without ids; ``restricted`` and ``public`` are its data as JSON."""
+    """An event without ids; ``restricted`` and ``public`` are its data as JSON.
+
+    ``closed``: its restricted data names a Player, so that a proof may leave it out.
+    """
 
     table: str
     type: str
@@ -57,6 +65,7 @@ class EventEntry(msgspec.Struct, frozen=True):
     subject: str | None
     restricted: bytes
     public: bytes | None
+    closed: bool = False
 
 
 class DeviceEntry(msgspec.Struct, frozen=True):
@@ -65,6 +74,9 @@ class DeviceEntry(msgspec.Struct, frozen=True):
     table: str
     device_id: str
     seq: int
+
+
+AnyEntry: TypeAlias = Entry | ChunkEntry | EventEntry | DeviceEntry
 
 
 class Counters(msgspec.Struct):
@@ -120,6 +132,24 @@ class CommitResult(msgspec.Struct, frozen=True):
     events: Sequence[StoredEvent] = ()
 
 
+_COMMAND = b'{"input":"command"'
+_CARD = rb"(?:10|[2-9tjqka])[shdc]"
+_NAMES = re.compile(
+    rb'"(?:player|designee)":"(?!(?i:%b(?: %b){1,2}"))' % (_CARD, _CARD)
+    + rb'|"players":\["'
+    + rb'|"from":"[^"]*","holder":'
+).search
+
+
+def names_player(data: bytes) -> bool:
+    """Return True if this JSON of an input or of restricted data names a Player.
+
+    A name stands under ``player``, ``players`` or ``designee``, however deep, or under ``from``
+    where the shoe changes its holder. Two or three cards under ``player`` are that hand's.
+    """
+    return _NAMES(data) is not None
+
+
 class Batch:
     """Records that are stored together or not at all, in the order they were added.
 
@@ -129,12 +159,12 @@ class Batch:
 
     def __init__(self, epoch: str = NO_EPOCH) -> None:
         self.epoch = epoch
-        self.entries: list[Entry | ChunkEntry | EventEntry | DeviceEntry] = []
+        self.entries: list[AnyEntry] = []
 
     def __len__(self) -> int:
         return len(self.entries)
 
-    def _append(self, entry: Entry | ChunkEntry | EventEntry | DeviceEntry) -> int:
+    def _append(self, entry: AnyEntry) -> int:
         self.entries.append(entry)
         return len(self.entries) - 1
 
@@ -184,7 +214,8 @@ class Batch:
 
     def append_input(self, table: str, body: bytes, t_us: int) -> int:
         """Append an input's bytes and its time (µs since 1970 UTC), which goes to the head."""
-        return self._append(Entry(table, Kind.INPUT, bytes(body), t_us=t_us))
+        closed = names_player(body) if body.startswith(_COMMAND) else False
+        return self._append(Entry(table, Kind.INPUT, bytes(body), t_us=t_us, closed=closed))
 
     def append_event(  # noqa: PLR0913 - all of it is what an event is
         self,
@@ -208,7 +239,8 @@ class Batch:
             restricted = _encoder.encode(data_restricted)
         else:
             restricted = public if public is not None else _encoder.encode(data)
-        return self._append(EventEntry(table, type_, t_us, subject, restricted, public))
+        closed = restricted != public and names_player(restricted)
+        return self._append(EventEntry(table, type_, t_us, subject, restricted, public, closed))
 
     def remove_from(self, handle: int) -> None:
         """Remove this record, and all that were added after it."""

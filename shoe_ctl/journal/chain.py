@@ -19,6 +19,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from shoe_ctl.journal import signed_note
+from shoe_ctl.journal.group import hashed_bytes
 from shoe_ctl.journal.merkle_tree import LEAF, Frontier
 from shoe_ctl.journal.record_format import JOURNAL, Ruling
 from shoe_ctl.journal.signed_note import CheckpointText, Note, NoteError
@@ -44,10 +45,16 @@ def chain_hash(before: bytes, n: int, table: str, body: bytes) -> bytes:
     zeros for the first), ``n`` (8 bytes), the lengths in bytes of ``table`` (2) and ``body`` (8),
     all big-endian, then ``table`` in UTF-8 and ``body``, as the file holds it. With its lengths in
     front no two different groups give the same bytes. The zero byte makes it the hash of a leaf by
-    RFC 6962, so that the tree over all groups costs nothing for its leaves.
+    RFC 6962, so that the tree over all groups costs nothing for its leaves. Of a closed section its
+    SHA-256 stands for it.
     """
+    return leaf_hash(before, n, table, hashed_bytes(body))
+
+
+def leaf_hash(before: bytes, n: int, table: str, hashed: bytes) -> bytes:
+    """Return the hash of a group, given what of its body is hashed."""
     name = table.encode()
-    return sha256(LEAF + before + pack_head(n, len(name), len(body)) + name + body).digest()
+    return sha256(LEAF + before + pack_head(n, len(name), len(hashed)) + name + hashed).digest()
 
 
 class Fault(Enum):

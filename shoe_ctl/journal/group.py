@@ -12,11 +12,20 @@ holds is known without unpacking it, and nothing of another group is needed to u
 3. the epoch in the source of its events (4)
 4. a time, ``t_us`` (7)
 5. how many public events the table had before it (5), and how many restricted ones (5)
-6. the length of each record's part (LEB128). A ``COPY`` has none
-7. the parts, deflated together in form ``DEFLATED``
+6. a salt (16)
+7. the length of each record's part (LEB128). A ``COPY`` has none
+8. the parts, deflated together in form ``DEFLATED``
 
 Numbers are big-endian. Letters say how a part gives a body. Of the form that nearly all have it
 holds what is not said already; any other body stands there as it is.
+
+Records that name a Player have letters of their own. Their parts stand behind all others, in a
+closed section with a salt of its own, of which the group's hash covers the hash alone. So a proof
+shows a group without the names. A group with one is of form ``DEFLATED_APART`` or ``PLAIN_APART``,
+and the length of its closed section (4 bytes) stands behind the salt. The salts keep whoever has a
+hash from trying what it may be of: a card is one of 52.
+
+A group holds records of one round, and a snapshot stands in one of its own.
 """
 
 from __future__ import annotations
@@ -24,15 +33,18 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from hashlib import sha256
+from itertools import accumulate, repeat
+from os import urandom
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from shoe_ctl.journal.batch import (
+    AnyEntry,
     Batch,
     ChunkEntry,
     CommitResult,
@@ -46,7 +58,7 @@ from shoe_ctl.journal.batch import (
 )
 from shoe_ctl.journal.dictionary import DICTIONARY
 from shoe_ctl.journal.record_format import JOURNAL, WIRE_HEAD, Direction, Kind, Wire
-from shoe_ctl.journal.round_index import TYPES
+from shoe_ctl.journal.round_index import TYPES, round_id
 from shoe_ctl.records import Audience, source_of, utc
 
 DEFLATED: Final = 1
@@ -55,8 +67,20 @@ DEFLATED: Final = 1
 PLAIN: Final = 2
 """The form of a group whose parts are not packed: they would not become shorter."""
 
+DEFLATED_APART: Final = 3
+"""As ``DEFLATED``, with a closed section, whose parts are deflated, too."""
+
+PLAIN_APART: Final = 4
+"""As ``PLAIN``, with a closed section, whose parts are not packed either."""
+
 MOST_RECORDS: Final = 255
 """Records of one group at most: their number is one byte. More begin another group."""
+
+SEVERAL_ROUNDS: Final = ""
+"""Stands for a round where bytes brought records of several."""
+
+_APART: Final = (Kind.META, Kind.SNAPSHOT)
+"""A record of these kinds is a group of its own: it is of no round, or of many."""
 
 FULL_BYTES: Final = 1 << 16
 """A group with parts of so many bytes takes no further record, so that little has to be unpacked
@@ -96,6 +120,12 @@ class Letter:
     RESTRICTED_AS_IS: Final = ord("R")
     COPY: Final = ord("=")
     """The restricted copy of the public event before it, with the same data. It has no part."""
+    CLOSED_INPUT: Final = ord("n")
+    """An ``INPUT`` that names a Player. Its part stands in the closed section, as those of the
+    next three. A time there is how much later it is than the last one outside."""
+    CLOSED_INPUT_AS_IS: Final = ord("N")
+    CLOSED_RESTRICTED: Final = ord("q")
+    CLOSED_RESTRICTED_AS_IS: Final = ord("Q")
 
 
 _KINDS: Final = {
@@ -114,7 +144,20 @@ _KINDS: Final = {
     Letter.RESTRICTED: Kind.RESTRICTED,
     Letter.RESTRICTED_AS_IS: Kind.RESTRICTED,
     Letter.COPY: Kind.RESTRICTED,
+    Letter.CLOSED_INPUT: Kind.INPUT,
+    Letter.CLOSED_INPUT_AS_IS: Kind.INPUT,
+    Letter.CLOSED_RESTRICTED: Kind.RESTRICTED,
+    Letter.CLOSED_RESTRICTED_AS_IS: Kind.RESTRICTED,
 }
+_CLOSED_AS = {
+    Letter.INPUT: Letter.CLOSED_INPUT,
+    Letter.INPUT_AS_IS: Letter.CLOSED_INPUT_AS_IS,
+    Letter.RESTRICTED: Letter.CLOSED_RESTRICTED,
+    Letter.RESTRICTED_AS_IS: Letter.CLOSED_RESTRICTED_AS_IS,
+}
+CLOSED: Final = bytes(_CLOSED_AS.values())
+"""The letters of records whose parts stand in the closed section."""
+
 _AS_IS: Final = {
     Kind.META: Letter.META,
     Kind.SNAPSHOT: Letter.SNAPSHOT,
@@ -132,6 +175,7 @@ LETTERS: Final = {
 _landmark_kinds = {Letter.META: Kind.META.value, Letter.SNAPSHOT: Kind.SNAPSHOT.value}
 _LANDMARK_LETTERS = bytes(_landmark_kinds)
 _all_letters = bytes(_KINDS)
+_open_letters = _all_letters.translate(None, CLOSED)
 _PUBLIC_LETTERS, _RESTRICTED_LETTERS = LETTERS[Kind.PUBLIC], LETTERS[Kind.RESTRICTED]
 _NUMBERS = struct.Struct(">4s7s5s5s")
 _digits = struct.Struct(">4sBHIBIBI").unpack_from
@@ -140,7 +184,14 @@ _digits = struct.Struct(">4sBHIBIBI").unpack_from
 _MOST_US = 1 << 56
 _NO_EPOCH = bytes(4)
 
-LONGEST_HEADER: Final = 2 + MOST_RECORDS + _NUMBERS.size
+_SALT_BYTES = 16
+_CLOSED_LENGTH = struct.Struct(">I")
+_FORMS = (DEFLATED, PLAIN, DEFLATED_APART, PLAIN_APART)
+_FORMS_APART = (DEFLATED_APART, PLAIN_APART)
+HASHED_WHOLE: Final = bytes((DEFLATED, PLAIN))
+"""The forms of groups without a closed section: nearly all."""
+
+LONGEST_HEADER: Final = 2 + MOST_RECORDS + _NUMBERS.size + _SALT_BYTES + _CLOSED_LENGTH.size
 """Bytes of a header at most, without the lengths of the parts."""
 
 # A window of 8 KiB holds the dictionary. Each group begins with a copy of one compressor, and a
@@ -150,6 +201,8 @@ _MEMORY = 5
 _LEVEL = 3
 _MOST_BITS = -15  # raw deflate of any window
 _new_deflater = zlib.compressobj(_LEVEL, zlib.DEFLATED, -_WINDOW, _MEMORY, zdict=DICTIONARY).copy
+
+_COPY = bytes((Letter.COPY,))
 
 _plain = re.compile(r"[ !#-\[\]-~]*").fullmatch
 _eight_digits = re.compile(r"[0-9a-f]{8}").fullmatch
@@ -184,9 +237,14 @@ class _Outgoing(msgspec.Struct, frozen=True):
 
 
 class _OpenGroup:
-    """A group that takes further records. ``now_us`` is the time of its last part that has one."""
+    """A group that takes further records, of no other round than ``round`` once that is known.
 
-    __slots__ = ("before", "epoch", "head", "kinds", "now_us", "parts", "room", "t_us", "table")
+    ``now_us`` is the time of its last part that has one.
+    """
+
+    __slots__ = (
+        *("before", "epoch", "head", "kinds", "now_us", "parts", "room", "round", "t_us", "table"),
+    )
 
     def __init__(self, table: str, epoch: str, head: Head) -> None:
         self.table = table
@@ -198,12 +256,14 @@ class _OpenGroup:
         self.kinds = bytearray()
         self.parts: list[bytes] = []
         self.room = FULL_BYTES
+        self.round: str | None = None
 
-    def takes(self, table: str, epoch: str) -> bool:
-        """Return True if records of this table, and of this epoch, may follow; an event is two."""
+    def takes(self, table: str, epoch: str, of: str | None) -> bool:
+        """Return True if records of this table, epoch and round may follow; an event is two."""
         return (
             table == self.table
             and epoch == self.epoch
+            and (of is None or of == self.round or self.round is None)
             and self.room > 0
             and len(self.kinds) <= MOST_RECORDS - 2
         )
@@ -213,31 +273,48 @@ class _OpenGroup:
         self.parts.append(part)
         self.room -= len(part)
 
-    def time(self, t_us: int) -> bytes:
-        """Return the beginning of a part of this time: how much later it is than the last one."""
+    def time(self, t_us: int, *, closed: bool = False) -> bytes:
+        """Return the beginning of a part of this time: how much later it is than the last one.
+
+        A ``closed`` part leaves that time as it is: what stands outside is read without it.
+        """
         if t_us == self.now_us and self.t_us is not None:
             return b"\0"
         if self.t_us is None:
             self.t_us = self.now_us = t_us if 0 <= t_us < _MOST_US else 0
-        later, self.now_us = t_us - self.now_us, t_us
+        later = t_us - self.now_us
+        if not closed:
+            self.now_us = t_us
         return _leb128(later << 1 if later >= 0 else ~(later << 1))
 
     def body(self) -> bytes:
         """Return the group as the file holds it."""
         epoch = _epoch_bytes(self.epoch) or _NO_EPOCH
-        header = Header(DEFLATED, bytes(self.kinds), epoch, self.t_us or 0, self.before, 0)
+        header = Header(DEFLATED, bytes(self.kinds), epoch, self.t_us or 0, self.before, 0, 0)
         return pack_group(header, self.parts)
 
 
 def pack_group(header: Header, parts: Sequence[bytes]) -> bytes:
-    """Return a group of these parts, as the file holds it: deflated if that is shorter."""
-    content = b"".join(parts)
-    form, packed = PLAIN, content
-    if len(content) <= MOST_PACKED_BYTES:
-        deflater = _new_deflater()
-        deflated = deflater.compress(content) + deflater.flush()
-        if len(deflated) < len(content):
+    """Return a group of these parts, as the file holds it: deflated if that is shorter.
+
+    ``header`` gives it all but its form, its salts and the lengths.
+    """
+    closed: list[bytes] = []
+    if header.has(CLOSED):
+        letters = header.kinds.replace(_COPY, b"")
+        closed = [part for letter, part in zip(letters, parts, strict=True) if letter in CLOSED]
+        parts = [part for letter, part in zip(letters, parts, strict=True) if letter not in CLOSED]
+    sections = [b"".join(parts)] if not closed else [b"".join(parts), b"".join(closed)]
+    form, packed = PLAIN, sections
+    if sum(map(len, sections)) <= MOST_PACKED_BYTES:
+        deflated = list(map(_deflated, sections))
+        if sum(map(len, deflated)) < sum(map(len, sections)):
             form, packed = DEFLATED, deflated
+    length = b""
+    if closed:
+        form = DEFLATED_APART if form == DEFLATED else PLAIN_APART
+        packed[1] = b"".join((urandom(_SALT_BYTES), *map(_length, map(len, closed)), packed[1]))
+        length = _CLOSED_LENGTH.pack(len(packed[1]))
     return b"".join(
         (
             bytes((form, len(header.kinds))),
@@ -246,10 +323,41 @@ def pack_group(header: Header, parts: Sequence[bytes]) -> bytes:
             header.t_us.to_bytes(7, "big"),
             header.before.public.to_bytes(5, "big"),
             header.before.restricted.to_bytes(5, "big"),
+            urandom(_SALT_BYTES),
+            length,
             *map(_length, map(len, parts)),
-            packed,
+            *packed,
         )
     )
+
+
+def _deflated(content: bytes) -> bytes:
+    deflater = _new_deflater()
+    return deflater.compress(content) + deflater.flush()
+
+
+def hashed_bytes(body: bytes) -> bytes:
+    """Return what a group's hash covers: of its closed section the SHA-256, all else as it is.
+
+    Of what is no group it is any bytes that no group gives.
+    """
+    if body[:1] in HASHED_WHOLE:
+        return body
+    try:
+        start = read_header(body).closed_at(len(body))
+    except InvalidGroup:
+        return b"\0" + body
+    return body[:start] + sha256(body[start:]).digest()
+
+
+def open_bytes(body: bytes) -> tuple[bytes, bytes]:
+    """Return a group without its closed section, and that section; it is empty where it has none.
+
+    Raises:
+        InvalidGroup: it is of an unknown form, or cut short.
+    """
+    start = read_header(body).closed_at(len(body))
+    return body[:start], body[start:]
 
 
 class Packing:
@@ -281,18 +389,28 @@ class Packing:
             self.groups.append(PackedGroup(self.last_n, self._open.table, self._open.body()))
             self._open = None
 
+    def _begin(self, entry: AnyEntry, epoch: str) -> _OpenGroup:
+        """Return another group, for this entry and those behind it."""
+        self.close()
+        self._open = _OpenGroup(entry.table, epoch, self._head(entry.table))
+        return self._open
+
     def add(self, batch: Batch) -> CommitResult:
         """Number a batch's records and give its events their ids. This runs for every card."""
         first_n, epoch, group = self.last_n + 1, batch.epoch, self._open
         ids: dict[int, EventIds] = {}
         events: list[StoredEvent] = []
+        stretches = _stretches(batch.entries)
         for handle, entry in enumerate(batch.entries):
             if type(entry) is DeviceEntry:
                 self.devices.append((entry.table, entry.device_id, entry.seq))
                 continue
-            if group is None or not group.takes(entry.table, epoch):
-                self.close()
-                group = self._open = _OpenGroup(entry.table, epoch, self._head(entry.table))
+            of = stretches.get(handle)
+            apart = type(entry) is Entry and entry.kind in _APART
+            if group is None or apart or not group.takes(entry.table, epoch, of):
+                group = self._begin(entry, epoch)
+            if of is not None:
+                group.round = of
             if type(entry) is EventEntry:
                 ids[handle] = self._add_event(group, entry, events)
                 continue
@@ -301,6 +419,9 @@ class Packing:
                 _add_chunk(group, entry)
             elif type(entry) is Entry:
                 self._add_entry(group, entry)
+            if apart:
+                self.close()
+                group = None
         return CommitResult(first_n, self.last_n, ids, events)
 
     def _add_entry(self, group: _OpenGroup, entry: Entry) -> None:
@@ -309,7 +430,10 @@ class Packing:
             group.head.t_us = t_us
             stripped = _stripped_input(part, t_us)
             if stripped is not None:
-                letter, part = Letter.INPUT, group.time(t_us) + stripped
+                part = group.time(t_us, closed=entry.closed) + stripped
+                letter = Letter.INPUT
+            if entry.closed:
+                letter = _CLOSED_AS[letter]
         elif letter in _LANDMARK_LETTERS and entry.table != JOURNAL:
             self.landmarks.append((entry.table, entry.kind.value, self.last_n))
         elif entry.connection is not None:
@@ -334,13 +458,38 @@ class Packing:
                 group.add(Letter.PUBLIC, b"%b%b%b" % (group.time(event.t_us), part, data or b""))
         self.last_n += 1
         events.append(StoredEvent(self.last_n, table, Audience.RESTRICTED, encoded.restricted))
-        if part is None:
-            group.add(Letter.RESTRICTED_AS_IS, encoded.restricted)
-        elif data == secret:
+        if data == secret and part is not None:
             group.kinds.append(Letter.COPY)
-        else:
-            group.add(Letter.RESTRICTED, b"%b%b%b" % (group.time(event.t_us), part, secret))
+            return encoded.ids
+        letter, content = Letter.RESTRICTED_AS_IS, encoded.restricted
+        if part is not None:
+            time = group.time(event.t_us, closed=event.closed)
+            letter, content = Letter.RESTRICTED, b"%b%b%b" % (time, part, secret)
+        group.add(_CLOSED_AS[letter] if event.closed else letter, content)
         return encoded.ids
+
+
+_NO_STRETCHES: Mapping[int, str] = {}
+
+
+def _stretches(entries: Sequence[AnyEntry]) -> Mapping[int, str]:
+    """Return the entries at which records of a round begin, and the round; of most batches none.
+
+    Records of a round are its events, and the input before them. Bytes that brought inputs of
+    several rounds are of none of them.
+    """
+    subjects = {entry.subject for entry in entries if type(entry) is EventEntry}
+    rounds = {of for of in subjects if of is not None and round_id(of) is not None}
+    if len(rounds) < 2:
+        return {0: rounds.pop()} if rounds else _NO_STRETCHES
+    found: dict[int, str] = {0: SEVERAL_ROUNDS}
+    began, last = 0, SEVERAL_ROUNDS
+    for handle, entry in enumerate(entries):
+        if type(entry) is Entry and entry.kind is Kind.INPUT:
+            began = handle
+        elif type(entry) is EventEntry and (of := entry.subject) in rounds and of != last:
+            last = found[began] = of
+    return found
 
 
 class EncodedEvent(NamedTuple):
@@ -550,6 +699,8 @@ class Header(NamedTuple):
     before: Counters
     at: int
     """The place behind it, where the lengths begin."""
+    closed: int
+    """Bytes of the closed section; 0 without one."""
 
     @property
     def records(self) -> int:
@@ -559,6 +710,16 @@ class Header(NamedTuple):
     def has(self, letters: bytes) -> bool:
         """Return True if a record has one of these letters."""
         return len(self.kinds.translate(None, letters)) < len(self.kinds)
+
+    def closed_at(self, length: int) -> int:
+        """Return the place of the closed section in a group of this length, or its end.
+
+        Raises:
+            InvalidGroup: the group is shorter than that section.
+        """
+        if length - self.closed < self.at:
+            raise InvalidGroup("it is cut short")
+        return length - self.closed
 
 
 def landmarks(table: str, n: int, header: Header) -> list[tuple[str, str, int]]:
@@ -586,17 +747,24 @@ def read_header(body: bytes) -> Header:
     if len(body) < 2:
         raise InvalidGroup("it is cut short")
     form, end = body[0], 2 + body[1]
-    if form not in (DEFLATED, PLAIN):
+    if form not in _FORMS:
         raise InvalidGroup(f"its form, {form}, is not known")
     kinds = body[2:end]
-    if not kinds or len(body) < end + _NUMBERS.size:
+    at = end + _NUMBERS.size + _SALT_BYTES
+    if not kinds or len(body) < at:
         raise InvalidGroup("it is cut short")
-    if kinds.translate(None, _all_letters):
+    closed = 0
+    if form in _FORMS_APART:
+        if len(body) < at + _CLOSED_LENGTH.size:
+            raise InvalidGroup("it is cut short")
+        (closed,) = _CLOSED_LENGTH.unpack_from(body, at)
+        at += _CLOSED_LENGTH.size
+    if kinds.translate(None, _all_letters if closed else _open_letters):
         raise InvalidGroup("it has a record of an unknown kind")
     epoch, t_6, t_4, t_0, public, public_0, restricted, restricted_0 = _digits(body, end)
     before = Counters(public << 32 | public_0, restricted << 32 | restricted_0)
     t_us = t_6 << 48 | t_4 << 32 | t_0
-    return Header(form, kinds, epoch, t_us, before, end + _NUMBERS.size)
+    return Header(form, kinds, epoch, t_us, before, at, closed)
 
 
 @lru_cache(1 << 12)
@@ -611,24 +779,29 @@ def timed_first(kinds: bytes) -> int | None:
     return next((at for at, letter in enumerate(kinds) if letter in _TIMED), None)
 
 
-def unpack_group(
+def unpack_group(  # noqa: PLR0913 - all of it by name
     table: str,
     body: bytes,
     wanted: bytes | None = None,
     *,
     header: Header | None = None,
     places: Collection[int] | None = None,
+    whole: bool = True,
 ) -> Iterator[tuple[int, str, bytes]]:
     """Yield place (from 0), kind and body of a group's records, of those letters that are wanted.
 
     With ``places`` only the records at these; ``header`` is the group's, if it was read already.
+    ``whole`` false: its closed section is not there, and records in it are passed over.
 
     Raises:
         InvalidGroup: it is of an unknown form, cut short, or does not unpack to what it says.
     """
     header = read_header(body) if header is None else header
+    if not whole:
+        wanted = (_all_letters if wanted is None else wanted).translate(None, CLOSED)
     try:
-        yield from _records(table, header, _unpacked(body, header), wanted, places)
+        unpacked = _unpacked(body, header, whole=whole)
+        yield from _records(table, header, unpacked, wanted, places)
     except (IndexError, OverflowError, struct.error):
         raise InvalidGroup("its parts are not what its header says") from None
 
@@ -665,6 +838,8 @@ def packed_parts(body: bytes, header: Header) -> bytes:
     Raises:
         InvalidGroup: it cannot be unpacked.
     """
+    if header.closed:
+        return _unpacked(body, header)[0]
     lengths = _lengths(header.records - header.kinds.count(Letter.COPY))(body, header.at)
     if lengths is None:
         raise InvalidGroup("it is cut short")
@@ -690,11 +865,40 @@ def split_group(body: bytes, header: Header) -> Iterator[bytes]:
         start = end
 
 
-def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
-    """Return what a group's parts hold, one behind another, and their lengths."""
-    at, lengths = header.at, []
+def _unpacked(body: bytes, header: Header, *, whole: bool = True) -> tuple[bytes, list[int]]:
+    """Return what a group's parts hold, one behind another, and their lengths.
+
+    Of a group that is not ``whole`` the closed section is not there: its parts are empty.
+    """
+    letters = header.kinds.replace(_COPY, b"")
+    if not header.closed:
+        return _section(body, header.at, header.form, len(letters))
+    form = DEFLATED if header.form == DEFLATED_APART else PLAIN
+    start = header.closed_at(len(body)) if whole else len(body)
+    shut = [letter in CLOSED for letter in letters]
+    sections = [_parts_of(body[:start], header.at, form, shut.count(False))]
+    if whole:
+        sections.append(_parts_of(body[start:], _SALT_BYTES, form, shut.count(True)))
+    else:
+        sections.append(repeat(b""))
+    parts = [next(sections[is_shut]) for is_shut in shut]
+    return b"".join(parts), list(map(len, parts))
+
+
+def _parts_of(body: bytes, at: int, form: int, parts: int) -> Iterator[bytes]:
+    """Yield the parts of a section whose lengths begin at this place."""
+    content, lengths = _section(body, at, form, parts)
+    start = 0
+    for end in accumulate(lengths):
+        yield content[start:end]
+        start = end
+
+
+def _section(body: bytes, at: int, form: int, parts: int) -> tuple[bytes, list[int]]:
+    """Return what so many parts hold whose lengths begin at this place, and their lengths."""
+    lengths = []
     try:
-        for _ in range(len(header.kinds) - header.kinds.count(Letter.COPY)):
+        for _ in range(parts):
             length = body[at]
             at += 1
             if length >= 0x80:
@@ -707,7 +911,7 @@ def _unpacked(body: bytes, header: Header) -> tuple[bytes, list[int]]:
             lengths.append(length)
     except IndexError:
         raise InvalidGroup("it is cut short") from None
-    return _content(header.form, body[at:], sum(lengths)), lengths
+    return _content(form, body[at:], sum(lengths)), lengths
 
 
 class _Step(NamedTuple):
@@ -718,6 +922,7 @@ class _Step(NamedTuple):
     kind: str
     has_part: bool
     has_time: bool
+    is_closed: bool
     is_wanted: bool
     number: int
 
@@ -742,6 +947,7 @@ def _steps(kinds: bytes, wanted: bytes | None) -> tuple[_Step, ...]:
                 kind=kind.value,
                 has_part=letter != Letter.COPY,
                 has_time=letter in _TIMED,
+                is_closed=letter in CLOSED,
                 is_wanted=wanted is None or letter in wanted,
                 number=count_events(before)[kind is Kind.RESTRICTED],
             )
@@ -761,29 +967,33 @@ def _records(
     envelopes = _envelopes(table, header.epoch)
     now_us, begin, start, end = header.t_us, 0, 0, 0
     last = max(places) if places else header.records
-    for place, letter, kind, has_part, has_time, is_wanted, number in _steps(header.kinds, wanted):
+    for step in _steps(header.kinds, wanted):
+        place, letter, kind, has_part, has_time, is_closed, is_wanted, number = step
         if place > last:
             return
+        at_us = now_us
         if has_part:
             begin, end = end, next(ends)
             start = begin
-            if has_time:
+            if has_time and (begin < end or not is_closed):
                 later, start = _read_leb128(content, begin)
                 if later:
-                    now_us += ~(later >> 1) if later & 1 else later >> 1
+                    at_us += ~(later >> 1) if later & 1 else later >> 1
+                if not is_closed:
+                    now_us = at_us
         if is_wanted and (places is None or place in places):
             if start > end:
                 raise InvalidGroup("its parts are not what its header says")
             before = header.before.public if kind == _PUBLIC else header.before.restricted
             part = content[start:end]
-            yield place, kind, _body_of(letter, part, now_us, envelopes, before + number)
+            yield place, kind, _body_of(letter, part, at_us, envelopes, before + number)
 
 
 def _body_of(
     letter: int, part: bytes, now_us: int, envelopes: tuple[bytes, bytes, bytes], number: int
 ) -> bytes:
     """Return the body that a part gives at this time, an event's with this number."""
-    if letter == Letter.INPUT:
+    if letter in _STRIPPED_INPUTS:
         what, _, rest = part.partition(b'"')
         return b'{"input":"%b","t_us":%d%b' % (what, now_us, rest)
     if letter in _STRIPPED_EVENTS:
@@ -810,8 +1020,14 @@ def _envelopes(table: str, epoch: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 _PUBLIC: Final = Kind.PUBLIC.value
-_STRIPPED_EVENTS = bytes((Letter.PUBLIC, Letter.RESTRICTED, Letter.COPY))
-_TIMED = bytes((Letter.FROM_SHOE, Letter.TO_SHOE, Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED))
+_STRIPPED_INPUTS = bytes((Letter.INPUT, Letter.CLOSED_INPUT))
+_STRIPPED_EVENTS = bytes((Letter.PUBLIC, Letter.RESTRICTED, Letter.COPY, Letter.CLOSED_RESTRICTED))
+_TIMED = bytes(
+    (
+        *(Letter.FROM_SHOE, Letter.TO_SHOE, Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED),
+        *(Letter.CLOSED_INPUT, Letter.CLOSED_RESTRICTED),
+    )
+)
 
 
 def _content(form: int, packed: bytes, length: int | None) -> bytes:

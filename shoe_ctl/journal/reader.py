@@ -322,6 +322,21 @@ class Reader:
             except InvalidGroup as error:
                 raise InvalidRow(self.path, n, table, str(error)) from None
 
+    def hash_before(self, table: str, n: int) -> bytes | None:
+        """Return the hash of the table's last group that ends before record ``n``; None without.
+
+        Raises:
+            JournalError: the file cannot be read.
+        """
+        query = (
+            f'SELECT {_PARTS} FROM record_group WHERE "table" = ? AND n < ? ORDER BY n DESC LIMIT 1'
+        )
+        with schema.translate_errors(self.path):
+            rows = self._fetch(query, (table, n))
+        if first_invalid(rows) is not None:
+            raise InvalidRow(self.path, rows[0][0], table)
+        return bytes(rows[0][3]) if rows else None
+
     def has_end(self, table: str, n: int, digest: bytes) -> bool:
         """Return True if a group of this table ends with record ``n`` and has this hash.
 

@@ -52,7 +52,7 @@ _LOOKS_AT_ROOM = 64
 
 _MAGIC = b"SQLite format 3\0"
 
-VERSION = 8
+VERSION = 9
 """``PRAGMA user_version``: rises with every change of what stands below. Up to 6 it was written by
 builds before 0.3.0, the first release. They are not read."""
 

@@ -38,12 +38,14 @@ from shoe_ctl.journal.derived_values import (
 from shoe_ctl.journal.evidence import find_evidence
 from shoe_ctl.journal.files import is_held
 from shoe_ctl.journal.group import (
+    HASHED_WHOLE,
     LETTERS,
     MOST_RECORDS,
     Header,
     InvalidGroup,
     Letter,
     count_events,
+    hashed_bytes,
     landmarks,
     read_header,
     timed_first,
@@ -519,9 +521,10 @@ class _Walk:
                 chain = chains.get(table) or self._begun(row)
                 if n < due:
                     return self._placed(row, due)
-                head = pack_head(n, len(chain.name), len(body))
+                hashed = body if body[:1] in HASHED_WHOLE else hashed_bytes(body)
+                head = pack_head(n, len(chain.name), len(hashed))
                 if (
-                    sha256(LEAF + ends.get(table, GENESIS) + head + chain.name + body).digest()
+                    sha256(LEAF + ends.get(table, GENESIS) + head + chain.name + hashed).digest()
                     != digest
                 ):
                     return self._placed(row, due)

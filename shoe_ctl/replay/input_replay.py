@@ -25,7 +25,7 @@ from shoe_ctl.journal.group import encode_batch
 from shoe_ctl.journal.record_format import Kind, Meta, Snapshot
 from shoe_ctl.journal.recovery import invalid_record_error, read_meta, read_snapshot
 from shoe_ctl.records import Record, event_head, utc
-from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text
+from shoe_ctl.replay.difference import ENDS, OPENED, Difference, first_difference, text, worth
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Effect
 from shoe_ctl.table.inputs import Input, from_bytes
@@ -216,6 +216,7 @@ class InputReplay(Generic[H]):
             why=why,
             recorded=text(left),
             replayed=text(right),
+            worth=worth(recorded, replayed),
         )
 
     def _compare_snapshot(self, record: Record) -> Iterator[Difference]:

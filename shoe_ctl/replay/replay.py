@@ -19,7 +19,7 @@ from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind, Meta, Row, Snapshot
 from shoe_ctl.journal.recovery import read_anchor
 from shoe_ctl.records import Record, event_head
-from shoe_ctl.replay.difference import Difference, Differences, Rounds
+from shoe_ctl.replay.difference import Difference, Differences, Money, Rounds
 from shoe_ctl.replay.input_replay import FromSnapshot, H, InputReplay
 from shoe_ctl.replay.wire_replay import SessionOf, WireReplay
 
@@ -46,7 +46,8 @@ class Replay(msgspec.Struct, frozen=True):
     behind which nothing was replayed, None where all was. ``not_compared`` counts snapshots that
     another version of the software wrote and that differ from what this one has, by that version.
     ``missing`` are the first of the records that a journal lacks, each run as its first and last;
-    an export has records of one shoe only, and lacks none by that.
+    an export has records of one shoe only, and lacks none by that. ``money`` is None where no
+    wager's money differs.
     """
 
     rounds: int
@@ -60,6 +61,7 @@ class Replay(msgspec.Struct, frozen=True):
     stopped_at: int | None = None
     not_compared: dict[str, int] = {}
     missing: list[tuple[int, int]] = []
+    money: Money | None = None
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
@@ -196,6 +198,7 @@ def replay(  # noqa: PLR0913 - makers of all that a replay runs, each by name
         differences=found.first,
         found=found.count,
         rounds_differing=found.rounds,
+        money=found.money,
         connections=sum(one.connections for one in decoded),
         bytes=sum(one.octets for one in decoded),
         overheard=sum(one.overheard for one in decoded),

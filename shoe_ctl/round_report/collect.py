@@ -14,14 +14,14 @@ from typing import Any
 
 import msgspec
 
-from shoe_ctl.journal.reader import Reader
-from shoe_ctl.journal.record_format import Kind, Meta, UnknownFormat
+from shoe_ctl.journal.record_format import Connection, Kind, Meta, UnknownFormat
 from shoe_ctl.journal.recovery import unknown_format_error
-from shoe_ctl.journal.round_index import OPENED
+from shoe_ctl.journal.round_index import OPENED, round_id
 from shoe_ctl.records import Record
 from shoe_ctl.round_report.lookup import (
     Frames,
     RawFrame,
+    Records,
     RoundLocation,
     SentBytes,
     records_backwards,
@@ -32,7 +32,8 @@ ENDS = ("round.settled", "round.void")
 """Events that end a round: settled, or void."""
 
 REVISABLE_ROUNDS = 2
-"""An outcome may be revised until no more bets of the next round: its betting is looked at too."""
+"""Up to no more bets of the next round all inputs are looked at for events about a round. Later
+ones, such as a revision, are found by the index of rounds."""
 
 _EVENTS = (Kind.PUBLIC.value, Kind.RESTRICTED.value)
 _KINDS = (Kind.WIRE, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
@@ -41,7 +42,8 @@ _KINDS = (Kind.WIRE, Kind.INPUT, Kind.PUBLIC, Kind.RESTRICTED)
 class ReportedEvent(msgspec.Struct, frozen=True):
     """An event's restricted copy; ``public`` is the id of its public one, None where there is none.
 
-    ``subject`` is the round's id, or the shoe's.
+    Where the restricted copy is left out of a proof it is the public one, and ``restricted`` is
+    empty. ``subject`` is the round's id, or the shoe's.
     """
 
     type: str
@@ -78,10 +80,42 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     software: str
 
 
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """The shoe of a round, as it said who it is on the connection that was open.
+
+    ``authenticated`` is True if that connection proved it with a key. ``device_id`` is None for a
+    shoe without a name, and ``firmware`` where it said nothing near the round.
+    """
+
+    profile: str
+    device_id: str | None = None
+    firmware: str | None = None
+    authenticated: bool = False
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """The signature that a report stands on; ``why_not`` says why it stands on none.
+
+    ``checkpoint`` of the journal ``origin`` was signed at ``t_us`` with ``public_key`` (hex), which
+    is ``trusted`` if the verifier named it. ``witnesses`` cosigned it with keys that were named;
+    ``cosigned_by`` says who else is said to have.
+    """
+
+    checkpoint: int = 0
+    origin: str = ""
+    t_us: int = 0
+    public_key: str = ""
+    trusted: bool = False
+    witnesses: tuple[str, ...] = ()
+    cosigned_by: tuple[str, ...] = ()
+    why_not: str | None = None
+
+
 class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
     """A round: its inputs with their events, and ``afterwards`` later inputs with events about it.
 
     ``ended`` is the type of the event that ended it, None where the journal ends before.
+    ``standing`` is None where nobody looked.
     """
 
     table: str
@@ -90,6 +124,8 @@ class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[Entry, ...]
     afterwards: tuple[Entry, ...]
     ended: str | None
+    device: Device | None = None
+    standing: Standing | None = None
 
     def events(self, *types: str) -> Iterator[ReportedEvent]:
         """Yield the events of these types, in order."""
@@ -97,21 +133,19 @@ class RoundReport(msgspec.Struct, frozen=True, kw_only=True):
             yield from (event for event in entry.events if event.type in types)
 
 
-def collect(reader: Reader, location: RoundLocation) -> RoundReport:
+def collect(reader: Records, location: RoundLocation) -> RoundReport:
     """Return the report on the round that was opened there.
 
     Raises:
         JournalError: the journal cannot be read.
     """
-    began = next(
-        records_backwards(reader, (Kind.INPUT,), before=location.n, table=location.table), None
-    )
-    first = location.n if began is None else began.n
+    first = _input_before(reader, location.table, location.n)
     entries: list[Entry] = []
     afterwards: list[Entry] = []
     ended: str | None = None
-    rounds = 0
+    rounds = last_n = 0
     for entry in _entries(reader, location.table, first):
+        last_n = entry.n
         opened = sum(event.type == OPENED for event in entry.events)
         rounds += opened
         if ended is None and not (opened and rounds > 1):
@@ -123,6 +157,7 @@ def collect(reader: Reader, location: RoundLocation) -> RoundReport:
         closed = any(event.type == "round.bets_closed" for event in entry.events)
         if rounds > REVISABLE_ROUNDS or (rounds == REVISABLE_ROUNDS and closed):
             break
+    afterwards += _later_entries(reader, location, last_n)
     return RoundReport(
         table=location.table,
         round_id=location.round_id,
@@ -130,15 +165,42 @@ def collect(reader: Reader, location: RoundLocation) -> RoundReport:
         entries=tuple(entries),
         afterwards=tuple(afterwards),
         ended=ended,
+        device=_device(reader, location.table, first),
     )
 
 
-def is_of(entry: Entry, round_id: str) -> bool:
+def _input_before(reader: Records, table: str, n: int) -> int:
+    """Return the record of the input that brought an event; the event's own where it is not there.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    found = next(records_backwards(reader, (Kind.INPUT,), before=n, table=table), None)
+    return n if found is None else found.n
+
+
+def _later_entries(reader: Records, location: RoundLocation, after: int) -> Iterator[Entry]:
+    """Yield the inputs long after a round that changed it, as a revision: the index has them.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    of = round_id(location.round_id)
+    indexed = reader.round(of) if of is not None and reader.has_rounds else None
+    last = after
+    for n in () if indexed is None else indexed.records:
+        began = _input_before(reader, location.table, n) if n > last else 0
+        if began > last:
+            last = began
+            yield next(_entries(reader, location.table, began))
+
+
+def is_of(entry: Entry, of: str) -> bool:
     """Return True if an event of the entry is about this round."""
-    return any(round_id in (e.subject, e.data.get("round_id")) for e in entry.events)
+    return any(of in (e.subject, e.data.get("round_id")) for e in entry.events)
 
 
-def _entries(reader: Reader, table: str, first: int) -> Iterator[Entry]:
+def _entries(reader: Records, table: str, first: int) -> Iterator[Entry]:
     """Yield the table's inputs from record ``first`` on, each with its bytes and its events."""
     frames = Frames(reader, table, first)
     held: Record | None = None
@@ -191,7 +253,7 @@ def _entry(
 
 def _reported_events(events: list[Record]) -> Iterator[ReportedEvent]:
     """Yield each event once: a public copy stands right before its restricted one."""
-    public: str | None = None
+    public: _Event | None = None
     for record in events:
         try:
             event = msgspec.json.decode(record.body, type=_Event)
@@ -200,13 +262,22 @@ def _reported_events(events: list[Record]) -> Iterator[ReportedEvent]:
             yield ReportedEvent("unreadable", spoilt, None, None, {"bytes": record.body.hex()})
             continue
         if record.kind == Kind.PUBLIC.value:
-            public = event.id
+            if public is not None:
+                yield _as_in_public(public)
+            public = event
         else:
-            yield ReportedEvent(event.type, event.id, public, event.subject, event.data)
+            of = None if public is None else public.id
+            yield ReportedEvent(event.type, event.id, of, event.subject, event.data)
             public = None
+    if public is not None:
+        yield _as_in_public(public)
 
 
-def _rules(reader: Reader, table: str, before: int) -> Rules | None:
+def _as_in_public(event: _Event) -> ReportedEvent:
+    return ReportedEvent(event.type, "", event.id, event.subject, event.data)
+
+
+def _rules(reader: Records, table: str, before: int) -> Rules | None:
     """Return what the table was last started with; None where that was removed or is damaged."""
     record = next(reader.indexed_records(table, Kind.META, before=before), None)
     if record is None:
@@ -227,6 +298,71 @@ def _rules(reader: Reader, table: str, before: int) -> Rules | None:
         settings=meta.settings,
         software=meta.software,
     )
+
+
+class _Hello(msgspec.Struct):
+    """An input by which a shoe says who it is."""
+
+    device_id: str | None = None
+    firmware: str | None = None
+
+
+class _ShoeInput(msgspec.Struct):
+    event: _Hello
+
+
+class _Link(msgspec.Struct):
+    profile: str = ""
+    device_id: str | None = None
+    authenticated: bool = False
+
+
+class _Shoe(msgspec.Struct):
+    link: _Link
+
+
+class _State(msgspec.Struct):
+    state: _Shoe
+
+
+_HELLO = b'"type":"hello"'
+_NEAR_DEVICE = 20_000
+"""Records before a round in which a shoe is looked for; before them the table's state names it."""
+
+
+def _device(reader: Records, table: str, before: int) -> Device | None:
+    """Return the shoe that was connected before a record; None where nothing says it.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    hello = _Hello()
+    kinds = (Kind.CONNECTION, Kind.INPUT)
+    for record in records_backwards(reader, kinds, before=before, table=table):
+        if record.n < before - _NEAR_DEVICE:
+            break
+        with suppress(ValueError):
+            if record.kind == Kind.CONNECTION.value:
+                opened = Connection.from_bytes(record.body)
+                return Device(
+                    profile=opened.profile,
+                    device_id=hello.device_id,
+                    firmware=hello.firmware,
+                    authenticated=opened.authenticated,
+                )
+            if hello.device_id is None and _HELLO in record.body:
+                hello = msgspec.json.decode(record.body, type=_ShoeInput).event
+    state = next(reader.indexed_records(table, Kind.SNAPSHOT, before=before), None)
+    with suppress(ValueError):
+        if state is not None:
+            link = msgspec.json.decode(state.body, type=_State).state.link
+            return Device(
+                profile=link.profile,
+                device_id=hello.device_id or link.device_id,
+                firmware=hello.firmware,
+                authenticated=link.authenticated,
+            )
+    return None
 
 
 def _text(of: object) -> str | None:

@@ -9,20 +9,55 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.journal.reader import BATCH, Reader
 from shoe_ctl.journal.record_format import JOURNAL, Direction, Kind, Wire
-from shoe_ctl.journal.round_index import OPENED
+from shoe_ctl.journal.round_index import OPENED, IndexedRound, RoundId
 from shoe_ctl.records import Record
 
 _MARK = f'"type":"{OPENED}"'.encode()
 _ID = re.compile(r"(?P<table>.+)-s(?P<shoe>[0-9]+)-r(?P<round>[0-9]+)")
 _NEAR = 4 * BATCH
 """Records that are read one after the other rather than halved again."""
+
+
+class Records(Protocol):
+    """Records in their order: a journal's, or those that the proof of a round gives.
+
+    ``has_rounds`` is True if there is an index of rounds, which ``round`` looks into.
+    """
+
+    has_rounds: bool
+
+    @property
+    def path(self) -> Path:
+        """The file that holds them."""
+
+    def newest(self, before: int | None = None) -> int | None:
+        """Return the last record's number, or the last before this one; None without any."""
+
+    def records(
+        self,
+        *,
+        after: int = 0,
+        upto: int | None = None,
+        table: str | None = None,
+        kinds: Sequence[Kind] = (),
+    ) -> Iterator[Record]:
+        """Yield records with ``after < n <= upto`` in order, of a table and of kinds if named."""
+
+    def indexed_records(
+        self, table: str, kind: Kind, *, before: int | None = None
+    ) -> Iterator[Record]:
+        """Yield the table's records of a kind before one, newest first."""
+
+    def round(self, of: RoundId) -> IndexedRound | None:
+        """Return a round by the index; None where it has none of this id."""
 
 
 class RoundLocation(msgspec.Struct, frozen=True):
@@ -100,7 +135,7 @@ def last_rounds(reader: Reader, count: int, table: str | None = None) -> list[Ro
 
 
 def records_backwards(
-    reader: Reader, kinds: Sequence[Kind], *, before: int | None = None, table: str | None = None
+    reader: Records, kinds: Sequence[Kind], *, before: int | None = None, table: str | None = None
 ) -> Iterator[Record]:
     """Yield the records before one, or before the end, newest first.
 
@@ -184,7 +219,7 @@ def sent_bytes(record: Record) -> SentBytes | None:
 class Frames:
     """Raw bytes of a table's shoe, from record ``first`` on and as far back as a frame needs."""
 
-    def __init__(self, reader: Reader, table: str, first: int) -> None:
+    def __init__(self, reader: Records, table: str, first: int) -> None:
         self._reader = reader
         self._table = table
         self._oldest_n = first

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from shoe_ctl.records import utc
 from shoe_ctl.round_report import wording
-from shoe_ctl.round_report.collect import Entry, RoundReport, is_of
+from shoe_ctl.round_report.collect import Device, Entry, RoundReport, Standing, is_of
 from shoe_ctl.round_report.lookup import RawFrame, SentBytes
 from shoe_ctl.round_report.summary import COLUMNS, NAME, summary_lines
 from shoe_ctl.round_report.wording import ENGLISH
@@ -79,6 +79,8 @@ def _header(report: RoundReport, words: Words) -> Iterator[str]:
             words,
         )
     yield from _named("shoe", report.round_id.rpartition("-r")[0], words)
+    if report.device is not None:
+        yield from _named("device", _device(report.device, words), words)
     if report.entries:
         yield from _named("began", utc(report.entries[0].t_us), words)
         yield from _named(
@@ -123,11 +125,47 @@ def _footer(report: RoundReport, words: Words) -> Iterator[str]:
         yield from _named(
             "records", words.sentence("inputs in {span} of the journal", span=span), words
         )
+    yield from standing_lines(report.standing, words)
+
+
+def _device(device: Device, words: Words) -> str:
+    """Return the shoe's name, its firmware, and whether it proved who it is."""
+    parts = [device.device_id or words.sentence("without a name")]
+    firmware = words.sentence("firmware {value}", value=device.firmware or "?")
+    parts += [words.sentence("profile {value}", value=device.profile), firmware]
+    proved = "it proved who it is with a key" if device.authenticated else "it proved nothing"
+    return words.join([*parts, words.sentence(proved)], "facts")
+
+
+def standing_lines(standing: Standing | None, words: Words = ENGLISH) -> Iterator[str]:
+    """Return the lines that say on which key, checkpoint and witness a report stands."""
+    if standing is None or standing.why_not is not None:
+        why = "" if standing is None or standing.why_not is None else f": {standing.why_not}"
+        yield from _named("signed", words.sentence("NOT VERIFIED") + why, words)
+        return
+    signed = words.sentence(
+        "checkpoint {number} of {origin}, {time}",
+        number=standing.checkpoint,
+        origin=standing.origin,
+        time=utc(standing.t_us),
+    )
+    yield from _named("signed", signed, words)
+    trust = "trusted" if standing.trusted else "compare it with the casino's"
+    yield from _named("key", f"{standing.public_key} ({words.sentence(trust)})", words)
+    if standing.witnesses:
+        yield from _named("witness", words.join(standing.witnesses), words)
+        return
+    none = words.sentence("NOT VERIFIED: the holder of the key can sign another journal")
+    said = [none]
+    if standing.cosigned_by:
+        who = words.join(standing.cosigned_by)
+        said.append(words.sentence("cosigned, it says, by {who}", who=who))
+    yield from _named("witness", words.join(said, "clauses"), words)
 
 
 def _ids(public: str | None, restricted: str, words: Words) -> str:
-    if public is None:
-        return restricted
+    if public is None or not restricted:
+        return public or restricted
     return words.sentence("{public}, restricted {restricted}", public=public, restricted=restricted)
 
 

@@ -34,6 +34,7 @@ _INPUT_TEXTS = {
     "disk_checked": "the disk of the journal was checked",
     "outcome_applied": "a table system reports that it applied an outcome",
     "shoe_stated": "a table system states the rounds and the money of a shoe",
+    "left_out": "this names a Player and is left out",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
@@ -61,6 +62,7 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             | "disk_checked"
             | "outcome_applied"
             | "shoe_stated"
+            | "left_out"
         ) as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:

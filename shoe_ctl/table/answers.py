@@ -17,13 +17,19 @@ import msgspec
 from shoe_ctl.records import Audience, utc
 from shoe_ctl.table.effects import Answer, Effect, TableEvent
 from shoe_ctl.table.inputs import CommandsRefused, TableCommand
-from shoe_ctl.table.state import FirstAnswer
+from shoe_ctl.table.state import FirstAnswer, GivenCommand, Person
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.table.wagers.payments import change_message, outcome_message
 from shoe_ctl.texts.message import Message, message
 
 REMEMBERED_COMMANDS = 256
 """The most answers that are kept for repeated commands: more than an hour of play needs."""
+
+LISTED_COMMANDS = 8
+"""The most accepted commands that staff see in the status."""
+
+_ABOUT: Mapping[str, str] = {"declare": "key", "decide": "choice"}
+"""Command → the argument that says what it is about."""
 
 MOST_REFUSED = 128
 """The most of them that may be refusals, so that refusals do not push out the accepted ones."""
@@ -52,7 +58,7 @@ def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand)
     first = answered.get(command.command_id)
     if first is None:
         return None
-    if first.user != command.user:
+    if (first.user, first.person) != (command.user, command.logged_in):
         return message("refused_id_of_another_user", command_id=command.command_id)
     if first.digest != digest(command):
         return message("refused_id_of_another_command", command_id=command.command_id)
@@ -61,7 +67,8 @@ def check_command_id(answered: Mapping[str, FirstAnswer], command: TableCommand)
 
 def first_answer(command: TableCommand, answer: Answer) -> FirstAnswer:
     """Return the answer as it is kept for a repetition of the command."""
-    return FirstAnswer(**msgspec.structs.asdict(answer), user=command.user, digest=digest(command))
+    given = msgspec.structs.asdict(answer)
+    return FirstAnswer(**given, user=command.user, digest=digest(command), person=command.logged_in)
 
 
 def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
@@ -70,20 +77,40 @@ def remember(turn: Turn, command: TableCommand, answer: Answer) -> None:
     if len(answered) > REMEMBERED_COMMANDS:
         del answered[_choose_dropped(answered)]
     turn.change(answered=answered)
+    if answer.accepted:
+        _list_command(turn, command)
+
+
+def _list_command(turn: Turn, command: TableCommand) -> None:
+    """Add the command to the last ones, without its arguments: they may name cards."""
+    about = command.args.get(_ABOUT.get(command.command, ""))
+    given = GivenCommand(
+        command=command.command,
+        about=about if isinstance(about, str) else None,
+        by=Person(name=command.person, position=command.position),
+        consented_by=command.consented_by,
+        t_us=turn.now.t_us,
+    )
+    before = turn.now.last_commands
+    listed = () if isinstance(before, msgspec.UnsetType) else before
+    turn.change(last_commands=(*listed, given)[-LISTED_COMMANDS:])
 
 
 def _choose_dropped(answered: dict[str, FirstAnswer]) -> str:
     """Return the id of the answer to drop.
 
-    It is the oldest one; where there are many refusals, the oldest of the user who has most.
+    It is the oldest one; where there are many refusals, the oldest of the user who has most. Where
+    a user vouches for logins, each person counts alone.
     """
-    refused = [(each, first.user) for each, first in answered.items() if not first.accepted]
+    refused = [
+        (each, (first.user, first.person)) for each, first in answered.items() if not first.accepted
+    ]
     if len(refused) <= MOST_REFUSED_OF_A_USER:
         return next(iter(answered))
-    counts = Counter(user for _, user in refused)
-    user, most = next(iter(counts.most_common(1)), ("", 0))
+    counts = Counter(who for _, who in refused)
+    who, most = next(iter(counts.most_common(1)), (("", msgspec.UNSET), 0))
     if most > MOST_REFUSED_OF_A_USER or len(refused) > MOST_REFUSED:
-        return next(each for each, of in refused if of == user)
+        return next(each for each, of in refused if of == who)
     return next(iter(answered))
 
 
@@ -92,6 +119,8 @@ def emit_unrecorded(turn: Turn) -> None:
     refused = turn.input_of(CommandsRefused)
     since = utc(refused.since_us)
     data = {"user": refused.user, "count": refused.count, "since": since}
+    if not isinstance(refused.person, msgspec.UnsetType):
+        data["of_person"] = refused.person
     turn.emit_restricted("command.unrecorded", data)
 
 

@@ -6,9 +6,10 @@ Must not know: what a command does.
 
 from __future__ import annotations
 
+import functools
 import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -18,6 +19,9 @@ from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+Cards = Annotated[str, msgspec.Meta(extra={"kind": "cards"})]
+"""Card codes with spaces between them."""
 
 
 class NoArgs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -177,35 +181,68 @@ def _wrong_kind(argument: str, error: str) -> Message:
 
 _KINDS: Mapping[Any, str] = {bool: "bool", int: "int", str: "str"}
 
+_KIND_OF_NAME = frozenset({"hand", "seat", "player", "wager", "amount", "card", "round"})
+"""Arguments that are called what they are, in every command."""
+
+
+class Bounds(NamedTuple):
+    """The least and the most that a number may be; None where there is no bound."""
+
+    least: int | None = None
+    most: int | None = None
+
+
+Possible = Mapping[str, Sequence[Any] | Bounds]
+"""Name of an argument → all values that it may have as the table stands, or their bounds."""
+
 
 class Argument(NamedTuple):
     """One argument of a command or a choice. ``values`` are all that it may be, where counted.
 
-    ``kinds`` (``str``, ``int``) are what it is else; ``optional``: it may be left out.
+    ``kinds`` (``str``, ``int``) are what it is else; ``optional``: it may be left out. ``kind`` is
+    what it means to people: its name where that says it, or ``cards``, ``flag``, ``number``,
+    ``text``. ``bounds`` are those of its type.
     """
 
     name: str
     values: tuple[str, ...]
     kinds: tuple[str, ...]
     optional: bool
+    kind: str = "text"
+    bounds: Bounds = Bounds()
 
 
-def list_arguments(kind: type[msgspec.Struct]) -> list[Argument]:
+@functools.cache
+def list_arguments(kind: type[msgspec.Struct]) -> tuple[Argument, ...]:
     """Return the arguments of this type, in its order."""
-    return [
-        Argument(field.name, *_describe(field.type), not field.required)
-        for field in msgspec.structs.fields(kind)
-    ]
+    return tuple(_describe(field) for field in msgspec.structs.fields(kind))
 
 
-def _describe(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All values that there are, and the kinds that it may be."""
-    parts = list(_parts(kind))
+def _describe(field: msgspec.structs.FieldInfo) -> Argument:
+    parts = list(_parts(field.type))
     values = tuple(v for part in parts if get_origin(part) is Literal for v in get_args(part))
-    if not values and bool in parts:
+    flag = not values and bool in parts
+    if flag:
         values = ("true", "false")
     kinds = tuple(_KINDS[part] for part in (str, int) if part in parts)
-    return values, kinds or ("str",)
+    metas = list(_metas(field.type))
+    named = next((meta.extra["kind"] for meta in metas if meta.extra), None)
+    if named is None and field.name in _KIND_OF_NAME:
+        named = field.name
+    if named is None:
+        named = "flag" if flag else "number" if "int" in kinds else "text"
+    bounds = Bounds(
+        next((meta.ge for meta in metas if isinstance(meta.ge, int)), None),
+        next((_most(meta) for meta in metas if _most(meta) is not None), None),
+    )
+    return Argument(field.name, values, kinds or ("str",), not field.required, named, bounds)
+
+
+def _most(meta: msgspec.Meta) -> int | None:
+    """Return the largest whole number that these bounds of a type allow."""
+    if isinstance(meta.le, int):
+        return meta.le
+    return meta.lt - 1 if isinstance(meta.lt, int) else None
 
 
 def _parts(kind: Any) -> Iterator[Any]:
@@ -218,3 +255,13 @@ def _parts(kind: Any) -> Iterator[Any]:
         yield from _parts(get_args(kind)[0])
     else:
         yield kind
+
+
+def _metas(kind: Any) -> Iterator[msgspec.Meta]:
+    """Yield what the types that this one is made of are annotated with."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        for one in get_args(kind):
+            yield from _metas(one)
+    elif origin is Annotated:
+        yield from (one for one in get_args(kind)[1:] if isinstance(one, msgspec.Meta))

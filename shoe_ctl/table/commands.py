@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -30,6 +30,7 @@ from shoe_ctl.table.arguments import (
     HandToPlayer,
     NamedPlayer,
     NoArgs,
+    Possible,
     shorten,
 )
 from shoe_ctl.table.irregularities import cutting_card, device_reset, unread_cards
@@ -43,6 +44,10 @@ from shoe_ctl.table.wagers import betting
 from shoe_ctl.texts.message import Message, message
 
 Action = Callable[[Turn], None]
+
+Use = Literal["round", "shoe", "irregular", "rare"]
+"""The purpose of a command: dealing and wagers, the shoe and its cards, what is out of the
+ordinary, and what hardly anybody needs in an evening."""
 
 MOVES: None = None
 """Instead of an action: the command moves the table, and its line in ``ROUND`` says where to."""
@@ -89,6 +94,13 @@ class Command(NamedTuple):
     elsewhere: Callable[[Turn], Message | Objection | None] | None = None
     """Finds the refusal in a state that does not take it, where there is more to say than that."""
 
+    use: Use = "round"
+    """The part of the work that it belongs to."""
+
+    possible: Callable[[Turn], Possible] | None = None
+    """Returns what its arguments can be as the table stands, as far as everyone may know: no
+    Player's id, and nothing that depends on a card that is not revealed."""
+
     chosen_by: Callable[[Game, Mapping[str, Any]], str | None] | None = None
     """Returns the lowest position for these arguments, where the game names one."""
 
@@ -117,47 +129,55 @@ _TABLE = (
     # Wagers. The ledger of wagers says what stands against them, in other states too.
     Command("place_wager", "dealer", betting.NewStake, ("idle", "betting"),
             betting.check_placing, betting.place,
-            reads_itself=True, elsewhere=betting.check_out_of_time),
+            reads_itself=True, elsewhere=betting.check_out_of_time,
+            possible=betting.stakes_to_place),
     Command("increase_wager", "dealer", betting.NewStake, ("betting",),
             partial(betting.check_change, "increase_wager"), betting.apply_wager,
-            reads_itself=True, elsewhere=betting.check_out_of_time),
+            reads_itself=True, elsewhere=betting.check_out_of_time,
+            possible=betting.standing_wagers),
     Command("decrease_wager", "dealer", betting.NewStake, ("betting",),
             partial(betting.check_change, "decrease_wager"), betting.apply_wager,
-            reads_itself=True, elsewhere=betting.check_out_of_time),
+            reads_itself=True, elsewhere=betting.check_out_of_time,
+            possible=betting.standing_wagers),
     Command("withdraw_wager", "dealer", betting.StandingWager, ("betting", "suspended"),
             withdrawal.check_withdrawal, withdrawal.withdraw,
-            reads_itself=True, elsewhere=betting.check_out_of_time),
+            reads_itself=True, elsewhere=betting.check_out_of_time,
+            possible=betting.standing_wagers),
     Command("clear_bets", "dealer", NoArgs, ("betting",),
             betting.check_clearing, betting.clear_bets),
     Command("restrict_wagers", "pit_manager", betting.AreaRestriction, (*BETWEEN, *OPEN),
             betting.check_restriction, betting.restrict_wagers,
-            discretion=betting.restriction_rule),
+            discretion=betting.restriction_rule, use="rare", possible=betting.restrictions),
     # Hands, and the shoe, in Players' hands.
     Command("change_method", "pit_manager", methods.ChosenMethod, BETWEEN,
             methods.check_change, methods.change_method,
             discretion=methods.rule_of_choice, chosen_by=methods.chosen_by,
-            lowest_now=methods.lowest_that_chooses),
+            lowest_now=methods.lowest_that_chooses,
+            use="rare", possible=methods.methods_to_change_to),
     Command("pass_cards", "dealer", HandToPlayer, ("revealing",),
-            hands.check_pass, hands.pass_cards),
+            hands.check_pass, hands.pass_cards, possible=hands.hands_to_pass),
     Command("refuse_cards", "dealer", HandName, ("revealing",),
-            hands.check_refusal, hands.refuse_cards),
+            hands.check_refusal, hands.refuse_cards, possible=hands.hands_to_refuse),
     Command("name_holder", "pit_supervisor", HandToPlayer, ("revealing",),
-            hands.check_name_holder, hands.name_holder, discretion=hands.rule_of_naming),
+            hands.check_name_holder, hands.name_holder, discretion=hands.rule_of_naming,
+            possible=hands.hands_to_name_holder_of),
     Command("allow_squeeze", "pit_manager", HandToAnyone, ("revealing",),
-            hands.check_squeeze, hands.allow_squeeze, discretion=hands.rule_of_squeezing),
+            hands.check_squeeze, hands.allow_squeeze, discretion=hands.rule_of_squeezing,
+            use="rare", possible=hands.hands_face_down),
     Command("set_first_hand", "dealer", HandName, ("revealing",),
-            hands.check_first_hand, hands.set_first_hand),
+            hands.check_first_hand, hands.set_first_hand, possible=hands.hands_face_down),
     Command("offer_shoe", "dealer", NamedPlayer, ("idle", *OPEN),
             shoe_holder.check_offer, shoe_holder.offer_shoe),
     Command("relinquish_shoe", "dealer", shoe_holder.ControlEnd, _HALTABLE,
             shoe_holder.check_holder, shoe_holder.relinquish_shoe),
     Command("allow_without_wager", positions.BESIDE, NamedPlayer, ("idle", *OPEN),
-            shoe_holder.check_leave, shoe_holder.allow_without_wager),
+            shoe_holder.check_leave, shoe_holder.allow_without_wager, use="rare"),
     Command("declare_out_of_view", "dealer", NoArgs, (*AFTER_BETS, "suspended"),
-            shoe_holder.check_holder, shoe_holder.declare_out_of_view),
+            shoe_holder.check_holder, shoe_holder.declare_out_of_view, use="irregular"),
     # The cards are exposed and the outcome is announced.
     Command("expose", "dealer", reveal.ExposedCards, ("revealing",),
-            reveal.check_expose, unread_cards.expose_cards),
+            reveal.check_expose, unread_cards.expose_cards,
+            possible=reveal.cards_that_can_be_exposed),
     Command("announce_totals", "dealer", NoArgs, ("revealing",),
             reveal.check_totals, reveal.call_totals),
     Command("announce_outcome", "dealer", NoArgs, ("revealing",),
@@ -165,58 +185,60 @@ _TABLE = (
     Command("settle", "dealer", NoArgs, ("resolved",), check_nothing, MOVES,
             elsewhere=outcome.check_card_due),
     # The shoe's cards.
-    Command("change_shoe", "pit_supervisor", NoArgs, ("idle",), check_nothing, MOVES),
+    Command("change_shoe", "pit_supervisor", NoArgs, ("idle",), check_nothing, MOVES, use="shoe"),
     Command("record_shoe", "dealer", card_set.ShoePreparation, ("idle",),
-            card_set.check_record, card_set.record_opening),
+            card_set.check_record, card_set.record_opening, use="shoe"),
     Command("count_remainder", "pit_supervisor", card_set.Remainder, BETWEEN,
-            card_set.check_count, card_set.count_remainder),
+            card_set.check_count, card_set.count_remainder, use="shoe"),
     Command("declare_cutting_card", "dealer", NoArgs,
             ("closed", "suspended", *BETWEEN, "betting", *CARDS_OUT, "resolved"),
-            card_set.check_cutting_card, cutting_card.declare_cutting_card),
+            card_set.check_cutting_card, cutting_card.declare_cutting_card, use="shoe"),
     Command("declare_new_shoe", "pit_supervisor", NoArgs, ("shoe_change",),
-            link.check_new_shoe, MOVES),
+            link.check_new_shoe, MOVES, use="shoe"),
     Command("align", "pit_supervisor", NoArgs, ("idle", *BEGUN, "suspended"),
-            link.check_unaligned, halt_causes.align),
+            link.check_unaligned, halt_causes.align, use="shoe"),
     # What halts the table, and what people enter.
     Command("pause", "pit_supervisor", NoArgs, _HALTABLE,
-            decisions.check_pause, decisions.call_pause, apart=True),
+            decisions.check_pause, decisions.call_pause, apart=True, use="irregular"),
     Command("resume", "pit_supervisor", NoArgs, ("suspended",),
-            decisions.check_resume, decisions.resume, apart=True),
+            decisions.check_resume, decisions.resume, apart=True, use="irregular"),
     Command("declare", "dealer", DeclarationArgs, _HALTABLE,
             decisions.check_declare, decisions.declare, reads_itself=True,
-            reason=message("refused_declared_without_reason")),
+            reason=message("refused_declared_without_reason"), use="irregular"),
     Command("retract", "dealer", retractions.Retraction, _HALTABLE,
             retractions.check_retraction, retractions.retract, consent=True,
             reason=message("refused_retraction_without_reason"),
-            lowest_now=retractions.lowest_that_retracts),
+            lowest_now=retractions.lowest_that_retracts,
+            use="irregular", possible=retractions.declarations_to_retract),
     Command("decide", "dealer", ChoiceArgs, ("suspended", "idle"),
             decisions.check_decide, decisions.decide, reads_itself=True, apart=True,
-            lowest_now=decisions.lowest_that_decides),
+            lowest_now=decisions.lowest_that_decides, use="irregular"),
     Command("correct_card", "gaming_shift_manager", corrections.CorrectedCard,
             (*CARDS_OUT, "resolved", "suspended"),
             corrections.check_correction, MOVES, consent=True,
             reason=message("refused_correction_without_reason"),
-            elsewhere=corrections.check_not_settled),
+            elsewhere=corrections.check_not_settled,
+            use="irregular", possible=corrections.open_cards),
     Command("enter_round", "pit_supervisor", entered_rounds.EnteredRound, ("suspended",),
             entered_rounds.check_entry, entered_rounds.enter, consent=True,
-            reason=message("refused_entry_without_reason")),
+            reason=message("refused_entry_without_reason"), use="irregular"),
     Command("revise_round", "gaming_shift_manager", entered_rounds.Revision,
             ("resolved", *BETWEEN, "betting"),
             entered_rounds.check_revision, entered_rounds.revise, consent=True,
-            reason=message("refused_revision_without_reason")),
+            reason=message("refused_revision_without_reason"), use="irregular"),
     # Commands to the shoe.
     Command("reset_shoe", "dealer", NoArgs, _NO_CARD_DUE,
-            device_reset.check_reset, device_reset.reset_shoe),
+            device_reset.check_reset, device_reset.reset_shoe, use="rare"),
     Command("test_shoe", "pit_supervisor", NoArgs, _NO_CARD_DUE,
-            outbox.check_sending("self_test"), outbox.test_shoe),
+            outbox.check_sending("self_test"), outbox.test_shoe, use="rare"),
     Command("ask_shoe", "dealer", outbox.Question, STATES,
-            outbox.check_question, outbox.query_shoe),
+            outbox.check_question, outbox.query_shoe, use="rare", possible=outbox.questions),
     Command("clear_error", "pit_supervisor", outbox.ErrorClearance, STATES,
-            outbox.check_sending("clear_error"), outbox.clear_error),
+            outbox.check_sending("clear_error"), outbox.clear_error, use="rare"),
     Command("rotate_key", "gaming_shift_manager", outbox.KeyId, NO_ROUND,
-            outbox.check_rotation, outbox.rotate_key),
+            outbox.check_rotation, outbox.rotate_key, use="rare"),
     Command("show_on_shoe", "dealer", outbox.DisplayText, STATES,
-            outbox.check_sending("show"), outbox.show_text),
+            outbox.check_sending("show"), outbox.show_text, use="rare"),
 )
 # fmt: on
 

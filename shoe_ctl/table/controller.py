@@ -50,11 +50,10 @@ from shoe_ctl.table.irregularities import power_failure
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.procedure import Procedure
-from shoe_ctl.table.round import entitlement
-from shoe_ctl.table.round.reveal import is_result_awaited
+from shoe_ctl.table.round import entitlement, reveal
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import arming, link, outbox
-from shoe_ctl.table.situations import STATES, TO_THE_OUTCOME
+from shoe_ctl.table.situations import DEALT_UNTIL_SEEN, STATES, TO_THE_OUTCOME
 from shoe_ctl.table.state import TableState, phase
 from shoe_ctl.table.transitions import UNFORESEEN, Line, lines
 from shoe_ctl.table.turn import TableView, Turn
@@ -306,15 +305,11 @@ def _round_wakes_us(turn: Turn) -> int | None:
     now, settings = turn.now, turn.settings
     if now.halt is not None:
         return power_failure.face_up_seen_at_us(turn) if settings.faces == "face_up" else None
-    if now.round is None or now.state not in ("dealing", "revealing"):
+    if now.round is None or now.state not in DEALT_UNTIL_SEEN:
         return None
-    if turn.faces == "face_up":
-        unseen = [d.drawn_us for d in now.round.cards if not d.revealed]
-        if unseen:
-            return min(unseen) + settings.face_up_after_ms * 1000
-    if now.round.complete_us is not None and is_result_awaited(now):
-        return now.round.complete_us + settings.result_timeout_s * 1_000_000
-    return None
+    if (seen_us := turn.seen_at_us()) is not None:
+        return seen_us
+    return None if now.round.complete_us is None else reveal.result_due_us(turn, now.round)
 
 
 # The state machine: the lines of the tables, as the library's events and transitions.

@@ -18,7 +18,7 @@ import msgspec
 
 from firmware_proto.cards import Card, card
 from shoe_ctl.games.table_of_play import next_hand
-from shoe_ctl.table.arguments import Name, NoArgs, require_args
+from shoe_ctl.table.arguments import Name, NoArgs, Possible, require_args
 from shoe_ctl.table.irregularities import card_taken, draw_order, overdraw, power_failure
 from shoe_ctl.table.procedures import stack, withdrawal
 from shoe_ctl.table.round import card_entry, outcome, reconstruct, reveal
@@ -62,6 +62,13 @@ def check_correction(turn: Turn, args: CorrectedCard | None) -> Message | None:
     if dealt.card.code == args.card:
         return message("refused_same_card", card=args.card)
     return card_entry.check_card(turn, args.card)
+
+
+def open_cards(turn: Turn) -> Possible:
+    """Return the hands and the places of the cards that lie open."""
+    opened = [dealt for dealt in turn.round.cards if dealt.revealed]
+    hands = list(dict.fromkeys(dealt.hand for dealt in opened))
+    return {"hand": hands, "index": sorted({dealt.index for dealt in opened})}
 
 
 def check_not_settled(turn: Turn) -> Message | None:

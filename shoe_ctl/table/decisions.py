@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -38,7 +38,12 @@ from shoe_ctl.table.situations import CARDS_OUT
 from shoe_ctl.table.state import Declaration, TableState
 from shoe_ctl.table.turn import Cause, Objection, Turn, not_taken
 from shoe_ctl.table.wagers import betting
-from shoe_ctl.table.wagers.declared import RECORDED, check_recorded, record_declared
+from shoe_ctl.table.wagers.declared import (
+    RECORDED,
+    DeclaredWager,
+    check_recorded,
+    record_declared,
+)
 from shoe_ctl.texts.message import Message, message
 
 # The open step. Conditions.
@@ -130,10 +135,41 @@ def _check_chosen(turn: Turn, choice: Choice) -> Objection | None:
 # Declarations. Conditions.
 
 
+class DeclarableKey(NamedTuple):
+    """An irregularity that can be declared now."""
+
+    key: str
+    """Its key."""
+    by: str
+    """The lowest position that may declare it."""
+    takes: type[arguments.NoArgs]
+    """The type of its arguments."""
+    names: tuple[str, ...] | None = None
+    """Those of them that it takes, if it does not take all."""
+
+
+def list_declarable(turn: Turn) -> list[DeclarableKey]:
+    """Return all that can be declared as the table stands."""
+    found = []
+    for key, recorded in RECORDED.items():
+        if check_recorded(turn, key, None) is None:
+            names = recorded.names if recorded.alone else (*recorded.names, "earlier")
+            found.append(DeclarableKey(key, positions.LADDER[0], DeclaredWager, names))
+    for key, declared in _forms(turn).items():
+        if _check_declarable(turn, key, declared) is None:
+            found.append(DeclarableKey(key, declared.by, declared.takes))
+    return found
+
+
+def _forms(turn: Turn) -> dict[str, Declared]:
+    """Return how each irregularity is declared that people may declare."""
+    forms = {key: find_procedure(turn, key).declared for key in turn.procedures}
+    return {key: declared for key, declared in forms.items() if declared is not None}
+
+
 def check_declare(turn: Turn, given: Mapping[str, Any] | None) -> Objection | None:
     """Return what stands against declaring what is named; with None, against every declaration."""
-    forms = {key: find_procedure(turn, key).declared for key in turn.procedures}
-    declarable = {key: declared for key, declared in forms.items() if declared is not None}
+    declarable = _forms(turn)
     if given is None:
         recorded = (check_recorded(turn, key, None) for key in RECORDED)
         others = (_check_declarable(turn, key, one) for key, one in declarable.items())

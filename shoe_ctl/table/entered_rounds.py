@@ -53,9 +53,9 @@ ORDER = (*INITIAL_DEAL, ("player", THIRD), ("banker", THIRD))
 class BothHands(arguments.NoArgs, frozen=True, kw_only=True):
     """Both hands of a round."""
 
-    player: str
+    player: arguments.Cards
     """The Player hand in dealing order: card codes with spaces between them."""
-    banker: str
+    banker: arguments.Cards
     """The Banker hand in dealing order: card codes with spaces between them."""
 
     def codes(self) -> dict[tuple[str, int], str]:

@@ -51,6 +51,17 @@ class SecondPerson(
     """Why that person cannot consent: no configured user, or who asks. One line for people."""
 
 
+class Login(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The login of a person, as the user at the other end vouched for it."""
+
+    person: str
+    """The person who logged in."""
+    by: str
+    """The way: ``pin``, ``token`` or ``certificate``."""
+    session: str | None
+    """The session, by the name that the user gives it; None for a second person."""
+
+
 class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     """A command from a person or from the table system."""
 
@@ -78,6 +89,15 @@ class TableCommand(Happened, frozen=True, kw_only=True, tag="command"):
     """The second person as looked up; None if nobody is named or nobody looked."""
     older: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     """The round that it revises, as ``state.OlderRound``; unset where it is the last one."""
+    login: Login | msgspec.UnsetType = msgspec.UNSET
+    """The login of the person who gives it; unset where the user vouches for none."""
+    consent_login: Login | msgspec.UnsetType = msgspec.UNSET
+    """The login of the second person; unset where the user vouches for none."""
+
+    @property
+    def logged_in(self) -> str | msgspec.UnsetType:
+        """The person who logged in to give it; unset where the user vouches for none."""
+        return self.login.person if isinstance(self.login, Login) else msgspec.UNSET
 
 
 class LinkUp(Happened, frozen=True, kw_only=True, tag="link_up"):
@@ -299,6 +319,8 @@ class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused
     """The number of commands."""
     since_us: int
     """Since when, µs since 1970 UTC."""
+    person: str | msgspec.UnsetType = msgspec.UNSET
+    """The person who gave them, where the user vouches for logins."""
 
 
 class OutcomeApplied(Happened, frozen=True, kw_only=True, tag="outcome_applied"):

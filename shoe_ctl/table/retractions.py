@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from shoe_ctl.table import consent, decisions, positions
-from shoe_ctl.table.arguments import NoArgs, require_args
+from shoe_ctl.table.arguments import NoArgs, Possible, require_args
 from shoe_ctl.table.effects import Instance
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.shared import check_can_resume, current_held_cards
@@ -56,6 +56,12 @@ def check_retraction(turn: Turn, args: Retraction | None) -> Objection | Message
             return message("refused_nothing_to_retract")
         return message("refused_no_such_declaration", declarations=numbers)
     return _check_persons(turn, found) or _check_built_on(turn, found)
+
+
+def declarations_to_retract(turn: Turn) -> Possible:
+    """Return the numbers of the declarations that can be retracted now."""
+    free = (one.number for one in turn.now.declarations if _check_built_on(turn, one) is None)
+    return {"declaration": list(dict.fromkeys(free))}
 
 
 def _find(turn: Turn, args: Retraction) -> Declaration | None:

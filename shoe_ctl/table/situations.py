@@ -19,6 +19,9 @@ STATES = (
 CARDS_OUT = ("dealing", "revealing", "drawing")
 """Cards of an unfinished round lie on the table."""
 
+DEALT_UNTIL_SEEN = ("dealing", "revealing")
+"""Cards lie there, and with the time they count as seen, or the shoe's result as late."""
+
 TO_THE_OUTCOME = ("closed", *CARDS_OUT)
 """From *no more bets* to the outcome."""
 

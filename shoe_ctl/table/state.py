@@ -535,6 +535,15 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 # What is open: irregularities, pauses, windows.
 
 
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """A person who gave a command."""
+
+    name: str
+    """The person's name."""
+    position: str
+    """The position in which the person acted."""
+
+
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """A window in which Players may withdraw wagers of a round whose bets are closed."""
 
@@ -578,6 +587,8 @@ class OpenIrregularity(msgspec.Struct, frozen=True, kw_only=True):
     """The memory of its own steps: plain JSON values."""
     window: Window | None = None
     """The window for withdrawals that its step opened."""
+    by: Person | msgspec.UnsetType = msgspec.UNSET
+    """The person with whose command it was raised; unset where no command raised it."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
@@ -695,10 +706,27 @@ class FirstAnswer(Answer, frozen=True, kw_only=True):
     """The user who gave the command."""
     digest: str = ""
     """The digest of what was asked."""
+    person: str | msgspec.UnsetType = msgspec.UNSET
+    """The person who logged in to give it; unset where the user vouches for none."""
 
     def again(self) -> Answer:
         """Return the answer alone."""
         return Answer(**{name: getattr(self, name) for name in Answer.__struct_fields__})
+
+
+class GivenCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that was accepted, as staff see it in the list of the last ones."""
+
+    command: str
+    """Its name."""
+    about: str | None
+    """The key that was declared, or the choice that was taken; None for other commands."""
+    by: Person
+    """The person who gave it."""
+    consented_by: str | None
+    """The second person, if one consented."""
+    t_us: int
+    """When it was given."""
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
@@ -754,6 +782,8 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The declarations since the last round ended, oldest first."""
     undelivered: tuple[UndeliveredEvents, ...] = ()
     """Events that sinks refused, by sink."""
+    last_commands: tuple[GivenCommand, ...] | msgspec.UnsetType = msgspec.UNSET
+    """The commands that were accepted last, oldest first; unset before the first one."""
     told: ToldRounds | msgspec.UnsetType = msgspec.UNSET
     """The rounds that a table system is to apply; unset where it does not report that."""
 

@@ -7,44 +7,48 @@ Must not know: who asks, how it is shown; it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from shoe_ctl.games.game import Game
-from shoe_ctl.games.table_of_play import total
 from shoe_ctl.records import utc
 from shoe_ctl.table import (
     applied_outcomes,
     offers,
     positions,
     retractions,
+    setup,
     situations,
     undelivered,
+    visible_cards,
 )
 from shoe_ctl.table.commands import COMMANDS
 from shoe_ctl.table.irregularities import unread_cards
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
 from shoe_ctl.table.irregularities.gaps import LINK_LOST
-from shoe_ctl.table.irregularities.power_failure import REFER
+from shoe_ctl.table.irregularities.power_failure import REFER, face_up_seen_at_us
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.procedures.procedure import VOID, Procedure
 from shoe_ctl.table.procedures.shared import ALIGN_FIRST
-from shoe_ctl.table.round import entitlement
+from shoe_ctl.table.round import entitlement, reveal
 from shoe_ctl.table.round.reveal import is_result_awaited
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.shoe import arming, link, outbox
 from shoe_ctl.table.state import (
     INITIAL_DEAL,
-    DealtCard,
     Halt,
+    Hands,
     OpenIrregularity,
+    Person,
     Player,
-    Round,
     TableState,
     next_slot,
 )
 from shoe_ctl.table.turn import HANDED, TableView
 from shoe_ctl.table.wagers import payments
+from shoe_ctl.table.wagers.types import Wager
 from shoe_ctl.texts.message import Message, message
 
 HANDS = ("player", "banker")
@@ -125,30 +129,33 @@ def status(
     wants a reason or a second person;
     ``next`` is what the round waits for, with its command where it has one. ``wagers`` are those on
     the layout; from the outcome until *settle* each with what it is paid or loses. ``last_round``
-    is the one settled last, with its revisions.
+    is the one settled last, with its revisions. ``setup`` is what does not change.
     """
     at = TableView(now, game, settings, procedures)
     choices = offers.list_choices(at)
     trouble = link.link_trouble(now, now.t_us if t_us is None else t_us)
+    due = _next(at, choices)
     return (
         {
             "table": settings.table,
             "game": game.id,
+            "setup": setup.describe_setup(game, settings),
             "method": at.method,
+            "faces": at.faces,
             "state": now.state,
             "link": link.link_state(now),
             "link_reason": None if trouble is None else trouble[0],
             "told": outbox.public_commands(now),
             "refused": arming.public_refusal(now),
-            "shoe": None
-            if now.shoe is None
-            else {"shoe_id": now.shoe.id, "cutting_card_out": now.shoe.cutting_card_out},
-            "round": None if now.round is None else _round(now.round),
+            "shoe": None if now.shoe is None else _shoe(at),
+            "round": None if now.round is None else _round(at),
+            "beside": visible_cards.describe_unplaced(at),
             "wagers": payments.describe_wagers(at, restricted=False),
             "last_round": payments.describe_last_round(at, restricted=False),
             "declared": retractions.describe_declarations(at),
-            "next": _beside(trouble, applied_outcomes.overdue_message(now), _next(at, choices)),
-            "takes": [offer.public() for offer in offers.list_offers(at)],
+            "next": _beside(trouble, applied_outcomes.overdue_message(now), due),
+            "deadlines": _deadlines(at),
+            "takes": [offer.public(due["command"]) for offer in offers.list_offers(at)],
             "halt": _halt(at, choices),
             "waiting": [_waiting(opened, at, choices) for opened in now.pending_irregularities],
             "parked": undelivered.describe(now, restricted=False),
@@ -171,6 +178,56 @@ def restricted(now: TableState, game: Game, settings: TableSettings) -> dict[str
     }
 
 
+def staff(now: TableState, game: Game, settings: TableSettings) -> dict[str, Any]:
+    """Return what the public status says besides to staff of the table: who is who.
+
+    Players at their wagers and with the cards, who raised what is open, the last commands. No card
+    that is not revealed makes a difference, and no id of a restricted event is in it.
+    """
+    at = TableView(now, game, settings, PROCEDURES)
+    last, commands = now.last_settled, now.last_commands
+    return {
+        "players": _players(now.wagers.standing),
+        "last_players": [] if last is None else _players(last.wagers.standing),
+        "hands": {} if now.round is None else _holders(now.round.hands),
+        "shoe_with": None if now.control.holder is None else _named(now.control.holder),
+        "open": [
+            {"key": at.public_key(opened.key), "since": utc(opened.since_us), **_by(opened.by)}
+            for opened in now.open_irregularities
+        ],
+        "commands": [
+            {
+                "command": given.command,
+                "about": given.about,
+                **_by(given.by),
+                "consented_by": given.consented_by,
+                "at": utc(given.t_us),
+            }
+            for given in (() if isinstance(commands, msgspec.UnsetType) else commands)
+        ],
+    }
+
+
+def _players(wagers: Iterable[Wager]) -> list[dict[str, Any]]:
+    return [{"number": held.number, "player": held.player} for held in wagers]
+
+
+def _holders(hands: Hands) -> dict[str, Any]:
+    held = {hand: hands.of(hand).holder for hand in HANDS}
+    return {hand: _named(holder) for hand, holder in held.items() if holder is not None}
+
+
+def _named(player: Player) -> dict[str, Any]:
+    return {"player": player.id, "seat": player.seat, "designee": player.designee}
+
+
+def _by(person: Person | msgspec.UnsetType) -> dict[str, Any]:
+    """Return who brought something about; nobody where the shoe or the time did."""
+    if isinstance(person, msgspec.UnsetType):
+        return {"person": None, "position": None}
+    return {"person": person.name, "position": person.position}
+
+
 def in_storage_fault(stood: dict[str, Any], fault: Message, since_us: int | None) -> dict[str, Any]:
     """The status of a table that cannot store anything: as it stood, what failed, what to do.
 
@@ -180,7 +237,8 @@ def in_storage_fault(stood: dict[str, Any], fault: Message, since_us: int | None
     return stood | {
         "fault": {"message": fault.as_data()}
         | ({} if since_us is None else {"since": utc(since_us)}),
-        "next": _wait(message("next_storage_fault"), who=_position("pit_supervisor")),
+        "next": _wait(message("next_storage_fault"), "storage", who=_position("pit_supervisor")),
+        "deadlines": [],
         "takes": [],
         "halt": None if halt is None else halt | {"choices": []},
         "waiting": [
@@ -207,18 +265,45 @@ def _seat(holder: Player | None) -> dict[str, Any] | None:
     return None if holder is None else {"seat": holder.seat}
 
 
-def _round(played: Round) -> dict[str, Any]:
-    hands = {name: [_code(d) for d in played.cards if d.hand == name] for name in HANDS}
-    totals = (
-        {name: total(played.hand(name)) for name in HANDS}
-        if played.totals_announced and played.all_revealed
-        else None
-    )
-    return {"round_id": played.id, "hands": hands, "totals": totals}
+def _shoe(at: TableView) -> dict[str, Any]:
+    shoe, out = at.shoe, visible_cards.cards_out(at)
+    return {
+        "shoe_id": shoe.id,
+        "decks": shoe.decks,
+        "out": out,
+        "left": visible_cards.cards_in_set(at) - out,
+        "cutting_card_out": shoe.cutting_card_out,
+        "rounds_since_cutting_card": shoe.rounds_since_cutting_card,
+    }
 
 
-def _code(dealt: DealtCard) -> str | None:
-    return dealt.card.code if dealt.revealed and dealt.card is not None else None
+def _round(at: TableView) -> dict[str, Any]:
+    played = at.round
+    return {
+        "round_id": played.id,
+        "hands": visible_cards.describe_hands(at),
+        "totals": visible_cards.announced_totals(played),
+        "outcome": payments.describe_announced(at),
+    }
+
+
+def _deadlines(at: TableView) -> list[dict[str, Any]]:
+    """Return when something happens by itself. No card that is not revealed moves any of these.
+
+    ``cards_seen``: the next card that lies face up counts as seen. ``result``: the shoe's own
+    result is overdue. ``applied``: an outcome counts as not applied by the table system.
+    """
+    now, seen_us, result_us = at.now, None, None
+    if now.halt is not None:
+        seen_us = face_up_seen_at_us(at)
+    elif now.round is not None and now.state in situations.DEALT_UNTIL_SEEN:
+        seen_us, result_us = at.seen_at_us(), reveal.result_due_us(at, now.round)
+    due = {
+        "cards_seen": seen_us,
+        "result": result_us,
+        "applied": applied_outcomes.next_due_us(now, at.settings),
+    }
+    return [{"what": what, "at": utc(us)} for what, us in due.items() if us is not None]
 
 
 def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -229,6 +314,7 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
     top = halt.current
     told: dict[str, Any] = {
         "reason": at.public_key(top.key),
+        "instance": halt.instance.public,
         "since": utc(top.since_us),
         "earlier": [at.public_key(key) for key in halt.earlier],
         **stack.describe_step(at),
@@ -237,6 +323,8 @@ def _halt(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any] | None
     if at.now.pending is not None:
         hand, index = at.now.pending.named_slot or (None, None)
         told["pending"] = {"hand": hand, "index": index}
+    if top.instance.public is not None:
+        told["irregularity"] = top.instance.public
     if top.public_seen is not None:
         rules = dict(at.game.irregularities.get(top.key, {}))
         told |= {"seen": top.public_seen.as_data(), "rules": rules}
@@ -248,6 +336,11 @@ def _waiting(
 ) -> dict[str, Any]:
     """Return what is open beside the round and halts nothing yet, as the room was told of it."""
     told: dict[str, Any] = {"key": at.public_key(opened.key), "since": utc(opened.since_us)}
+    if opened.instance.public is not None:
+        told["instance"] = opened.instance.public
+    if unread_cards.is_naming(opened):
+        hand, index = unread_cards.slot_of(opened)
+        told["slot"] = {"hand": hand, "index": index}
     told |= {"seen": stack.public_seen(opened)}
     told |= {"prompt": _waiting_prompt(at, opened).as_data()}
     asked = choices if stack.due_decision(at) is opened else []
@@ -289,7 +382,7 @@ def _next(at: TableView, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return _do("relinquish_shoe", without, who=_position(positions.BESIDE))
     slot = next_slot(now)
     if slot is None:
-        return _wait(message("next_the_shoe"))
+        return _wait(message("next_the_shoe"), "shoe")
     hand, index = slot
     if slot in INITIAL_DEAL:
         return _draw(message("next_draw", hand=hand, index=index), slot, now)
@@ -319,14 +412,14 @@ def with_trouble(step: dict[str, Any], trouble: Message) -> dict[str, Any]:
 def _of_the_shoe(now: TableState) -> dict[str, Any] | None:
     """Return what is to be done about the shoe before anything else."""
     if now.state == "no_shoe":
-        return _wait(_no_shoe(now), who=_DEALER)
+        return _wait(_no_shoe(now), "shoe", who=_DEALER)
     if now.state == "shoe_change":
         if now.link.replay:
-            return _wait(message("next_change_shoe"), who=_DEALER)
+            return _wait(message("next_change_shoe"), "shoe", who=_DEALER)
         return _do("declare_new_shoe", message("next_declare_new_shoe"))
     if now.state in _BEFORE_CARDS and not (now.link.aligned or now.link.names_hands):
         if not now.link.up:
-            return _wait(message("next_connect_shoe"), who=_DEALER)
+            return _wait(message("next_connect_shoe"), "shoe", who=_DEALER)
         return _do("align", message("next_align"))
     return None
 
@@ -352,7 +445,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
     if slot is not None:
         return _draw(prompt, slot, at.now)
     if top.key == LINK_LOST.key and not at.now.link.up:
-        return _wait(message("next_wait_for_link", next=prompt), who=_DEALER)
+        return _wait(message("next_wait_for_link", next=prompt), "shoe", who=_DEALER)
     can = [choice for choice in choices if "not_now" not in choice]
     named = {choice["choice"] for choice in can}
     if named <= {REFER} and any(
@@ -360,7 +453,7 @@ def _halted(at: TableView, halt: Halt, choices: list[dict[str, Any]]) -> dict[st
     ):
         return _do("align", message("next_align_in_round", next=prompt))
     if not named or (named == {VOID} and _may_end_by_itself(at, top)):
-        return _wait(prompt)
+        return _wait(prompt, "shoe")
     lowest = min((one["position"] for one in can), key=positions.POSITIONS.index)
     return _do("decide", prompt, who=_position(lowest))
 
@@ -389,7 +482,7 @@ def _paused(at: TableView, prompt: Message) -> dict[str, Any]:
     why = offers.check_command(at, "resume")
     if why is None:
         return _do("resume", prompt)
-    return _wait(message("next_resume_waits", next=prompt, why=why))
+    return _wait(message("next_resume_waits", next=prompt, why=why), "obstacle")
 
 
 def _revealing(at: TableView) -> dict[str, Any]:
@@ -397,12 +490,12 @@ def _revealing(at: TableView) -> dict[str, Any]:
     order = ("banker", "player") if played.hands.first == "banker" else HANDS
     if hand := next((hand for hand in order if played.face_down(hand)), None):
         if at.faces == "face_up":
-            return _wait(message("next_cards_being_seen"))
+            return _wait(message("next_cards_being_seen"), "time")
         return step_with(hand, at)
     if not played.totals_announced:
         return _do("announce_totals", message("next_announce_totals"))
     if is_result_awaited(at.now):
-        return _wait(message("next_result"))
+        return _wait(message("next_result"), "shoe")
     return _do("announce_outcome", message("next_announce_outcome"))
 
 
@@ -414,7 +507,7 @@ def _do(
 ) -> dict[str, Any]:
     """Return a step that a command brings; ``who`` is by default the lowest position that may."""
     by = _position(COMMANDS[command].position) if who is None else who
-    return {"command": command, "args": args, "message": says.as_data(), "who": by}
+    return {"command": command, "args": args, "message": says.as_data(), "who": by, "wait": None}
 
 
 def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, Any]:
@@ -424,10 +517,16 @@ def _draw(says: Message, slot: tuple[str, int], now: TableState) -> dict[str, An
         says = message("next_with_trouble", next=says, trouble=refused)
     holder = now.control.holder
     who = _DEALER if holder is None else _player(holder)
-    return _wait(says, who=who, hand=slot[0], index=slot[1])
+    return _wait(says, "card", who=who, hand=slot[0], index=slot[1])
 
 
-def _wait(says: Message, who: dict[str, Any] | None = None, **draw: Any) -> dict[str, Any]:
-    """Return a step that no command brings; ``who`` does something all the same, or nobody."""
+def _wait(
+    says: Message, wait: str, who: dict[str, Any] | None = None, **draw: Any
+) -> dict[str, Any]:
+    """Return a step that no command brings; ``who`` does something all the same, or nobody.
+
+    ``wait`` is what is awaited: a ``card``, the ``shoe``, the ``time``, the ``storage``, or that an
+    ``obstacle`` goes.
+    """
     waits: dict[str, Any] = {"command": None, "args": {}, "message": says.as_data(), "who": who}
-    return waits | ({"draw": draw} if draw else {})
+    return waits | {"wait": wait} | ({"draw": draw} if draw else {})

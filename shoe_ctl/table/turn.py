@@ -147,6 +147,15 @@ class TableView:
         handed = (settings.method if method is None else method) in HANDED
         return "turned_by_dealer" if handed else settings.faces
 
+    def seen_at_us(self) -> int | None:
+        """Return when the next card that lies face up counts as seen, while the round goes on."""
+        now, settings = self.now, self.settings
+        method = settings.method if now.method is None else now.method
+        if now.round is None or settings.faces != "face_up" or method in HANDED:
+            return None
+        unseen = [dealt.drawn_us for dealt in now.round.cards if not dealt.revealed]
+        return min(unseen) + settings.face_up_after_ms * 1000 if unseen else None
+
     @property
     def implied(self) -> bool:
         """True if announcements are inferred from the cards; never if Players handle them."""

@@ -308,6 +308,16 @@ TEXTS: Mapping[str, str] = {
     "preview_nothing": "然后下一步：{next}",
     "preview_of_shoe": "之后如何由牌靴决定",
     "preview_reveals": "将会翻开：{cards:place}；之后如何取决于这些牌",
+    # A choice, and what comes of it.
+    "choice_label": "{choice:choice}",
+    "choice_either": "{one}；或者{other}",
+    "choice_step_stays": "仍停在这一步",
+    "choice_leads_to_step": "然后：{prompt}",
+    "choice_leads_to_earlier": "然后处理先前未了的事",
+    "choice_voids_round": "本局作废，全部投注退回",
+    "choice_answers": "问题已答复",
+    "choice_resumes": "从中断处继续",
+    "choice_resumes_in": "牌桌随后：{state:state}",
     # Why a command was not taken: the command, its arguments and who gave it.
     "refused_no_such_command": "没有这个命令：{command}",
     "refused_command_misspelt": "没有这个命令：{command}（是 {meant:act+} 吗？）",
@@ -329,6 +339,7 @@ TEXTS: Mapping[str, str] = {
     "refused_second_person_is_asker_alone": (
         "{name} 就是下命令的人；请为第二人添加 [[socket.user]]：目前只有 {user}"
     ),
+    "refused_second_person_not_logged_in": "{name} 没有为此登录：请写明 consent_login",
     "refused_second_person_unknown": "{name} 不是已配置的用户；请指明 {others:or}",
     "refused_second_person_unknown_alone": (
         "{name} 不是已配置的用户；请为第二人添加 [[socket.user]]：目前只有 {user}"
@@ -639,6 +650,7 @@ TEXTS: Mapping[str, str] = {
     "sink_unknown": "没有接收端 {sink}（现有：{sinks}）",
     "sink_unknown_none": "没有接收端 {sink}（没有任何接收端）",
     "sink_upto_of_other_table": "upto：{upto} 与 {after} 不是同一张桌的事件",
+    "sink_resends_too_soon": "用户 {user} 刚才已请求重发大量事件：请在 {seconds} 秒后再请求",
     "sink_resends_too_many": "用户 {user} 已在 {most} 处接收事件：请稍后再请求",
     # Why a request is not read, or not handled.
     "request_incomplete": "最后一行没有行尾：未做任何处理",
@@ -666,6 +678,11 @@ TEXTS: Mapping[str, str] = {
     "daemon_command_retained": "保留消息中的命令不予执行：发送时请勿设置保留标志",
     "daemon_command_expired": "命令在轮到处理之前已过期：未做任何处理",
     "daemon_response_topic": ("应答主题不属于该用户：请用 shoe/v1/TABLE/answers/USER 或其下级主题"),
+    "daemon_not_staff": "用户 {user} 的职位为 {own:position}：只有牌桌人员可以看到谁是谁",
+    "daemon_does_not_vouch": "用户 {user} 不为任何登录作证：请去掉 login 和 consent_login",
+    "daemon_login_missing": "用户 {user} 为登录作证：请在 login 中说明由谁发出命令",
+    "daemon_login_of_another_person": "登录的是 {login}，命令写的是 {person}",
+    "daemon_login_not_in_position": "{person} 的职位为 {own:position}，不是 {position:position}",
     "daemon_not_in_position": "用户 {user} 的职位为 {own:position}，不是 {position:position}",
     "daemon_no_loss": "此日志没有丢失：无须裁决",
     "daemon_loss_without_reason": "缺少理由：请说明为何无法恢复丢失的部分",
@@ -892,9 +909,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "began": "开始",
         "contradicted": "读数被更改",
         "decided": "裁决",
+        "device": "设备",
         "ended": "结束",
         "event": "事件",
         "game": "游戏",
+        "key": "公钥",
         "method": "方式",
         "outcome": "结果",
         "played": "进行",
@@ -905,10 +924,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "settings": "设定",
         "sha256": "sha256",
         "shoe": "牌靴",
+        "signed": "签名",
         "software": "软件",
         "table": "牌桌",
         "void": "作废",
         "wagers": "投注",
+        "witness": "见证",
         "won": "赢",
     },
     "incident": {

@@ -94,6 +94,7 @@ HELP: Mapping[str, str] = {
     "Inspect a folder of evidence: one page of findings.": "检查一个文件夹中的证据：结论写成一页。",
     "Show what a journal lost, and who still has it.": "显示日志丢失了什么，何处还有。",
     "Compute exact odds and house edge per wager.": "计算每种投注的精确赔率和庄家优势。",
+    "Write the proof of one round of a journal.": "写出日志中一局的证明。",
     "Publish recorded events, to test a table system.": "发布记录的事件，以测试牌桌系统。",
     "Check what logins may do at a broker.": "检查各登录名在消息代理上能做什么。",
     "Try a table system's receiver of events.": "测试账务系统的事件接收程序。",

@@ -15,10 +15,11 @@ class Message(msgspec.Struct, frozen=True):
     """A message to people, without its words.
 
     ``code`` (``[a-z0-9_]+``) names a text in every catalogue. It begins with what the text is for:
-    ``prompt_`` asks for something at an open step, ``seen_`` says why an irregularity was raised,
-    ``refused_`` why a command was not taken, ``next_`` what the table waits for, ``done_`` what
-    came of a command, ``preview_`` what would come of one, ``shoe_`` what is wrong with the shoe,
-    ``events_`` why events are not sent, ``link_`` why the link was lost.
+    ``prompt_`` asks for something at an open step, ``choice_`` says what a choice is and leads to,
+    ``seen_`` says why an irregularity was raised, ``refused_`` why a command was not taken,
+    ``next_`` what the table waits for, ``done_`` what came of a command, ``preview_`` what would
+    come of one, ``shoe_`` what is wrong with the shoe, ``events_`` why events are not sent,
+    ``link_`` why the link was lost.
 
     ``args`` are plain JSON values: cards, hands, numbers, names, and other messages. They hold no
     words of a language, but for what a person typed or a device reported. An argument ``rule`` is

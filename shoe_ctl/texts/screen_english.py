@@ -113,6 +113,7 @@ PHRASES: Mapping[str, str] = {
     "by_hand": "by hand",
     # shoectl incidents.
     "incidents_title": "Incidents at the tables",
+    "not_verified": "NOT VERIFIED: run shoectl verify {journal}",
     "incidents_of": "journal {journal}",
     "incidents_none": "no incidents recorded",
     "incident_rule": "rule {rule}",

@@ -43,7 +43,6 @@ too."""
 
 NOT_DONE: Mapping[str, str] = {
     "fault": "an error inside shoe-ctl",
-    "line_suspended": "a line that brought more garbage than is kept",
     "hearing_lost": "a shoe that did not hear",
     "storage_restored": "a storage fault",
     "delivery_parked": "an event that a sink rejected",
@@ -60,7 +59,12 @@ NOT_DONE: Mapping[str, str] = {
     "command_unanswered": "a command that the shoe did not answer",
     "preset_changed": "a preset changed at the shoe",
 }
-"""Inputs that no step of a scenario makes, in words."""
+"""Inputs that are not done again, in words: nothing at the table follows from them, or they cannot
+be found in a recording, such as the moment at which a wire was cut. What is told of them is not
+expected."""
+
+_ANY_KEY = "5a" * 32
+"""For a shoe whose key the table did not know: it is not in a recording, and any other does."""
 
 
 @dataclass(slots=True)
@@ -85,6 +89,18 @@ def find_acts(recording: Recording, names: Names, expectation: Expectation) -> A
 
 class _Reader:
     """Goes through what happened once, from the first shoe that was connected."""
+
+    _is_reopened = False
+    """True if the storage failed before the last start of the table, and nothing else."""
+
+    _is_suspended = False
+    """True while the line is left alone, as it brought garbage."""
+
+    _was_unanswered = False
+    """True once the shoe did not answer in time: what it answers later comes at once next time."""
+
+    _has_key = False
+    """True while the shoe has a key of which the table knows nothing."""
 
     def __init__(self, recording: Recording, names: Names, expectation: Expectation) -> None:
         self._recording = recording
@@ -213,6 +229,10 @@ class _Reader:
                 self._take_link_up()
             case "restarted":
                 self._take_restart(happened)
+            case "line_suspended":
+                self._take_suspension(happened)
+            case "storage_restored" if self._is_reopened:
+                pass  # it came with the start before it
             case "tick" | "line_resumed" | "hearing_restored" | "not_told":
                 pass
             case kind:
@@ -234,6 +254,8 @@ class _Reader:
                 self._halted = told.type == "table.halted"
                 if self._halted and self._cut_step is not None:
                     self._cut_step = None  # the hand stops there
+            elif told.type == "shoe.unanswered":
+                self._was_unanswered = True
             elif told.type == "shoe.connected":
                 self._opened = True
                 self._waited = len(self._public)
@@ -249,6 +271,8 @@ class _Reader:
             return  # the answer to the command names its events
         told = happened.public[-1]
         if told.type in ("shoe.connected", *NOT_OF_PLAY):
+            return
+        if told.type == "shoe.answered" and self._was_unanswered:
             return
         wanted = self._expectation.pattern(told)
         last = len(self._public)
@@ -309,10 +333,19 @@ class _Reader:
             self._started_again()
         self._firmware, self._shoe_boot = firmware, boot
 
+    def _on_authentication_failed(self, _event: Mapping[str, Any], _: Happened) -> None:
+        has_keys = any(each.what.get("authenticated") for each in self._recording.happened)
+        if not self._opened or has_keys:
+            self._leave_out(NOT_DONE["authentication_failed"])
+        elif not self._has_key:
+            self._has_key = True
+            self._shoe_does("key", key=_ANY_KEY)
+
     def _started_again(self) -> None:
         """The shoe was without power: in the middle of a draw, if what it was saying breaks off."""
-        if not self._breaks_off():
-            self._before_link("reboot")
+        if self._has_key or not self._breaks_off():
+            self._before_link("key" if self._has_key else "reboot")
+            self._has_key = False
             return
         self._is_of_brown_out = self._next_card_comes_at_once()
         if not self._is_of_brown_out:
@@ -711,8 +744,17 @@ class _Reader:
         if self._recording.profile == "bee_tek":
             self._order.add_untold()
             self._shoe_does("brown_out")
-        elif not self._starts_next():
+        elif not (self._starts_next() or self._is_suspended_next()):
             self._leave_out("garbage on the line")
+
+    def _is_suspended_next(self) -> bool:
+        """Return whether the line is suspended before anything else comes than garbage."""
+        for happened in self._recording.happened[self._at + 1 :]:
+            if happened.kind == "line_suspended":
+                return True
+            if happened.shoe_event.get("type", "status") not in ("discarded", "status"):
+                return False
+        return False
 
     def _starts_next(self) -> bool:
         for happened in self._recording.happened[self._at + 1 : self._at + 4]:
@@ -723,7 +765,15 @@ class _Reader:
 
     # --- the link and the host --------------------------------------------------------------
 
+    def _take_suspension(self, happened: Happened) -> None:
+        """The line is suspended; its connection is lost with that, and nobody unplugs it."""
+        if self._opened and not happened.what["again"]:
+            self._is_suspended = True
+            self._steps.append({"shoe": "noise"})
+
     def _take_link_lost(self) -> None:
+        if self._is_suspended:
+            return
         if self._opened and self._plugged and not self._restarts_next():
             self._plugged = False
             self._steps.append({"shoe": "unplug"})
@@ -740,6 +790,9 @@ class _Reader:
         if self._restart_at is not None:
             self._link_is_back_at(self._restart_at)
             self._restart_at = None
+        elif self._is_suspended:
+            self._link_is_back_at(len(self._steps))
+            self._is_suspended = False
         elif not self._plugged:
             self._link_is_back_at(len(self._steps))
             self._steps.append({"shoe": "replug"})
@@ -756,9 +809,13 @@ class _Reader:
 
     def _take_restart(self, happened: Happened) -> None:
         boot = str(happened.what["host_boot"])
+        self._is_reopened = self._opened and bool(happened.what.get("reopened"))
         if self._host_boot is not None and self._opened:
             self._restart_at = len(self._steps)
-            self._steps.append({"host": "restart" if boot == self._host_boot else "reboot"})
+            if self._is_reopened:
+                self._steps.append({"disk": "fail"})
+            else:
+                self._steps.append({"host": "restart" if boot == self._host_boot else "reboot"})
             if not self._plugged:
                 self._leave_out("a restart of the host while the shoe was unplugged")
         self._host_boot = boot

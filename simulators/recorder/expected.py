@@ -22,9 +22,11 @@ NOT_OF_PLAY = (
     "outage.opened", "outage.closed", "review.opened",
     "frame.discarded", "login.accepted", "login.refused", "login.locked",
     "shoe.hearing_lost", "shoe.hearing_restored", "disk.filling", "disk.relieved",
-    "outcome.applied", "outcome.not_applied", "shoe.reconciled",
+    "outcome.applied", "outcome.not_applied", "shoe.reconciled", "command.unrecorded",
+    "shoe.unanswered",
 )  # fmt: skip
-"""Events of sinks, disks, lines and logins, which a scenario does not bring about.
+"""Events of sinks, disks, lines, logins and table systems: nothing at the table follows from them,
+and a recording is played without them. (A disk that failed is played again: the table waited.)
 
 When a wire was cut no recording tells: only when the table noticed that its shoe did not hear.
 """

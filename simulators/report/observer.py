@@ -102,18 +102,20 @@ class Observer:
 
     def note(self, words: str) -> None:
         """Note what hands and cables do. Staff are observed where they give their commands."""
-        if words.startswith(("hand:", "shoe:", "host:")):
+        if words.startswith(("hand:", "shoe:", "host:", "disk:", "sink:")):
             self._last_shoe = self._add("acts", words)
 
     def asked(self, command: Mapping[str, Any]) -> int:
-        """Note a command as it is given."""
+        """Note a command as it is given, or another request."""
+        if "request" in command:
+            return self._add("acts", f"request: {command['request']}", repr(dict(command)))
         position = str(command.get("position", "")).replace("_", " ")
         args = "".join(f" {key}={value}" for key, value in (command.get("args") or {}).items())
         return self._add("acts", f"{position}: {command.get('command')}{args}", repr(dict(command)))
 
     def answered(self, number: int, answer: Answer) -> None:
         """Note the answer to it."""
-        if answer.get("accepted") is True:
+        if answer.get("accepted") is not False:
             for event in answer.get("events", ()):
                 self._command_of.setdefault(str(event), number)
             return

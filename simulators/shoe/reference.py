@@ -6,7 +6,9 @@ Must not know: hands and rules (the host names the slot it arms), bytes, ports.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
+from functools import partial
 
 from firmware_proto.cards import Card
 from firmware_proto.commands import (
@@ -132,6 +134,17 @@ class ReferenceDevice(Device):
     def install(self, firmware: str, digest: str | None, t: float) -> None:
         """Give the shoe other firmware; with power, it starts again with it."""
         self.firmware, self.firmware_digest = firmware, digest
+        if self.powered:
+            self.boot(t)
+
+    def set_key(self, key: bytes | None, t: float) -> None:
+        """Give the shoe this key alone, or none; with power, it starts again with it."""
+        from firmware_proto.reference.mac import ShoeKeys
+        from firmware_proto.reference.profile import device_session
+
+        keys = None if key is None else ShoeKeys({1: key}, partial(secrets.token_bytes, 16))
+        self.hardware.keys = None if keys is None else keys.keys
+        self._new_session = lambda: device_session(settings={}, keys=keys)
         if self.powered:
             self.boot(t)
 

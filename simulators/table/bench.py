@@ -70,11 +70,14 @@ class Bench(Protocol):
     def mend(self) -> None:
         """Both wires are whole again."""
 
+    async def noise(self) -> None:
+        """The line brings garbage until the host leaves it alone, and is quiet then."""
+
     def hold(self) -> None:
         """Hold in the line what the shoe says from now on."""
 
     def release(self) -> None:
         """It arrives, and so does whatever comes."""
 
-    async def host(self, what: str) -> None:
-        """The controller's host: ``restart`` of the daemon, ``reboot`` of the machine."""
+    async def host(self, what: str, part: str) -> None:
+        """Something happens around the daemon: see ``steps.HostDoes``."""

@@ -29,6 +29,9 @@ UNHEARD_AFTER_S = 1.0
 UNSEEN_S = 0.1
 """The same where only the public stream is read: what a loaded host takes to store a card."""
 
+NOISE = b"\x55" * 4096
+"""Garbage that is no frame of any profile, as much as a tty holds."""
+
 CARD_EVENTS = ("round.card_drawn", "shoe.fault")
 """Events of the restricted stream for every card that leaves a shoe."""
 
@@ -65,13 +68,15 @@ Arrived = Callable[[Mapping[str, Any]], None]
 class Stream:
     """The events in a file of JSON lines, as far as they have been written.
 
-    ``arrived`` is called with each event as it is found there.
+    ``arrived`` is called with each event as it is found there. One that comes twice, as the last
+    ones do after a storage fault, counts once.
     """
 
     def __init__(self, path: Path, arrived: Arrived = lambda _: None) -> None:
         self.path = path
         self._arrived = arrived
         self.told: list[Told] = []
+        self._ids: set[str] = set()
         self._at = 0
 
     def read(self) -> None:
@@ -92,12 +97,15 @@ class Stream:
         self._at += end
         for line in new[:end].splitlines():
             event = json.loads(line)
+            if event["id"] in self._ids:
+                continue
+            self._ids.add(event["id"])
             self.told.append(Told(event["type"], event["data"], event["id"]))
             self._arrived(event)
 
 
 class LiveBench:
-    """See ``Bench``. ``restart`` is asked to restart the daemon, or to reboot its host.
+    """See ``Bench``. ``host`` is asked to let something happen around the daemon, by its part.
 
     ``time`` shows the daemon how much time has passed; None where it lives in real time.
     ``restricted`` is read, where it is given, to know when a card has been told of.
@@ -111,7 +119,7 @@ class LiveBench:
         client: Client,
         public: Path,
         *,
-        restart: Callable[[str], Awaitable[None]],
+        host: Callable[[str, str], Awaitable[None]],
         restricted: Path | None = None,
         time: TableTime | None = None,
         pace_s: float = 0.0,
@@ -122,7 +130,7 @@ class LiveBench:
         self._rig = rig
         self._public = Stream(public, arrived)
         self._restricted = None if restricted is None else Stream(restricted)
-        self._restart = restart
+        self._host = host
         self._time = time
         self._pace_s = pace_s
         self._patience_s = patience_s
@@ -228,6 +236,20 @@ class LiveBench:
         """Both wires are whole again."""
         self._rig.mend()
 
+    async def noise(self) -> None:
+        """Garbage comes as fast as it is read, until the table tells that the line is suspended."""
+
+        def count() -> int:
+            return sum(told.type == "shoe.line_suspended" for told in self.public)
+
+        def is_suspended() -> bool:
+            if not self._rig.port.pending:
+                self._rig.add_noise(NOISE)
+            return count() > before
+
+        before = count()
+        await self.until(is_suspended, "shoe.line_suspended")
+
     def hold(self) -> None:
         """Neither end hears the other."""
         self._rig.hold()
@@ -236,10 +258,11 @@ class LiveBench:
         """Each hears what the other has said."""
         self._rig.release()
 
-    async def host(self, what: str) -> None:
+    async def host(self, what: str, part: str) -> None:
         """Whoever runs the daemon is asked, and the shoe waits until it has hung up."""
-        await self.client.close()
-        await self._restart(what)
+        if part == "host":
+            await self.client.close()
+        await self._host(what, part)
 
     def _count_cards(self) -> int:
         assert self._restricted is not None

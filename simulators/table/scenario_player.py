@@ -25,6 +25,7 @@ from simulators.table.scenario import TABLE, Scenario
 from simulators.table.shoe_setup import ShoeSetup
 from simulators.table.steps import (
     REFUSAL,
+    Ask,
     Draw,
     HostDoes,
     NewShoe,
@@ -145,13 +146,15 @@ class ScenarioPlayer:
                 raise StepFailed(f"{where}: {stuck}") from None
 
     async def _take(self, step: Step) -> None:  # noqa: C901 - a case for each step
-        if not isinstance(step, Say | Play | Wait):
+        if not isinstance(step, Say | Ask | Play | Wait):
             self._note(step_words(step))
         match step:
             case Draw():
                 await self._draw(step)
             case Say():
                 await self._say(step)
+            case Ask():
+                await self._ask(step)
             case Play(until):
                 await self._play(until)
             case Wait(until):
@@ -160,10 +163,8 @@ class ScenarioPlayer:
                 await self._bench.pass_time(us)
             case ShoeDoes():
                 await self._shoe_does(step)
-            case HostDoes(what):
-                before = self._bench.connections
-                await self._bench.host(what)
-                await self._connected(before + 1)
+            case HostDoes():
+                await self._host_does(step)
             case NewShoe(setup):
                 await self._push_in(setup)
             case ShoeJudges(winner):
@@ -292,8 +293,19 @@ class ScenarioPlayer:
                 bench.cut(step.arguments["direction"])
             case "mend":
                 bench.mend()
+            case "noise":
+                await bench.noise()
             case _:
                 await self._happen(step)
+
+    async def _host_does(self, step: HostDoes) -> None:
+        bench = self._bench
+        connections, outages = bench.connections, self._told("outage.opened")
+        await bench.host(step.what, step.part)
+        if step.part == "host":
+            await self._connected(connections + 1)
+        elif step.what == "fail":  # the shoe is connected again once a person said *resume*
+            await self._until_told("outage.opened", outages + 1)
 
     async def _happen(self, step: ShoeDoes) -> None:
         bench, device, incident = self._bench, self._bench.device, INCIDENTS[step.what]
@@ -345,6 +357,10 @@ class ScenarioPlayer:
         )
 
     async def _say(self, said: Say) -> None:
+        for _ in range(said.times):
+            await self._say_once(said)
+
+    async def _say_once(self, said: Say) -> None:
         self._look()
         self._given += 1
         command_id = f"{self._scenario.name}-{said.id or f'n{self._given}'}"
@@ -359,10 +375,40 @@ class ScenarioPlayer:
             return
         if said.refused is not None:
             raise Stuck("it was accepted, and was to be refused")
-        ids = set(answer["events"])
+        await self._until_answered(answer)
+
+    async def _until_answered(self, answer: Mapping[str, Any]) -> None:
+        """Wait until the stream has the events of an answer."""
+        ids = set(answer.get("events", ()))
         await self._bench.until(
             lambda: ids <= {told.id for told in self._bench.public}, "the events of its answer"
         )
+
+    async def _ask(self, asked: Ask) -> None:
+        self._look()
+        self._note(step_words(asked))
+        request: dict[str, Any] = {"request": asked.request, **asked.args}
+        if asked.event is not None:
+            request["event"] = self._last_like(asked.event)
+        else:
+            request["table"] = TABLE
+        answer = await self._bench.client.ask(request)
+        if answer.get("accepted") is False:
+            self._note(f"  refused: {_error(answer)}")
+            code = (answer.get("error") or {}).get("code")
+            if asked.refused != code:
+                raise Stuck(f"it was refused: {code}: {_error(answer)}")
+            return
+        if asked.refused is not None:
+            raise Stuck("it was taken, and was to be refused")
+        await self._until_answered(answer)
+
+    def _last_like(self, wanted: Pattern) -> str:
+        """Return the id of the last public event that matches."""
+        for told in reversed(self._bench.public):
+            if wanted.matches(told):
+                return told.id
+        raise Stuck(f"there is no event {wanted} yet")
 
     def _envelope(self, said: Say, command_id: str) -> dict[str, Any]:
         if said.round is not None and said.round > len(self._view.rounds):
@@ -454,14 +500,17 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def step_words(step: Step) -> str:  # noqa: PLR0911 - a case for each step
+def step_words(step: Step) -> str:  # noqa: C901, PLR0911 - a case for each step
     """Return the step as one says it at a table."""
     match step:
         case Say():
             args = "".join(f" {key}={value}" for key, value in step.args.items())
             why = "" if step.reason is None else f' ("{step.reason}")'
             second = "" if step.consented_by is None else f", {step.consented_by} consents"
-            return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}{second}"
+            times = "" if step.times == 1 else f", {step.times} times"
+            return f"{step.position.replace('_', ' ')}: {step.command}{args}{why}{second}{times}"
+        case Ask(request=request, event=event):
+            return f"request: {request}{'' if event is None else f' {event}'}"
         case Draw(count, manner, _, held_back):
             how = "" if manner == "freed" else f", {manner.replace('_', ' ')}"
             held = f", heard of {held_back} steps later" if manner == "early" and held_back else ""
@@ -476,8 +525,8 @@ def step_words(step: Step) -> str:  # noqa: PLR0911 - a case for each step
             given = {key: value for key, value in arguments.items() if value is not None}
             args = "".join(f" {key}={_plain(value)}" for key, value in given.items())
             return f"shoe: {what.replace('_', ' ')}{args}"
-        case HostDoes(what):
-            return f"host: {what}"
+        case HostDoes(what, part):
+            return f"{part}: {what}"
         case NewShoe():
             return "shoe: another set of cards is pushed in"
         case ShoeJudges(winner):

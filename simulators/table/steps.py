@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from simulators.arguments import Arguments, Word, read_arguments
@@ -22,19 +23,34 @@ from simulators.table.shoe_setup import OF_THE_SHOE, ShoeSetup
 CUT: Arguments = {
     "direction": Word(about="the wire that breaks", default=TO_SHOE, words=DIRECTIONS),
 }
-CABLE: Mapping[str, Arguments] = {"unplug": {}, "replug": {}, "cut": CUT, "mend": {}}
+CABLE: Mapping[str, Arguments] = {
+    "unplug": {}, "replug": {}, "cut": CUT, "mend": {}, "noise": {},
+}  # fmt: skip
 """Happenings to the shoe's cable, each with its arguments."""
 
 SHOE_DOES = (*CABLE, *INCIDENTS)
-HOST_DOES = ("restart", "reboot")
+HOST_DOES: Mapping[str, tuple[str, ...]] = {
+    "host": ("restart", "reboot"),
+    "disk": ("fail", "fill", "clear"),
+    "sink": ("refuse", "lose"),
+}
+"""Acts around the daemon, by where: at its process, its disk, the other end of its sink."""
+
 VERDICTS = ("none", "player", "banker", "tie", "forced_quit")
 ACTS = ("place", "increase", "decrease", "withdraw")
 LONGEST_MS = 7 * 24 * 3_600_000
 """The most that one step lets pass: a week."""
 
 NEEDS = ("position", "state", "consent", "other")
+REQUESTS = ("redeliver", "applied", "shoe")
+MOST_TIMES = 1000
+"""The most that one command is given in one step."""
+
 REFUSAL = re.compile(r"refused_[a-z0-9_]{1,60}")
-"""The code of one refusal, as its error has it."""
+"""The code of one refusal of a command, as its error has it."""
+
+CODE = re.compile(r"[a-z0-9]{1,30}(_[a-z0-9]{1,30}){1,10}")
+"""The code of one refusal of another request."""
 
 Manner = Literal[
     "freed", "early", "together", "as_one", "unordered", "under_key", "under_way"
@@ -65,7 +81,7 @@ class Say:
 
     ``refused`` is what the refusal says it needs (``other``: nothing of the kind), or its code;
     None where the command is to be accepted. Two steps with the same ``id`` are one command, given
-    twice.
+    twice. ``times``: so many commands one after the other, each with an id of its own.
     """
 
     command: str
@@ -76,6 +92,21 @@ class Say:
     consented_by: str | None = None
     round: int | None = None
     id: str | None = None
+    refused: str | None = None
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A request at the socket that is no command; ``args`` are its keys beside ``request``.
+
+    ``event`` is the event that it names: the last public one like this. ``refused`` is the code of
+    its refusal, None where it is to be taken.
+    """
+
+    request: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    event: Pattern | None = None
     refused: str | None = None
 
 
@@ -110,9 +141,15 @@ class ShoeDoes:
 
 @dataclass(frozen=True, slots=True)
 class HostDoes:
-    """The controller's host: ``restart`` of the daemon, or ``reboot`` of the machine."""
+    """Something happens around the daemon, in one ``part`` of ``HOST_DOES``.
+
+    ``host``: ``restart`` of the daemon, or ``reboot`` of the machine. ``disk``: it takes nothing
+    for a moment (``fail``), is nearly full (``fill``) or not any more (``clear``). ``sink``: its
+    other end refuses the next event (``refuse``), or loses all that it has (``lose``).
+    """
 
     what: str
+    part: str = "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +166,7 @@ class ShoeJudges:
     winner: str
 
 
-Step = Draw | Say | Play | Wait | TimePasses | ShoeDoes | HostDoes | NewShoe | ShoeJudges
+Step = Draw | Say | Ask | Play | Wait | TimePasses | ShoeDoes | HostDoes | NewShoe | ShoeJudges
 
 
 def step(given: object, place: str) -> Step:
@@ -178,7 +215,49 @@ def _say(fields: Fields, verb: str) -> Step:
         round=fields.optional_whole("round", at_least=1),
         id=fields.optional_text("id"),
         refused=_refusal(fields),
+        times=fields.optional_whole("times", at_least=1, at_most=MOST_TIMES) or 1,
     )
+
+
+def _ask(fields: Fields, verb: str) -> Step:
+    request = fields.choice(verb, REQUESTS)
+    args: dict[str, Any] = {}
+    event: Pattern | None = None
+    if request == "applied":
+        event = _event(fields, "event")
+        args["reference"] = fields.text("reference")
+    elif request == "shoe":
+        args["shoe_id"] = fields.text("shoe_id")
+        args["rounds"] = _stated_rounds(fields)
+    return Ask(request=request, args=args, event=event, refused=_refusal_code(fields))
+
+
+def _stated_rounds(fields: Fields) -> list[dict[str, Any]]:
+    nothing: dict[str, Any] = {}
+    return [
+        fields.part(partial(_stated_round, each, f"{fields.at('rounds')}[{i}]"), nothing)
+        for i, each in enumerate(fields.array("rounds"))
+    ]
+
+
+def _stated_round(given: object, place: str) -> dict[str, Any]:
+    """Return a round as a table system states it; the daemon checks ids and amounts."""
+    fields = Fields(given, place, gathers=True)
+    stated: dict[str, Any] = {"round_id": fields.text("round_id")}
+    if fields.flag("void"):
+        stated["void"] = True
+    if wagers := fields.table("wagers"):
+        stated["wagers"] = wagers
+    fields.nothing_else()
+    return stated
+
+
+def _refusal_code(fields: Fields) -> str | None:
+    given = fields.optional_text("refused")
+    if given is not None and not CODE.fullmatch(given):
+        mistake = f"{fields.at('refused')}: expected a refusal's code, such as "
+        return fields.refuse(f"{mistake}refused_applied_twice, not {given!r}", None)
+    return given
 
 
 def _wager(fields: Fields, verb: str) -> Step:
@@ -238,7 +317,7 @@ def _shoe(fields: Fields, verb: str) -> Step:
 
 
 def _host(fields: Fields, verb: str) -> Step:
-    return HostDoes(fields.choice(verb, HOST_DOES))
+    return HostDoes(fields.choice(verb, HOST_DOES[verb]), verb)
 
 
 def _new_shoe(fields: Fields, verb: str) -> Step:
@@ -267,7 +346,10 @@ _READERS: dict[str, Callable[[Fields, str], Step]] = {
     "wait": _wait,
     "pass_ms": _pass_time,
     "shoe": _shoe,
+    "request": _ask,
     "host": _host,
+    "disk": _host,
+    "sink": _host,
     "new_shoe": _new_shoe,
     "shoe_judges": _judges,
 }

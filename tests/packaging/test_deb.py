@@ -270,7 +270,7 @@ def test_a_round_goes_on_over_an_upgrade_and_nothing_is_lost(
     round_id = before["round"]["round_id"]
     assert after["round"]["round_id"] == round_id
     shown = after["round"]["hands"]["player"]
-    assert len(shown) == 2 and None not in shown
+    assert len(shown) == 2 and not any(card["face_down"] for card in shown)
     started = booted.run("journalctl", "--unit", UNIT, "--output=cat", "--grep=tables are served")
     assert len(started.splitlines()) == 2
 

@@ -17,7 +17,7 @@ import pytest
 
 from shoe_testing.paths import ROOT
 from tools.faults import find_faults
-from tools.mutants import draw, interval
+from tools.mutants import Project, draw, interval
 
 RULES = '''\
 """When a hand draws, and what it pays."""
@@ -171,6 +171,21 @@ def test_a_seed_draws_the_same_faults_and_a_larger_count_goes_on_with_them() -> 
     assert sorted(drawn) == sorted(faults)
     assert {each.operator for each in drawn[:4]} == {each.operator for each in faults}
     assert len({tuple(draw(faults, str(seed))) for seed in range(20)}) > 5
+
+
+@pytest.mark.slow
+def test_each_part_has_its_files_and_each_equivalent_fault_can_be_planted() -> None:
+    project = Project(ROOT)
+    parts = [project.part(name) for name in project.names]
+    assert all(part.files and part.tests and {*part.literals} <= {*part.tests} for part in parts)
+    faults = {
+        file: find_faults(file, project.source(file))
+        for file in {each["file"] for each in project.equivalent}
+    }
+    for each in project.equivalent:
+        source = project.source(each["file"])
+        there = [one for one in faults[each["file"]] if one.within == each["within"]]
+        assert (each["is"], each["becomes"]) in {one.change(source) for one in there}
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,8 @@ class Promises:
             halt = told["halt"]
             if halt is None or "storage_fault" not in (halt["reason"], *halt["earlier"]):
                 raise Broken("a person resumes", f"nobody is asked after an outage: {halt}")
-        self.secrecy.public(msgspec.json.encode(told).decode())
+        of_play = {name: said for name, said in told.items() if name != "setup"}  # lists the deck
+        self.secrecy.public(msgspec.json.encode(of_play).decode())
 
     def foretold(self, answer: Answer) -> None:
         """Somebody was told what a command would come to."""

@@ -167,10 +167,10 @@ class Staff:
         """A card that lies open is corrected, or what was declared last is taken back."""
         hands = {} if stands["round"] is None else stands["round"]["hands"]
         lying = [
-            (hand, index, code)
-            for hand, codes in hands.items()
-            for index, code in enumerate(codes, 1)
-            if code is not None
+            (hand, index, card["card"])
+            for hand, cards in hands.items()
+            for index, card in enumerate(cards, 1)
+            if card["card"] is not None
         ]
         said = {"reason": "seen on the table", "consented_by": "Ann"}
         if self._corrects and lying:

@@ -19,7 +19,7 @@ from shoe_ctl.history.event_ids import EventIndex
 from shoe_ctl.journal import schema
 from shoe_ctl.journal.journal import SinkFeed
 from shoe_ctl.link.connection import Connection
-from shoe_ctl.table import status, undelivered
+from shoe_ctl.table import undelivered, visible_cards
 from shoe_testing.examples import sampled
 from shoe_testing.paths import ROOT, child_environment
 from tests.simulation.plan import Plan
@@ -48,10 +48,12 @@ def a_sink_is_moved_too_far(patch: pytest.MonkeyPatch) -> None:
 
 
 def cards_are_told_as_they_are_drawn(patch: pytest.MonkeyPatch) -> None:
-    def code(dealt: Any) -> str | None:
-        return None if dealt.card is None else str(dealt.card.code)
+    honest = visible_cards._dealt
 
-    patch.setattr(status, "_code", code)
+    def dealt(card: Any, noted: Any) -> dict[str, Any]:
+        return honest(card, noted) | {"card": None if card.card is None else card.card.code}
+
+    patch.setattr(visible_cards, "_dealt", dealt)
 
 
 def answers_are_forgotten(patch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from firmware_proto.cards import Card, card
-from shoe_ctl.table.arguments import ChoiceArgs, DeclarationArgs, require_args
+from shoe_ctl.table.arguments import Cards, ChoiceArgs, DeclarationArgs, require_args
 from shoe_ctl.table.irregularities import overdraw
 from shoe_ctl.table.irregularities.double_draw import ORDERED, choices_of_first_card
 from shoe_ctl.table.procedures import withdrawal
@@ -164,7 +164,7 @@ def public_missing_places(view: TableView) -> dict[str, Any]:
 class CardCodes(ChoiceArgs, frozen=True, kw_only=True):
     """The cards that are gone, by their codes: Player's before Banker's, each hand's in order."""
 
-    cards: str
+    cards: Cards
 
 
 class ValueSource(ChoiceArgs, frozen=True, kw_only=True):
@@ -273,7 +273,7 @@ class MissingCards(CardCodes, frozen=True, kw_only=True):
     gone and the ones set aside, as codes in any order.
     """
 
-    short: str | None = None
+    short: Cards | None = None
 
 
 def _check_count_possible(turn: Turn, _args: object = None) -> Message | None:

@@ -30,7 +30,7 @@ from shoe_ctl.table.procedures.procedure import (
 )
 from shoe_ctl.table.procedures.shared import update_current
 from shoe_ctl.table.shoe import unplaced
-from shoe_ctl.table.state import DealtCard, Halt, OpenIrregularity, TableState
+from shoe_ctl.table.state import DealtCard, Halt, OpenIrregularity, Person, TableState
 from shoe_ctl.table.turn import Cause, TableView, Turn
 
 # What is open
@@ -403,7 +403,16 @@ def _open_irregularity(turn: Turn, cause: Cause) -> OpenIrregularity:
         public_seen=None if procedure.inspection else cause.public_seen or cause.seen,
         since_us=turn.now.t_us,
         data={**facts, **cause.data},
+        by=_person(turn),
     )
+
+
+def _person(turn: Turn) -> Person | msgspec.UnsetType:
+    """Return who gave the command of this input; unset where it is none."""
+    asked = turn.input
+    if not isinstance(asked, TableCommand):
+        return msgspec.UNSET
+    return Person(name=asked.person, position=asked.position)
 
 
 def _next_number(turn: Turn) -> int:

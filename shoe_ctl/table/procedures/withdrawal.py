@@ -349,6 +349,12 @@ def _suggested_player(view: TableView) -> dict[str, Any]:
     return {"player": None} if seat is None else {"seat": seat}
 
 
+def _seats_to_answer(view: TableView) -> dict[str, Any]:
+    """Return the seats that have not answered, where each Player answers."""
+    seats = _open_seats(view, _window(view))
+    return {} if seats is None else {"seat": seats}
+
+
 def _window_facts(view: TableView) -> dict[str, Any]:
     """Return the window as the room sees it: the seats that may still answer, not the Players."""
     window = _window(view)
@@ -376,10 +382,12 @@ def window_step(name: str, prompt: Message, window: str, then: str, *more: Choic
         Choice(
             WITHDRAW_ALL, "dealer", name, (_withdraw_all,), _check_answer, reason=False,
             arguments=AnsweringPlayer, offered_if=_asks_players, suggested=_suggested_player,
+            possible=_seats_to_answer,
         ),
         Choice(
             STAND, "dealer", name, (_stand,), _check_answer, reason=False,
             arguments=AnsweringPlayer, offered_if=_asks_players, suggested=_suggested_player,
+            possible=_seats_to_answer,
         ),
         Choice(CLOSE, "dealer", then, (close_window,), reason=False),
     )  # fmt: skip

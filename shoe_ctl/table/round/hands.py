@@ -16,6 +16,7 @@ from shoe_ctl.table.arguments import (
     HandToAnyone,
     HandToPlayer,
     NamedPlayer,
+    Possible,
     find_player,
     require_args,
 )
@@ -73,6 +74,11 @@ def check_pass(turn: Turn, args: HandToPlayer | None) -> Message | None:
     )
 
 
+def hands_to_pass(turn: Turn) -> Possible:
+    """Return which hands can be passed to a Player."""
+    return _hands_without(lambda h: _check_held_by_nobody(turn, h) or check_delivery(turn, h, None))
+
+
 def check_delivery(turn: Turn, hand: str, args: NamedPlayer | None) -> Message | None:
     """Return why the hand cannot go to the Player named, or to whoever is to have it."""
     if turn.method == "A" and entitlement.has_wager_feed(turn.now.wagers):
@@ -119,12 +125,24 @@ def _check_refusing(turn: Turn, hand: str) -> Message | None:
     return None
 
 
+def hands_to_refuse(turn: Turn) -> Possible:
+    """Return which hands a Player can refuse."""
+    return _hands_without(lambda hand: _check_refusing(turn, hand))
+
+
 def check_name_holder(turn: Turn, args: HandToPlayer | None) -> Message | None:
     """Return why a Pit Supervisor cannot name the Player (I/N/T 3.10.4.1, F 3.9.4.1)."""
     if turn.method == "C":
         return message("refused_dealer_passes_in_c")
     return _check_hand(
         turn, args, lambda h: _check_held_by_nobody(turn, h) or check_pit_choice(turn, h, args)
+    )
+
+
+def hands_to_name_holder_of(turn: Turn) -> Possible:
+    """Return for which hands a Pit Supervisor can name the Player."""
+    return _hands_without(
+        lambda h: _check_held_by_nobody(turn, h) or check_pit_choice(turn, h, None)
     )
 
 
@@ -152,6 +170,11 @@ def check_squeeze(turn: Turn, args: HandToAnyone | None) -> Message | None:
     if not args.is_named and args.designee is None:
         return message("refused_name_player_or_designee")
     return None
+
+
+def hands_face_down(turn: Turn) -> Possible:
+    """Return of which hands a card lies face down, where Players handle cards."""
+    return _hands_without(lambda hand: _check_face_down(turn, hand))
 
 
 def rule_of_squeezing(turn: Turn, _args: object = None) -> str | None:
@@ -211,6 +234,11 @@ def _check_hand(
     if player_hand is None or banker_hand is None:
         return None
     return message("refused_each", reasons=[player_hand, banker_hand])
+
+
+def _hands_without(check: Callable[[str], Message | None]) -> Possible:
+    """Return the hands against which nothing stands."""
+    return {"hand": [hand for hand in ("player", "banker") if check(hand) is None]}
 
 
 def _check_held_by_nobody(turn: Turn, hand: str) -> Message | None:

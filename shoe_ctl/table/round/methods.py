@@ -11,7 +11,7 @@ from typing import Any
 
 from shoe_ctl.games.game import Game
 from shoe_ctl.table import positions
-from shoe_ctl.table.arguments import NoArgs, require_args
+from shoe_ctl.table.arguments import NoArgs, Possible, require_args
 from shoe_ctl.table.round import shoe_holder
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.message import Message, message
@@ -46,6 +46,11 @@ def check_change(turn: Turn, args: ChosenMethod | None) -> Message | None:
         )
         return why.citing(game.clause("methods"))
     return _check_method(turn, args.method)
+
+
+def methods_to_change_to(turn: Turn) -> Possible:
+    """Return the methods that the table can change to now."""
+    return {"method": [name for name in turn.game.methods if _check_method(turn, name) is None]}
 
 
 def _check_method(turn: Turn, method: str) -> Message | None:

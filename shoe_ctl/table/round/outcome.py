@@ -11,7 +11,7 @@ from typing import Any
 
 from firmware_proto.events import Result
 from shoe_ctl.games.wagers import Settlement, WagerResult
-from shoe_ctl.table.round import shoe_holder
+from shoe_ctl.table.round import reveal, shoe_holder
 from shoe_ctl.table.round.reveal import is_complete, is_result_awaited
 from shoe_ctl.table.shoe import arming, card_set, draw_time, unplaced
 from shoe_ctl.table.state import DealtCard, Round, Run, SettledRound, ShoeResult
@@ -45,10 +45,8 @@ def is_result_forced(turn: Turn) -> bool:
 
 def is_result_overdue(turn: Turn) -> bool:
     """True if the shoe's own result did not come within ``result_timeout_s``."""
-    complete = turn.round.complete_us
-    if complete is None or not is_result_awaited(turn.now):
-        return False
-    return turn.now.t_us >= complete + turn.settings.result_timeout_s * 1_000_000
+    due_us = reveal.result_due_us(turn, turn.round)
+    return due_us is not None and turn.now.t_us >= due_us
 
 
 def result_disagrees(turn: Turn) -> bool:

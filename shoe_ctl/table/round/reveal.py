@@ -12,10 +12,10 @@ from typing import Literal
 from msgspec.structs import replace
 
 from shoe_ctl.games.table_of_play import next_hand, total
-from shoe_ctl.table.arguments import HandName, require_args
+from shoe_ctl.table.arguments import HandName, Possible, require_args
 from shoe_ctl.table.round import hands
 from shoe_ctl.table.shoe import ledger as card_ledger
-from shoe_ctl.table.state import DealtCard, TableState
+from shoe_ctl.table.state import DealtCard, Round, TableState
 from shoe_ctl.table.turn import TableView, Turn
 from shoe_ctl.texts.message import Message, message
 
@@ -33,6 +33,13 @@ class ExposedCards(HandName, frozen=True, kw_only=True):
 # Conditions.
 
 
+def result_due_us(view: TableView, played: Round) -> int | None:
+    """Return when the shoe's own result is overdue, if the round waits for it."""
+    if played.complete_us is None or not is_result_awaited(view.now):
+        return None
+    return played.complete_us + view.settings.result_timeout_s * 1_000_000
+
+
 def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:
     """Return why these cards cannot be exposed now."""
     if args is not None:
@@ -44,6 +51,14 @@ def check_expose(turn: Turn, args: ExposedCards | None) -> Message | None:
     if None in found:
         return None
     return message("refused_each", reasons=found) if found else message("refused_no_card_face_down")
+
+
+def cards_that_can_be_exposed(turn: Turn) -> Possible:
+    """Return the hands of which cards can be exposed now, and the places of these cards."""
+    face_down = [dealt for dealt in turn.round.cards if not dealt.revealed]
+    hands_of = dict.fromkeys(dealt.hand for dealt in face_down)
+    free = [h for h in hands_of if hands.check_exposure_by_anyone(turn, h) is None]
+    return {"hand": free, "index": sorted({d.index for d in face_down if d.hand in free})}
 
 
 def check_face_down(turn: Turn, hand: str, index: int | None) -> Message | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from firmware_proto.cards import CARDS
 from firmware_proto.events import Hello, ShoeLoaded
-from shoe_ctl.table.arguments import Name, NoArgs, require_args
+from shoe_ctl.table.arguments import Cards, Name, NoArgs, require_args
 from shoe_ctl.table.shoe import arming, unplaced
 from shoe_ctl.table.shoe import ledger as card_ledger
 from shoe_ctl.table.state import LoadedSet, Shoe
@@ -54,7 +54,7 @@ class Remainder(NoArgs, frozen=True, kw_only=True):
     left: Count | None = None
     """The number of cards."""
 
-    cards: str | None = None
+    cards: Cards | None = None
     """Each of the cards, by its code ("7D TS")."""
 
 

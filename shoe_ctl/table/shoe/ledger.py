@@ -49,10 +49,14 @@ def _readings(shoe: Shoe, code: str) -> int:
     return shoe.counts.get(code, 0) + shoe.overruled.get(code, 0)
 
 
+def cards_out(shoe: Shoe) -> int:
+    """Return how many cards of the set are out, as far as they were counted."""
+    return shoe.drawn - shoe.returned + shoe.uncounted
+
+
 def is_shoe_empty(view: TableView) -> bool:
     """True if every card of the set is out."""
-    shoe = view.shoe
-    return shoe.drawn - shoe.returned + shoe.uncounted >= shoe.decks * len(view.game.deck.cards)
+    return cards_out(view.shoe) >= view.shoe.decks * len(view.game.deck.cards)
 
 
 def cannot_complete_deal(turn: Turn) -> bool:

@@ -21,7 +21,7 @@ from firmware_proto.events import (
     SelfTested,
     ShoeEvent,
 )
-from shoe_ctl.table.arguments import NoArgs, require_args
+from shoe_ctl.table.arguments import NoArgs, Possible, require_args
 from shoe_ctl.table.effects import ShoeCommand
 from shoe_ctl.table.inputs import LinkLost, NotTold, Restarted, ShoeSaid, Tick
 from shoe_ctl.table.shoe.link import is_identified, link_lost_reason
@@ -319,6 +319,11 @@ def check_question(turn: Turn, args: Question | None) -> Message | None:
     if tells if args is None else args.what in tells:
         return None
     return message("refused_question_not_known", profile=turn.now.link.profile, questions=tells)
+
+
+def questions(turn: Turn) -> Possible:
+    """Return the questions that shoes of this profile answer."""
+    return {"what": turn.now.link.queries_known}
 
 
 def check_rotation(turn: Turn, args: KeyId | None) -> Message | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from shoe_ctl.games.wagers import Settlement
 from shoe_ctl.table import arguments
-from shoe_ctl.table.arguments import Name, NoArgs, explain_bad_args
+from shoe_ctl.table.arguments import Bounds, Name, NoArgs, Possible, explain_bad_args
 from shoe_ctl.table.effects import Answer, Instance
 from shoe_ctl.table.shoe import link
 from shoe_ctl.table.turn import Objection, Turn
@@ -224,6 +224,34 @@ _ACTS = {
     "decrease_wager": _Act(NewStake, wager_ledger.decrease, wager_ledger.check_decreasing),
     "withdraw_wager": _Act(StandingWager, wager_ledger.withdraw, wager_ledger.check_withdrawing),
 }
+
+
+# What the arguments can be, as far as everyone may know: not whose a wager is.
+
+
+def stakes_to_place(turn: Turn) -> Possible:
+    """Return the bounds of a new wager's amount: the widest of all wagers on offer."""
+    rules = turn.wager_rules
+    least = min((rules.minimum(wager) for wager in rules.offered), default=1)
+    most = [rules.maximum(wager) for wager in rules.offered]
+    highest = None if None in most else max((one for one in most if one is not None), default=None)
+    return {"amount": Bounds(least, highest)}
+
+
+def standing_wagers(turn: Turn) -> Possible:
+    """Return the seats and the wagers where chips lie, and the bounds of what can be changed."""
+    held = [one for one in turn.now.wagers.standing if one.amount]
+    return {
+        "seat": sorted({one.seat for one in held}),
+        "wager": list(dict.fromkeys(one.wager for one in held)),
+        "amount": Bounds(1, None),
+    }
+
+
+def restrictions(turn: Turn) -> Possible:
+    """Return the bounds of a lower number of wagers per playing area."""
+    most = turn.game.limits.wagers_per_area
+    return {"number": Bounds(1, None if most is None else most - 1)}
 
 
 # Conditions. Each check is asked with what is given, or with None: whatever is given.

@@ -34,6 +34,11 @@ class Currency(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     rounding: Rounding
     """The rounding of payouts. ``half_up`` and ``half_even`` round to the nearer multiple; they
     differ only half way between two."""
+    code: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")] | msgspec.UnsetType = msgspec.UNSET
+    """The currency's three letters (ISO 4217), for screens; unset: amounts are shown without."""
+    exponent: Annotated[int, msgspec.Meta(ge=0, le=4)] | msgspec.UnsetType = msgspec.UNSET
+    """The number of decimals with which screens show amounts: 2 where a minor unit is a cent.
+    Unset: amounts are shown in minor units."""
 
     def round(self, amount: Fraction) -> Fraction:
         """Return the multiple of ``unit`` that this amount is paid as. It is never negative."""

@@ -14,6 +14,7 @@ import msgspec
 
 from shoe_ctl.errors import InputRefused
 from shoe_ctl.games.table_of_play import next_hand
+from shoe_ctl.games.wagers import WagerResult
 from shoe_ctl.records import utc
 from shoe_ctl.table.state import FormerOutcome, Round, SettledRound, TableState
 from shoe_ctl.table.turn import TableView
@@ -95,6 +96,14 @@ def _describe(held: Wager, line: SettlementLine | None, *, restricted: bool) -> 
     return said
 
 
+def describe_announced(at: TableView) -> dict[str, Any] | None:
+    """Return the outcome of the open round, once it was announced; None where a card is missing."""
+    played = announced_round(at.now)
+    if played is None or not _is_complete(played):
+        return None
+    return describe_outcome(at, played)
+
+
 def payment_messages(at: TableView) -> list[Message]:
     """Return what each Player is paid and loses at *settle*, for the answer to a correction."""
     return [_payment(line) for line in settlement_lines(at)]
@@ -146,23 +155,31 @@ def describe_last_round(at: TableView, *, restricted: bool) -> dict[str, Any] | 
     return {
         "round_id": played.id,
         "shoe_id": last.shoe_id,
-        **_describe_outcome(at, played),
+        **describe_outcome(at, played),
         "manual": played.manual,
         "wagers": [_describe(one, lines[one.number], restricted=restricted) for one in wagers],
         "revisions": list(_revisions(at, last, restricted=restricted)),
     }
 
 
-def _describe_outcome(at: TableView, played: Round) -> dict[str, Any]:
+def describe_outcome(at: TableView, played: Round) -> dict[str, Any]:
+    """Return who won a round and how each wager of the game ended, whoever placed it."""
     settlement = at.settle(played)
     return {
         "hands": {name: [card.code for card in played.hand(name)] for name in HANDS},
         "totals": {"player": settlement.player.total, "banker": settlement.banker.total},
+        "naturals": {"player": settlement.player.natural, "banker": settlement.banker.natural},
         "winner": settlement.winner,
+        "results": {wager: _result(each) for wager, each in settlement.wagers.items()},
         "message": outcome_message(
             settlement.winner, settlement.player.total, settlement.banker.total
         ).as_data(),
     }
+
+
+def _result(each: WagerResult) -> dict[str, str]:
+    """Return how a wager ended, with its odds if it won."""
+    return {"result": each.result} | ({} if each.odds is None else {"odds": str(each.odds)})
 
 
 def _revisions(at: TableView, last: SettledRound, *, restricted: bool) -> Iterator[dict[str, Any]]:
@@ -174,7 +191,7 @@ def _revisions(at: TableView, last: SettledRound, *, restricted: bool) -> Iterat
         changes = zip(was, now, strict=True) if before.settled else ()
         yield {
             "until": utc(before.until_us),
-            **_describe_outcome(at, _by(before, last.round)),
+            **describe_outcome(at, _by(before, last.round)),
             "changes": [
                 _describe_change(a, b, restricted=restricted) for a, b in changes if a != b
             ],

@@ -55,6 +55,54 @@ def test_the_demo_shows_acts_and_events_and_says_that_all_came_as_expected() -> 
     assert "all came as expected" in shown.stderr
 
 
+AROUND = """
+version = 1
+title = "All that can happen around a daemon"
+table = {game = "tiger", applied_within_s = 60}
+shoe = {cards = "4D 7C 5S QH"}
+steps = [
+  {disk = "fill"},
+  {sink = "refuse"},
+  {say = "place_your_bets"},
+  {wait = "delivery.parked"},
+  {request = "redeliver"},
+  {wait = "delivery.taken"},
+  {play = "round.outcome"},
+  {sink = "lose"},
+  {wait = "delivery.refilled"},
+  {disk = "fail"},
+  {say = "resume", position = "pit_supervisor"},
+  {request = "applied", event = "round.outcome", reference = "B-1"},
+  {disk = "clear"},
+  {play = "round.settled"},
+]
+expect = [
+  "delivery.parked sink=hall", "delivery.taken sink=hall",
+  "delivery.lost sink=hall first=1", "delivery.refilled sink=hall first=1",
+  "outage.opened", "outage.closed", "outcome.applied", "round.settled",
+]
+restricted = ["disk.filling", "disk.relieved"]
+"""
+
+
+def test_the_demo_lets_the_disk_fail_and_a_sink_refuse_and_lose_events(tmp_path: Path) -> None:
+    file = tmp_path / "around.toml"
+    file.write_text(AROUND)
+    shown = done(*DEMO, "--scenario", str(file), "--pace-ms", "0")
+    assert shown.returncode == 0, shown.stderr
+    assert "storage fault, nothing is stored" in shown.stderr
+    lines = shown.stdout.splitlines()
+    assert [line for line in lines if line.startswith(("> disk", "> sink", "> request"))] == [
+        "> disk: fill",
+        "> sink: refuse",
+        "> request: redeliver",
+        "> sink: lose",
+        "> disk: fail",
+        "> request: applied round.outcome",
+        "> disk: clear",
+    ]
+
+
 def test_a_recording_is_played_without_its_waits_by_a_daemon_at_a_port(tmp_path: Path) -> None:
     made = recorded_scenario(recording_of_dealt("reference", rounds=15, face_up_after_ms=1000))
     steps = tomllib.loads(made.text)["steps"]

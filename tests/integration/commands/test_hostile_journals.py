@@ -58,6 +58,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rounds": ("shoectl", "rounds", "FILE"),
     "reconcile": ("shoectl", "reconcile", "FILE", LEDGER),
     "incidents": ("shoectl", "incidents", "FILE"),
+    "inspect": ("shoectl", "inspect", "."),
     "rounds --last": ("shoectl", "rounds", "FILE", "--last", "2"),
     "rounds --since": ("shoectl", "rounds", "FILE", "--since", "2000-01-01"),
     "rounds --until": ("shoectl", "rounds", "FILE", "--until", "2100-01-01"),
@@ -139,7 +140,7 @@ def deflated_bomb(says: int) -> Spoil:
             connection.execute(
                 "UPDATE record_group SET body = ? WHERE n = "
                 "(SELECT max(n) FROM record_group WHERE \"table\" = 't1')",
-                (b"\x01\x01i" + bytes(21) + length + body,),
+                (b"\x01\x01i" + bytes(37) + length + body,),
             )
 
     return spoil
@@ -352,6 +353,8 @@ SAMPLE = [
     ("two hundred thousand tables", "reconcile"),
     ("packed bomb", "verify"),
     ("two hundred thousand tables", "loss"),
+    ("two hundred thousand tables", "inspect"),
+    ("endless view for records", "inspect"),
     ("endless view for rounds", "rounds --last"),
     ("a round of a million records", "rounds --since"),
     ("numbers at their end", "replay --jobs"),
@@ -420,6 +423,8 @@ def opened(journal: Path, kind: str, command: str, folder: Path, seed: object) -
     assert "Traceback" not in err and "MemoryError" not in err, shown
     if HOSTILE[kind].refused:
         assert code != 0, shown
+        if command == "inspect" and not err:
+            return  # its page has a finding
         *said, last = err.splitlines()
         assert last.startswith(("shoectl: ", "shoe-sim: ")), shown
         assert all(" WARNING journal: " in line for line in said), (

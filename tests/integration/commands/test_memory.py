@@ -76,6 +76,17 @@ def long_export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_folder_with_a_long_export_is_inspected_in_little_memory(
+    long_export: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "evidence" / "long.journal.gz").hardlink_to(long_export)
+    code, peak_kb, told, said = measured(SHOECTL, "inspect", "evidence", cwd=tmp_path)
+    assert (code, said) == (1, ""), told
+    assert "long.journal.gz" in told.partition("FINDINGS")[2], told
+    assert peak_kb < MOST_KB
+
+
 def test_a_long_export_is_verified_in_little_memory(long_export: Path, tmp_path: Path) -> None:
     code, peak_kb, told, said = measured(SHOECTL, "verify", str(long_export), cwd=tmp_path)
     assert code == 0, said
@@ -124,6 +135,31 @@ def test_nothing_stays_where_a_long_export_was_unpacked(
     )
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.rglob("*")] == ([] if temporary else ["there"])
+
+
+def test_ctrl_c_ends_an_inspection_and_leaves_nothing_behind(
+    long_export: Path, tmp_path: Path
+) -> None:
+    folder, temporary = tmp_path / "evidence", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    (folder / "long.journal.gz").hardlink_to(long_export)
+    with subprocess.Popen(
+        (SHOECTL, "inspect", str(folder)),
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as inspecting:
+        while _ticks(inspecting.pid) < 40 and inspecting.poll() is None:
+            time.sleep(POLL_S)
+        inspecting.send_signal(signal.SIGINT)
+        told, said = inspecting.communicate(timeout=60)
+    assert (inspecting.returncode, told, said.strip()) == (130, b"", b"")
+    assert [path.name for path in tmp_path.rglob("*")] == [
+        "evidence",
+        "temporary",
+        "long.journal.gz",
+    ]
 
 
 def bomb(path: Path, *, claims: int | None) -> None:

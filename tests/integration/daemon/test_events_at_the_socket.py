@@ -114,6 +114,31 @@ async def test_a_receiver_has_every_event_once_over_a_storage_fault_and_restarts
     assert once_each(receiver.events) == receiver.events
 
 
+async def test_a_gap_that_one_receiver_closes_at_the_socket_reaches_it_alone(
+    tmp_path: Path,
+) -> None:
+    async with (
+        at_socket_table(tmp_path) as table,
+        receiving(tmp_path / "shoectl.sock") as other,
+        receiving(tmp_path / "shoectl.sock") as asker,
+    ):
+        await table.rounds(2)
+        all_of_them = [event["id"] for event in table.told.events]
+        for receiver in (other, asker):
+            await receiver.has(len(all_of_them))
+        for _ in range(20):
+            async with calling(tmp_path / "shoectl.sock") as again:
+                asked = {"request": "events", "after": "bac-07/p1", "table": "bac-07"}
+                again.writer.write(json.dumps(asked).encode() + b"\n")
+                lines = [await again.reader.readline() for _ in all_of_them[1:]]
+                assert [json.loads(line)["id"] for line in lines] == all_of_them[1:]
+        await table.rounds(3)
+        everything = [event["id"] for event in table.told.events]
+        await other.has(len(everything))
+    assert len(everything) > len(all_of_them) and everything == [*dict.fromkeys(everything)]
+    assert [event["id"] for event in other.events] == everything
+
+
 @pytest.mark.usefixtures("commands")
 async def test_shoectl_prints_events_until_it_is_ended_or_the_daemon_is(tmp_path: Path) -> None:
     follow = ("table", "events", "--socket", str(tmp_path / "shoectl.sock"))

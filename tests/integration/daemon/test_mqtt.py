@@ -133,7 +133,7 @@ async def test_a_subscriber_gets_both_streams_and_the_state_and_the_end_clears_i
             ids = [event["id"] for event in events(subscriber, RESTRICTED)]
             assert ids == [f"{TABLE}/r{n}" for n in range(1, len(ids) + 1)]
             await subscriber.until(lambda: subscriber.payloads(STATE)[-1] == b"")
-    of_one_caller = ("parked", "doubt", "acts_as", "source")
+    of_one_caller = ("parked", "doubt", "acts_as", "source", "software", "setup")
     wanted = {key: value for key, value in stands.items() if key not in of_one_caller}
     assert state == {**wanted, "last_event": last}
 

@@ -104,6 +104,7 @@ async def test_a_request_chooses_its_language_and_its_audience(tmp_path: Path) -
         reading(tmp_path, request="states", language="none") as bare,
         reading(tmp_path, request="states", language="zh") as chinese,
     ):
+        await bare.until(lambda line: line.get("state") == "idle")
         english = (await table.caller.asks(request="status"))["tables"][0]["next"]["message"]
         said = (await table.caller.asks(request="status", language="zh"))["tables"][0]
         message = said["next"]["message"]

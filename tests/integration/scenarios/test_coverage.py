@@ -80,35 +80,12 @@ async def test_each_end_is_come_to_in_a_scenario_in_each_method_where_it_differs
     assert set(irregularity_ends.ENDS) - {end.key for end in told} == set()
 
 
-DISK = "the host's disk: tests/integration/storage"
-SINK = "a sink's other end: tests/integration/daemon"
-SYSTEM = "what a table system reports: tests/integration/daemon/test_applied_outcomes.py"
-NOT_IN_A_SCENARIO = {
-    "command.unrecorded": "it takes more than 60 refused commands: tests/unit/table",
-    "delivery.lost": SINK,
-    "delivery.parked": SINK,
-    "delivery.refilled": SINK,
-    "delivery.taken": SINK,
-    "disk.filling": DISK,
-    "disk.relieved": DISK,
-    "outage.closed": DISK,
-    "outage.opened": DISK,
-    "outcome.applied": SYSTEM,
-    "shoe.line_resumed": "garbage on the line: tests/integration/link",
-    "shoe.line_suspended": "garbage on the line: tests/integration/link",
-    "shoe.reconciled": SYSTEM,
-    "shoe.unanswered": "a wire that is cut, which no recording tells of: tests/unit/table/shoe",
-    "shoe.refused": "shoes of other makers' keys: tests/integration/link/test_impostors.py",
-}
-"""Events of what a scenario does not have, and where they are tested."""
-
-
 @pytest.mark.slow
-async def test_each_type_of_event_comes_in_a_scenario_or_is_of_a_disk_or_another_end() -> None:
+async def test_each_type_of_event_comes_in_a_scenario() -> None:
     told: set[str] = set()
     for name in shipped():
         scenario = await played_once(name)
         for effect in (each for effects in scenario.bench.effects for each in effects):
             if isinstance(effect, TableEvent):
                 told.add(effect.type)
-    assert set(EVENTS) - told == set(NOT_IN_A_SCENARIO)
+    assert set(EVENTS) - told == set()

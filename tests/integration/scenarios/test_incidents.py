@@ -33,6 +33,7 @@ steps = [
   {{shoe = "jam"}}, {{wait = "shoe.fault"}}, {{shoe = "free"}},
   {{shoe = "reverse_run"}}, {{wait = "shoe.fault"}},
   {{shoe = "power_off"}}, {{shoe = "lid_open"}}, {{shoe = "power_on"}}, {{wait = "shoe.fault"}},
+  {{shoe = "key", key = "{"5a" * 32}"}}, {{wait = "shoe.refused"}}, {{shoe = "key"}},
   {{shoe = "reboot"}},
   {{shoe = "firmware", version = "2.0"}}, {{wait = "shoe.fault"}},
   {{play = "round.card_dealt hand=banker index=1"}},

@@ -422,7 +422,8 @@ def assert_money_from_the_outcome_until_settled(
         if not is_announced(public[: reached + 1]):
             assert not any("settlement" in wager for wager in wagers), one
             continue
-        hands = [one.behind["round"]["hands"][name] for name in ("player", "banker")]
+        lying = one.behind["round"]["hands"]
+        hands = [[card["card"] for card in lying[name]] for name in ("player", "banker")]
         owed = {wager: net(game, wager, STAKE, *hands) for wager in MAIN_WAGERS}
         assert {wager["wager"]: won(wager["settlement"]) for wager in wagers} == owed, one
         if one.command in ("correct_card", "retract") and one.answer["accepted"]:

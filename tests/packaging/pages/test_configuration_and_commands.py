@@ -89,7 +89,7 @@ def test_the_page_of_the_socket_has_every_key_of_a_status() -> None:
     table = TableHarness(method="C", area="Paiza Club", applied_within_s=60).open_shoe()
     table.does("place_your_bets")
     keys = {*status(table.now, table.game, table.settings), "acts_as", "doubt", "fault"}
-    keys |= {"source", "last_event"}
+    keys |= {"source", "last_event", "software"}
     (rows,) = re.findall(r"^\| key of a table .*?\n\n", SOCKET, re.DOTALL | re.MULTILINE)
     first_cells = [line.split("|")[1] for line in rows.splitlines() if line]
     named = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}

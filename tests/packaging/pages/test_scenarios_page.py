@@ -7,7 +7,7 @@ import re
 from shoe_testing.bench import play_in_process
 from shoe_testing.paths import ROOT
 from simulators.table.scenario import find, parse, shipped
-from simulators.table.steps import HOST_DOES, NEEDS, SHOE_DOES, VERBS, VERDICTS
+from simulators.table.steps import HOST_DOES, NEEDS, REQUESTS, SHOE_DOES, VERBS, VERDICTS
 
 PAGE = (ROOT / "docs" / "guides" / "scenarios.md").read_text("utf-8")
 
@@ -22,7 +22,8 @@ async def test_the_example_of_the_page_comes_out_as_it_says() -> None:
 def test_the_page_names_every_step_and_every_value_that_one_takes() -> None:
     for word in VERBS:
         assert re.search(rf"`\{{{word} = ", PAGE), word
-    for word in (*SHOE_DOES, *HOST_DOES, *VERDICTS, *NEEDS):
+    around = [word for words in HOST_DOES.values() for word in words]
+    for word in (*SHOE_DOES, *around, *REQUESTS, *VERDICTS, *NEEDS):
         assert re.search(rf"[`\"]{word}[`\"]", PAGE), word
 
 

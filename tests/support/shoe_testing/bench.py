@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,30 +21,49 @@ from firmware_proto.profiles import profile, with_keys
 from firmware_proto.reference.host import ReferenceHost
 from firmware_proto.reference.mac import ShoeKeys
 from firmware_proto.session import Capabilities, HostSession, ReceivedEvent, Resume
-from shoe_ctl.api.requests import Command, read_request
+from shoe_ctl.api import requests
+from shoe_ctl.api.requests import AppliedRequest, Command, Request, ShoeRequest, read_request
+from shoe_ctl.cli.demo_surroundings import FULL_IN_US, SINK
 from shoe_ctl.config.resolve import resolve
 from shoe_ctl.config.schema import of_plain
+from shoe_ctl.daemon.delivery import OWN_EVENTS
+from shoe_ctl.daemon.refusal_budget import RefusalBudget, principal_of
 from shoe_ctl.games import catalog
 from shoe_ctl.games.game import Game
 from shoe_ctl.link.hearing import Hearing
+from shoe_ctl.link.line_budget import Suspensions
 from shoe_ctl.records import Audience
-from shoe_ctl.table import state
+from shoe_ctl.table import applied_outcomes, state, undelivered
 from shoe_ctl.table.controller import TableController
 from shoe_ctl.table.effects import Answer, Effect, ShoeCommand, TableEvent
 from shoe_ctl.table.entered_rounds import REVISE, last_told
 from shoe_ctl.table.inputs import (
+    CommandsRefused,
+    DeliveryLost,
+    DeliveryParked,
+    DeliveryRefilled,
+    DeliveryTaken,
+    DiskChecked,
     HearingLost,
     HearingRestored,
     Input,
+    LineResumed,
+    LineSuspended,
     LinkLost,
     LinkUp,
     NotTold,
+    OutcomeApplied,
     ShoeSaid,
+    ShoeStated,
+    StatedRound,
+    StorageRestored,
     TableCommand,
     Tick,
+    ToldMoney,
     from_bytes,
     to_bytes,
 )
+from shoe_ctl.table.procedures.stack import has_storage_outage
 from shoe_ctl.table.settings import TableSettings
 from shoe_ctl.table.turn import Turn
 from shoe_ctl.texts.catalogue import text, with_texts
@@ -90,8 +109,8 @@ class TableAtPort:
         wake_us = self.controller.state.wake_us
         return wake_us is not None and self._now_us >= wake_us
 
-    def _link_lost(self) -> LinkLost:
-        return LinkLost(t_us=self._now_us, connection=self._connection, reason="unplugged")
+    def _link_lost(self, reason: str = "unplugged") -> LinkLost:
+        return LinkLost(t_us=self._now_us, connection=self._connection, reason=reason)
 
     def _link_up(self, can: Capabilities, **more: Any) -> LinkUp:
         return LinkUp(
@@ -273,6 +292,12 @@ A_MOMENT_S = 0.01
 A_WHILE_S = 30.0
 """After the last step, for what should not come to come."""
 
+GARBAGE = b"\x55" * 1536
+"""The last portion of garbage before a line is suspended."""
+
+TABLE_SYSTEM = "table system"
+"""The user who reports what was applied."""
+
 
 class InProcessBench(TableAtPort):
     """See ``simulators.table.bench.Bench``. Other than a dealt table, it is told what to do.
@@ -313,6 +338,13 @@ class InProcessBench(TableAtPort):
         self._outcomes: dict[str | None, tuple[str, str]] = {}
         self._told: dict[str | None, dict[str, Any]] = {}
         self._settled: dict[str, state.SettledRound] = {}
+        self._refusals = RefusalBudget()
+        self._resumes_at: float | None = None
+        self._waits_for_resume = False
+        self._refuses_next = False
+        self._to_park: Told | None = None
+        self._parked: dict[int, Told] = {}
+        self._ends: dict[str, OutcomeApplied] = {}
         self._happened(restarted(0, host_boot="boot-1"))
         self.replug()
 
@@ -382,19 +414,50 @@ class InProcessBench(TableAtPort):
         self._port.held = False
         self._port.pump()
 
-    async def host(self, what: str) -> None:
-        """The daemon goes, the table's state comes back from its bytes, the link is opened anew."""
+    async def noise(self) -> None:
+        """The line is suspended for as long as the first time, and resumed when that is over."""
+        self._port.advance(A_MOMENT_S)
+        assert self._port.host is not None
+        for heard in self._port.host.receive(GARBAGE, self.now):
+            self._heard(heard)
+        wait_s = Suspensions().next(self.now)
         self._port.unplug()
-        self._boot += what == "reboot"
+        self._happened(
+            LineSuspended(t_us=self._now_us, connection=self._connection, wait_s=round(wait_s))
+        )
+        self._happened(self._link_lost("garbage"))
+        self._resumes_at = self.now + wait_s
+
+    async def host(self, what: str, part: str) -> None:
+        match part, what:
+            case "disk", "fail":
+                self._restart(reopened=True)
+                why = message("daemon_journal_failed", detail="the disk is full")
+                restored = StorageRestored(t_us=self._now_us, since_us=self._now_us, what=why)
+                self._happened(restored)
+                self._waits_for_resume = True  # the link is opened once a person said that
+            case "disk", _:
+                full_us = self._now_us + FULL_IN_US if what == "fill" else None
+                self._happened(DiskChecked(t_us=self._now_us, full_us=full_us))
+            case "sink", "refuse":
+                self._refuses_next = True
+            case "sink", _:
+                last = len(self._public)
+                lost = DeliveryLost(t_us=self._now_us, sink=SINK, public=True, first=1, last=last)
+                self._happened(lost)
+                self._happened(DeliveryRefilled(t_us=self._now_us, sink=SINK, refused=0))
+            case _:
+                self._boot += what == "reboot"
+                self._record_refused(None)
+                self._restart()
+                self.replug()
+
+    def _restart(self, *, reopened: bool = False) -> None:
+        """The daemon goes, and the table's state comes back from its bytes."""
+        self._port.unplug()
         kept = state.from_bytes(state.to_bytes(self.controller.state))
         self.controller = TableController(self.game, self.settings, kept)
-        self._happened(
-            restarted(
-                self._now_us,
-                host_boot=f"boot-{self._boot}",
-            )
-        )
-        self.replug()
+        self._happened(restarted(self._now_us, host_boot=f"boot-{self._boot}", reopened=reopened))
 
     async def rest(self) -> None:
         """Lets a while pass, so that what should not come has time to come."""
@@ -406,10 +469,22 @@ class InProcessBench(TableAtPort):
 
     def _advance(self, end: float) -> None:
         """To whatever comes first: something at the shoe, the table's wish to be woken, the end."""
-        times = [self._port.next_deadline, self._wake_s, self._hearing.next_deadline]
+        refused_us = self._refusals.due_us()
+        times = [
+            self._port.next_deadline,
+            self._wake_s,
+            self._hearing.next_deadline,
+            self._resumes_at,
+            None if refused_us is None else refused_us / 1_000_000,
+        ]
         next_s = min((s for s in times if s is not None), default=end)
         self._port.advance(max(0.0, min(next_s, end) - self._port.t))
         self._check_hearing()
+        self._record_refused(self._now_us)
+        if self._resumes_at is not None and self.now >= self._resumes_at:
+            self._resumes_at = None
+            self._happened(LineResumed(t_us=self._now_us, unkept=0))
+            self.replug()
         if self._is_to_be_woken:
             self._happened(Tick(t_us=self._now_us))
             self._port.pump()
@@ -437,9 +512,10 @@ class InProcessBench(TableAtPort):
             self._port.host.stored(heard.seq)
 
     def _call(self, line: bytes) -> bytes:
-        """A command as the socket takes it, answered as the socket answers."""
+        """A request as the socket takes it, answered as the socket answers."""
         asked = read_request(line)
-        assert isinstance(asked, Command)
+        if not isinstance(asked, Command):
+            return json.dumps(self._request(asked)).encode()
         if asked.command_id not in self._answers:
             self._answers[asked.command_id] = self._command(asked)
         return json.dumps(self._answers[asked.command_id]).encode()
@@ -449,16 +525,95 @@ class InProcessBench(TableAtPort):
             self._port.advance(A_MOMENT_S)
         told = len(self._public)
         plain = {**msgspec.structs.asdict(asked), "t_us": self._now_us}
-        for key in ("table", "preview", "audience", "language"):
+        for key in ("table", "preview", "audience", "language", "login", "consent_login"):
             del plain[key]
-        effects = self._happened(self._with_older_round(TableCommand(**plain)))
-        (answer,) = [effect for effect in effects if isinstance(effect, Answer)]
+        answer = self._take_up(self._with_older_round(TableCommand(**plain)))
+        if self._waits_for_resume and not has_storage_outage(self.controller.state):
+            self._waits_for_resume = False
+            self.replug()
         self._port.pump()
         said: dict[str, Any] = {"command_id": asked.command_id, "accepted": answer.accepted}
         if answer.accepted:
             return said | {"events": [t.id for t in self._public[told:]]}
         assert answer.error is not None
         return said | {"error": with_texts(answer.error.as_data()), "needs": answer.needs}
+
+    def _take_up(self, command: TableCommand) -> Answer:
+        """As the daemon does: a refusal beyond its user's budget is only counted."""
+        if self._refusals.is_spent(principal_of(command), command.t_us):
+            kept = self.controller.state
+            (answer,) = _answers(self.controller.handle(command))
+            self.controller.state = kept
+            if not answer.accepted:
+                self._refusals.count(principal_of(command), command.t_us)
+                return answer
+        (answer,) = _answers(self._happened(command))
+        if not answer.accepted:
+            self._refusals.record(principal_of(command), command.t_us)
+        return answer
+
+    def _record_refused(self, now_us: int | None) -> None:
+        for by, number, since_us in self._refusals.take(now_us):
+            counted = CommandsRefused(
+                t_us=self._now_us, user=by.user, count=number, since_us=since_us, person=by.person
+            )
+            self._happened(counted)
+
+    def _request(self, asked: Request) -> dict[str, Any]:
+        told = len(self._public)
+        refused = None
+        if isinstance(asked, AppliedRequest):
+            applied = msgspec.structs.replace(
+                self._ends[asked.event], t_us=self._now_us, reference=asked.reference
+            )
+            if applied_outcomes.is_repeat(self.controller.state, applied):
+                return {"applied": {"event": asked.event, "repeated": True}}
+            refused = applied_outcomes.check_applied(self.controller.state, self.settings, applied)
+            reported: Input = applied
+        elif isinstance(asked, ShoeRequest):
+            reported = ShoeStated(
+                t_us=self._now_us,
+                user=TABLE_SYSTEM,
+                shoe_id=asked.shoe_id,
+                rounds=tuple(map(_stated_round, asked.rounds)),
+            )
+            refused = applied_outcomes.check_stated(self.controller.state, self.settings, reported)
+        else:
+            return self._redeliver()
+        if refused is not None:
+            return {"accepted": False, "error": with_texts(refused.as_data())}
+        self._happened(reported)
+        return {"events": [each.id for each in self._public[told:]]}
+
+    def _redeliver(self) -> dict[str, Any]:
+        waiting = undelivered.list_waiting(self.controller.state, restricted=True)
+        for record in waiting.get(SINK, ()):
+            event = self._parked[record]
+            self._happened(
+                DeliveryTaken(
+                    t_us=self._now_us,
+                    sink=SINK,
+                    event=event.id,
+                    event_type=event.type,
+                    record=record,
+                )
+            )
+        return {"redelivered": [{"sink": SINK, "taken": len(waiting.get(SINK, ()))}]}
+
+    def _park(self, event: Told) -> None:
+        record = len(self.restricted)
+        self._parked[record] = event
+        self._happened(
+            DeliveryParked(
+                t_us=self._now_us,
+                sink=SINK,
+                public=True,
+                event=event.id,
+                event_type=event.type,
+                why=message("daemon_sink_refused", detail="it was told to"),
+                record=record,
+            )
+        )
 
     def _with_older_round(self, command: TableCommand) -> TableCommand:
         """As the daemon finds it in the journal: a round that the table no longer holds."""
@@ -495,6 +650,9 @@ class InProcessBench(TableAtPort):
         for effect in effects:
             if isinstance(effect, ShoeCommand):
                 self._tell_shoe(effect)
+        if self._to_park is not None:
+            event, self._to_park = self._to_park, None
+            self._park(event)
         return effects
 
     def _tell_shoe(self, command: ShoeCommand) -> None:
@@ -525,9 +683,24 @@ class InProcessBench(TableAtPort):
             if (of := getattr(event, key)) is not None:
                 ids = self._outcomes[of]
                 data, secret = {**data, key: ids[0]}, {**secret, key: ids[1]}
+        public: Told | None = None
         if event.audience is Audience.PUBLIC:
-            self._public.append(_told_event(event, data, f"p{len(self._public) + 1}"))
+            public = _told_event(event, data, f"p{len(self._public) + 1}")
+            self._public.append(public)
+            if self._refuses_next and event.type not in OWN_EVENTS:
+                self._refuses_next, self._to_park = False, public
         self.restricted.append(_told_event(event, secret, f"r{len(self.restricted) + 1}"))
+        if public is not None and event.type in applied_outcomes.ENDS:
+            self._ends[public.id] = OutcomeApplied(
+                t_us=0,
+                user=TABLE_SYSTEM,
+                reference="",
+                round_id=str(event.subject),
+                type=event.type,
+                told_us=self._now_us,
+                public_id=public.id,
+                restricted_id=self.restricted[-1].id,
+            )
         if event.type in ("round.outcome", "round.revised"):
             self._outcomes[event.subject] = self._public[-1].id, self.restricted[-1].id
             self._told[event.subject] = event.data
@@ -535,6 +708,18 @@ class InProcessBench(TableAtPort):
             last = self.controller.state.last_settled
             assert last is not None
             self._settled[last.round.id] = last
+
+
+def _answers(effects: Iterable[Effect]) -> list[Answer]:
+    return [effect for effect in effects if isinstance(effect, Answer)]
+
+
+def _stated_round(stated: requests.StatedRound) -> StatedRound:
+    wagers = {
+        name: ToldMoney(staked=money.staked, paid_out=money.paid_out)
+        for name, money in stated.wagers.items()
+    }
+    return StatedRound(round_id=stated.round_id, void=stated.void, wagers=wagers)
 
 
 def _told_event(event: TableEvent, data: dict[str, Any], number: str) -> Told:

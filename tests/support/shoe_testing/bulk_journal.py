@@ -231,7 +231,12 @@ class _Group:
 
 
 _WIRE = bytes((Letter.FROM_SHOE, Letter.TO_SHOE))
-_TIMED = bytes((Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED))
+_TIMED = bytes(
+    (
+        *(Letter.INPUT, Letter.PUBLIC, Letter.RESTRICTED),
+        *(Letter.CLOSED_INPUT, Letter.CLOSED_RESTRICTED),
+    )
+)
 
 
 def _leb128_at(data: bytes, at: int) -> tuple[int, int]:
@@ -431,7 +436,7 @@ class _Sets:
                 TABLE: SignedHead(upto, self.end.hex()),
             },
         )
-        header = Header(1, LETTERS[Kind.CHECKPOINT], bytes(4), 0, Counters(), 0)
+        header = Header(1, LETTERS[Kind.CHECKPOINT], bytes(4), 0, Counters(), 0, 0)
         body = pack_group(header, [self._signed.to_bytes(self._key)])
         return self._next(JOURNAL, body, header)
 

@@ -21,6 +21,7 @@ import msgspec
 from firmware_proto.cards import DECKS
 from firmware_proto.reference.mac import ShoeKeys
 from shoe_ctl.cli.demo_scenario import SECOND_PERSONS
+from shoe_ctl.cli.demo_surroundings import Surroundings
 from shoe_ctl.clock import Clock, SystemClock
 from shoe_ctl.config.schema import Config, load, of_plain
 from shoe_ctl.daemon.daemon import Daemon
@@ -405,21 +406,25 @@ def scenario_config(scenario: Scenario, folder: Path, port: str) -> Config:
 
 
 class DaemonHost:
-    """The machine on which the daemon runs, and goes and comes back."""
+    """The machine on which the daemon runs, and goes and comes back; and what lies around it."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        self._around = Surroundings()
+        self._daemon: Daemon | None = None
         self._executor = ThreadPoolExecutor(1, "port")
         self._boot = 1
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """The daemon is at work; what ends it before that is raised."""
-        daemon = Daemon(
+        self._daemon = daemon = Daemon(
             self._config,
             clock=SystemClock(),
             executor=self._executor,
             host_boot=f"boot-{self._boot}",
+            sinks=[self._around.sink],
+            vfs=self._around.disk.name,
         )
         ready = asyncio.Event()
         self._task = asyncio.create_task(daemon.run(ready.set), name="daemon")
@@ -430,8 +435,12 @@ class DaemonHost:
         assert self._task is not None
         await stopped(self._task)
 
-    async def restart(self, what: str) -> None:
-        """The daemon goes and comes back; with the host, if that is what is asked for."""
+    async def happen(self, what: str, part: str) -> None:
+        """The daemon goes and comes back, perhaps with the host; or its disk or sink fails."""
+        if part != "host":
+            assert self._daemon is not None
+            await self._around.happen(self._daemon, part, what)
+            return
         await self.stop()
         self._boot += what == "reboot"
         await self.start()
@@ -439,6 +448,7 @@ class DaemonHost:
     def close(self) -> None:
         """Nothing is left of it."""
         self._executor.shutdown()
+        self._around.disk.unregister()
 
 
 @asynccontextmanager
@@ -455,7 +465,7 @@ async def daemon_bench(scenario: Scenario, folder: Path) -> AsyncIterator[LiveBe
             client,
             folder / "public.jsonl",
             restricted=folder / "restricted.jsonl",
-            restart=host.restart,
+            host=host.happen,
         )
     finally:
         await client.close()

@@ -23,7 +23,8 @@ from shoe_ctl.api.requests import Caller, Request, StatusRequest
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_ctl.daemon.delivery import NamedSink, delivering
 from shoe_ctl.daemon.environment import SYSTEM
-from shoe_ctl.daemon.requests import People, RequestHandler
+from shoe_ctl.daemon.principals import People
+from shoe_ctl.daemon.requests import RequestHandler
 from shoe_ctl.journal.batch import Batch
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.reader import Reader

@@ -197,7 +197,7 @@ def plain_group(*records: tuple[str, bytes], before: tuple[int, int] = (0, 0)) -
     """A group that is not packed: the letter and the bytes of each part, written by hand."""
     kinds = "".join(letter for letter, _ in records).encode()
     lengths = b"".join(bytes((len(part),)) for letter, part in records if letter != "=")
-    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before)
+    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before) + bytes(16)
     parts = b"".join(part for _, part in records)
     return bytes((2, len(records))) + kinds + numbers + lengths + parts
 
@@ -549,7 +549,7 @@ def group_as_is(found: Sequence[tuple[str, bytes]], *, before: tuple[int, int]) 
     """A group that holds these kinds and bodies as they are, behind so many events."""
     kinds = "".join(_AS_IS[kind] for kind, _ in found).encode()
     lengths = b"".join(_leb128(len(record)) for _, record in found)
-    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before)
+    numbers = bytes(4 + 7) + b"".join(number.to_bytes(5, "big") for number in before) + bytes(16)
     bodies = b"".join(body for _, body in found)
     return bytes((2, len(found))) + kinds + numbers + lengths + bodies
 

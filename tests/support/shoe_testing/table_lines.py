@@ -1310,6 +1310,10 @@ VARIANTS: Mapping[str, Callable[[], Play]] = {
         says(Redesignated(card=card("4C"), hand="player", index=1)),
     ),
     "a round with wagers is settled": lambda: Play(_wagered(STAND), commands("settle")),
+    "the shoe reads an unread card in a halt": lambda: Play(
+        _halted_after(_unread("2D ? TS", **ANGEL_EYE)),
+        says(CardDrawn(card=card("3C"), hand="banker", index=1)),
+    ),
     "a round with wagers is void": lambda: Play(_halted_after(_wagered("2D")), decides("void")),
     "a round with wagers is void for an empty shoe": lambda: Play(
         _wagered("7D", table=nearly_empty(2)), next_card("7C")

@@ -22,7 +22,7 @@ from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.preview import preview
 from shoe_ctl.table.procedures import stack
 from shoe_ctl.table.state import next_slot
-from shoe_ctl.table.status import status
+from shoe_ctl.table.status import staff, status
 from shoe_ctl.texts.catalogue import LANGUAGES
 from shoe_ctl.texts.screen import Words
 from shoe_testing.staff import at
@@ -211,17 +211,21 @@ def previewed(table: TableHarness, command: str, args: dict[str, Any]) -> object
 
 def known(table: TableHarness) -> object:
     """What anyone at the table can see of it: its status, as screens show it in each language too,
-    its shoe's lock, what is offered.
+    its shoe's lock, what is offered; and what its staff see besides.
     """
     now = table.now
     shown = status(now, table.game, table.settings)
+    of_staff = staff(now, table.game, table.settings)
     # A table's clock moves on with each input, and one shoe may have judged at one of them.
     if shown["halt"] is not None:
         shown = {**shown, "halt": {**shown["halt"], "since": None}}
     shown = {**shown, "waiting": [{**each, "since": None} for each in shown["waiting"]]}
+    of_staff["open"] = [{**each, "since": None} for each in of_staff["open"]]
+    of_staff["commands"] = [{**each, "at": None} for each in of_staff["commands"]]
     offered = [(choice.name, choice.by) for choice in stack.offered_choices(at(table))]
     return (
         shown,
+        of_staff,
         [[*lines(shown, words=Words(language))] for language in LANGUAGES],
         now.armed,
         now.wake_us,

@@ -150,7 +150,8 @@ def test_what_is_taken_can_be_journaled_and_read_again(changed: dict[str, Any]) 
     plain = msgspec.structs.asdict(asked)
     table, looks = plain.pop("table"), plain.pop("preview")
     of_the_answer = plain.pop("audience"), plain.pop("language")
-    assert (looks, of_the_answer) == (False, (None, None))
+    logins = plain.pop("login"), plain.pop("consent_login")
+    assert (looks, of_the_answer, logins) == (False, (None, None), (None, None))
     happened = TableCommand(t_us=1, **plain)
     assert table
     assert from_bytes(to_bytes(happened)) == happened

@@ -160,6 +160,13 @@ def test_a_file_that_does_not_verify_counts_as_missing(folder: Path) -> None:
     assert (code, sorted(bad), len(said["missing"])) == (1, ["journal.db", named(2)], 1)
 
 
+def test_of_a_file_that_cannot_be_read_nothing_is_called_complete(tmp_path: Path) -> None:
+    (tmp_path / "journal.db").write_bytes(b"torn")
+    result = invoke(shoectl, "verify", tmp_path)
+    assert (result.exit_code, "complete" in result.stdout) == (1, False)
+
+
+@pytest.mark.usefixtures("known_salts")
 def test_who_holds_the_key_is_found_by_an_export_of_what_was_before(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

@@ -227,4 +227,5 @@ def test_a_journal_that_no_witness_saw_fails(journal: Path) -> None:
     found = verify(journal)
 
     assert found.exit_code == 1
-    assert "no cosignature of this journal is stored" in " ".join(found.stdout.split())
+    said = f"no cosignature of this journal is stored in {journal.name}-cosignatures"
+    assert said in " ".join(found.stdout.split())

@@ -208,6 +208,30 @@ def test_rulings_are_listed_with_person_and_reason(case: Case) -> None:
     assert found == [(one["person"], one["why"]) for one in revised] and len(found) == 2
 
 
+def test_the_proof_of_a_round_is_verified_alone_and_held_to_the_journal(case: Case) -> None:
+    journal, proof = case.folder / "journal.db", case.folder / "round.json"
+    outcome = event_in(case.folder / "public.jsonl", "round.outcome")
+    words = ("prove", journal, "--round", outcome["subject"], "--output", proof)
+    assert invoke(shoectl, *words).exit_code == 0
+    assert inspected(case)["findings"] == []
+
+    def edit(record: Record) -> bytes:
+        return record.body.replace(b'"user":"0"', b'"user":"9"')
+
+    for path in case.folder.iterdir():
+        if path not in (journal, proof, case.folder / "journal.db-head"):
+            path.unlink()
+    written_again(journal, open_key(case.private_key, create=False), edit)
+    (found,) = inspected(case)["findings"]
+    assert (found["kind"], found["file"]) == ("rewritten", "journal.db")
+    journal.unlink()
+    alone = inspected(case)
+    assert alone["findings"] == []
+    assert any(outcome["subject"] in line for line in alone["proven"])
+    proof.write_bytes(proof.read_bytes().replace(b'"groups"', b'"group"', 1)[:-1])
+    assert [one["kind"] for one in inspected(case)["findings"]] == ["altered"]
+
+
 # An altered folder.
 
 

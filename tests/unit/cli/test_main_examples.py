@@ -105,6 +105,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, commands: object) -> Iter
             (folder / "archive").mkdir()
             run("shoectl export journal.db --output archive/bac-07-s1.journal.gz", folder)
             run("shoectl capture --journal journal.db -o shoe.capture", folder)
+            run("shoectl prove journal.db --round bac-07-s1-r1 -o round.json", folder)
             (folder / "my-baccarat.toml").write_bytes(catalog.source("tiger"))
             yield folder
         finally:
@@ -220,6 +221,8 @@ def test_an_example_does_what_it_says(
     shutil.copytree(workshop, folder, symlinks=True)
     if words[1:] == ("capture",):
         (folder / "shoe.capture").unlink()  # what is written must not be there
+    if example.startswith("shoectl prove "):
+        (folder / "round.json").unlink(missing_ok=True)
     if words[0] == "shoe-sim":
         (folder / "shoe").unlink()
     if words[1:] == ("floor",):

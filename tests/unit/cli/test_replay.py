@@ -19,10 +19,11 @@ from shoe_ctl.errors import ConfigError, GameFileError
 from shoe_ctl.games import catalog
 from shoe_ctl.journal.record_format import Kind, Wire
 from shoe_ctl.records import Record
-from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences
+from shoe_ctl.replay.difference import MOST_WHOLE, Difference, Differences, Money
 from shoe_ctl.replay.replay import Replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
 from shoe_testing.cli import invoke
+from shoe_testing.daemon import play_through_daemon
 from shoe_testing.journals import (
     DEVICE,
     KEY,
@@ -30,6 +31,7 @@ from shoe_testing.journals import (
     dealt_journal,
     records,
 )
+from simulators.table.scenario import find as scenario
 
 ROUNDS = 12
 HIDE, SHOW, UP_AND_CLEAR = "\x1b[?25l", "\x1b[?25h", "\x1b[1A\r\x1b[K"
@@ -90,6 +92,7 @@ def test_json_is_one_object_with_what_was_found_and_checked(keyed: Path, tmp_pat
         "stopped_at": None,
         "not_compared": {},
         "missing": [],
+        "money": None,
         "keys": {"connections": 1, "checked": False, "missing": []},
         "starts": [],
     }
@@ -205,6 +208,51 @@ def test_a_changed_game_file_shows_as_a_difference_round_by_round(
     plain = told(replay(keyed, "--games", other, "--json"))
     assert plain["rounds_differing"] == ROUNDS
     assert {difference["replay"] for difference in plain["differences"]} == {"inputs"}
+
+
+async def test_what_other_rules_change_of_money_comes_first(tmp_path: Path) -> None:
+    """Player 4D 5S beats Banker 7C QH: of the wagers that stand, 900 on Player wins 1 to 1."""
+    await play_through_daemon(scenario("power_failure_withdrawn"), tmp_path)
+    journal = tmp_path / "journal.db"
+    source = catalog.load("immortal_dragon_tiger").source.decode()
+    was = '{ when = { winner = "player" }, unless = { player_total = 7 }, pays = "1:1"'
+    assert was in source
+    other = tmp_path / "other.toml"
+    other.write_text(source.replace(was, was.replace("1:1", "2:1")))
+    result = replay(journal, "--games", other)
+    lines = result.stdout.splitlines()
+    assert lines[:2] == [
+        "t1-s1-r1",
+        "  the Players would have 900 more by the replay, in minor units",
+    ]
+    assert "data.pays: 900 -> 1800" in result.stdout
+    assert told(replay(journal, "--games", other, "--json"))["money"] == {
+        "worth": -900, "rounds": 1
+    }  # fmt: skip
+
+
+def test_differences_are_listed_by_the_money_that_they_are_worth() -> None:
+    def difference(number: int, type_: str, worth: int | str | None = None) -> Difference:
+        said = json.dumps({"type": type_, "data": {}})
+        return Difference("t1", number, f"t1-s1-r{number}", "differs", said, said, worth=worth)
+
+    found = Replay(
+        5,
+        [
+            difference(1, "round.opened"),
+            difference(2, "wager.settled", 100),
+            difference(3, "round.outcome"),
+            difference(4, "wager.settled", "-1001/2"),
+            difference(5, "wager.settled", 0),
+        ],
+        found=5,
+        money=Money("-801/2", 3),
+    )
+    lines = list(replay_view.lines(found, RecordedSessions()))
+    rounds = [line.rpartition("-r")[2] for line in lines if line.startswith("t1-s1-")]
+    assert rounds == ["4", "2", "5", "3", "1"]
+    said = "of 3 rounds differs: the Players would have 801/2 more by the replay, in minor units"
+    assert f"money {said}" in " ".join(" ".join(lines).split())
 
 
 def test_the_same_game_file_is_no_difference_and_one_that_was_not_played_is_named(

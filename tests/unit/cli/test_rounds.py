@@ -52,7 +52,10 @@ def objects(result: Result) -> list[dict[str, Any]]:
 def test_every_round_is_one_line_behind_its_shoe(journal: Path) -> None:
     result = rounds(journal)
     assert result.exit_code == 0
-    assert result.stderr == "listed by the journal's index, each round from its own records\n"
+    assert result.stderr == (
+        "listed by the journal's index, each round from its own records\n"
+        f"NOT VERIFIED: run shoectl verify {journal}\n"
+    )
     header, *found = result.stdout.splitlines()
     assert header.split() == ["ROUND", "OPENED", "PLAYER", "BANKER", "HOUSE", "OUTCOME"]
     assert found[0].startswith("shoe t1-s1, its first round on ")
@@ -134,7 +137,7 @@ def test_the_last_rounds_those_of_a_table_and_those_between_two_times(journal: P
 def test_without_the_index_all_records_are_read_and_it_says_so(journal: Path) -> None:
     result = rounds(journal, "--all-records")
     assert result.stdout == rounds(journal).stdout
-    assert result.stderr == "listed from all records, without an index\n"
+    assert result.stderr.startswith("listed from all records, without an index\n")
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ class AtTheTable:
         assert isinstance(asked, Command)
         self.asked.append(asked)
         plain = {**msgspec.structs.asdict(asked), "t_us": self.state.t_us + 1}
-        for key in ("table", "preview", "audience", "language"):
+        for key in ("table", "preview", "audience", "language", "login", "consent_login"):
             del plain[key]
         self.controller.state = self.state
         effects = self.controller.handle(TableCommand(**plain))

@@ -414,3 +414,79 @@ def test_no_event_is_lost_or_comes_twice_where_memory_and_journal_meet(
                 raise AssertionError(f"seed {seed}") from error
             finally:
                 loop.close()
+
+
+class AtOnce(Executor):
+    """A thread that has done its work at once."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+async def again_and_again(path: Path) -> tuple[int, list[str], float]:
+    """Four connections of one user ask for all of 100 events, for 40 s, ten times a second.
+
+    How many they got, what another user got meanwhile of 20 fresh events, and its longest wait.
+    """
+    now = asyncio.get_running_loop().time
+    store = Store.open(path)
+    journal = Journal(store, AtOnce())
+    got, waits = list[str](), list[float]()
+    committed: dict[str, float] = {}
+    repeated = 0
+
+    async def ask_again() -> None:
+        nonlocal repeated
+        asked = EventsRequest(request="events", after="beginning", table="a")
+        while True:
+            async with aclosing(await streams.open(PUBLIC, asked)) as batches:
+                for _ in range(2):
+                    batch = await anext(batches)
+                    repeated += len(batch)
+            await asyncio.sleep(0.1)
+
+    async def read_fresh() -> None:
+        other = msgspec.structs.replace(PUBLIC, user="eve")
+        asked = EventsRequest(request="events", table="a")
+        async with aclosing(await streams.open(other, asked)) as batches:
+            async for bodies in batches:
+                for body in bodies:
+                    got.append(msgspec.json.decode(body)["id"])
+                    waits.append(now() - committed[got[-1]])
+
+    with store.reader() as reader:
+        gate = DeliveryGate(store.last_n)
+        streams = EventStreams(journal, lambda: reader, AtOnce(), gate, SystemClock())
+        for number in range(100):
+            await journal.commit(stored_round(number, "a"))
+        tasks = [
+            asyncio.create_task(work) for work in (read_fresh(), *(ask_again() for _ in "1234"))
+        ]
+        await asyncio.sleep(0.01)
+        for number in range(101, 121):
+            committed[f"a/p{number}"] = now()
+            await journal.commit(stored_round(number, "a"))
+            await asyncio.sleep(2)
+        for task in tasks:
+            assert not task.done(), task
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    await journal.close()
+    return repeated, got, max(waits)
+
+
+def test_who_asks_again_and_again_gets_10_000_events_and_500_a_second_and_others_theirs(
+    tmp_path: Path,
+) -> None:
+    loop = VirtualLoop()
+    try:
+        path = tmp_path / "journal.db"
+        repeated, got, longest_s = loop.run_until_complete(again_and_again(path))
+    finally:
+        loop.close()
+    first_time, at_once, then = 4 * 100, 10_000, 40 * 500
+    assert at_once + then - 4 * 128 <= repeated <= first_time + at_once + then + 4 * 128
+    assert got == [f"a/p{number}" for number in range(101, 121)]
+    assert longest_s < 0.1

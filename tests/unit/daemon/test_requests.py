@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from shoe_ctl.api.requests import Caller
+from shoe_ctl.daemon import resends
 from shoe_ctl.daemon.broker_desk import BrokerDesk
 from shoe_ctl.daemon.delivery import NamedSink, RunningSink, delivering
 from shoe_ctl.daemon.environment import SYSTEM
-from shoe_ctl.daemon.requests import People, RequestHandler
+from shoe_ctl.daemon.principals import People
+from shoe_ctl.daemon.requests import RequestHandler
 from shoe_ctl.journal.chain import AnchorRecord
 from shoe_ctl.journal.journal import Journal
 from shoe_ctl.journal.signing import open_signer
@@ -172,6 +174,26 @@ async def test_what_was_passed_on_and_is_not_acknowledged_yet_is_offered_again_t
         slow.goes_on.set()
         assert await resend.done is None
     assert slow.passed_on == ["a/p3", "a/p4", "a/p4"]
+
+
+async def test_who_has_a_sink_offered_too_much_again_waits_and_everybody_else_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resends, "AT_ONCE", 5)
+    monkeypatch.setattr(resends, "A_SECOND", 0.01)
+    floor = Slow()
+    floor.goes_on.set()
+    asked = {"request": "resend", "sink": "floor", "after": "a/p2"}
+    async with two_ways_in(tmp_path, [NamedSink("floor", Audience.PUBLIC, floor)]) as ways:
+        await floor.news.wait()  # the sink has both
+        answers = [await ways.caller.asks(**asked) for _ in range(50)]
+        taken = [answer["resent"]["events"] for answer in answers if "resent" in answer]
+        refused = [answer["error"] for answer in answers if "error" in answer]
+        assert (taken, len(refused)) == ([2, 2, 2], 47)
+        assert {error["code"] for error in refused} == {"sink_resends_too_soon"}
+        assert refused[0]["args"] == {"user": "me", "seconds": 100}
+        assert text(refused[0], "zh").endswith("100 秒后再请求")
+    assert len(floor.passed_on) == 2 + 3 * 2
 
 
 async def test_a_table_that_the_journal_has_no_event_of_is_refused_at_the_socket(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shoe_ctl.api.answers import RequestRefused
-from shoe_ctl.daemon.resends import Range, Resends
+from shoe_ctl.daemon.resends import Budgets, Range, Resends
 from shoe_testing.simulated_time import VirtualLoop
 
 
@@ -58,7 +58,7 @@ def run(loop: VirtualLoop, work: Coroutine[Any, Any, None]) -> None:
 
 def test_ranges_that_overlap_are_sent_as_one_while_they_wait(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, place = Resends(), Place()
+        resends, place = Resends(Budgets()), Place()
         for after, upto in ((100, 300), (50, 120), (400, 420), (90, 310), (100, 300)):
             add(resends, place, after, upto)
         await asyncio.sleep(1)
@@ -70,7 +70,7 @@ def test_ranges_that_overlap_are_sent_as_one_while_they_wait(loop: VirtualLoop) 
 
 def test_what_is_never_published_ends_nothing(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, place = Resends(), Place()
+        resends, place = Resends(Budgets()), Place()
         resends.add("me", place, source=("floor", "t"), records=(0, 300), read=read_even)
         await asyncio.sleep(1)
         assert place.got == [*range(2, 301, 2)]
@@ -81,7 +81,7 @@ def test_what_is_never_published_ends_nothing(loop: VirtualLoop) -> None:
 
 def test_fifty_requests_for_what_is_being_sent_send_it_twice_at_most(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, place = Resends(), Place()
+        resends, place = Resends(Budgets()), Place()
         add(resends, place, 0, 50)
         place.may_take.clear()
         for _ in range(50):
@@ -97,7 +97,7 @@ def test_fifty_requests_for_what_is_being_sent_send_it_twice_at_most(loop: Virtu
 
 def test_a_user_gets_10_000_events_at_once_and_then_500_a_second(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, places = Resends(), [Place(f"desk-{n}") for n in range(4)]
+        resends, places = Resends(Budgets()), [Place(f"desk-{n}") for n in range(4)]
         for place in places:
             add(resends, place, 0, 10_000)
         other = Place()
@@ -119,7 +119,7 @@ def test_a_user_gets_10_000_events_at_once_and_then_500_a_second(loop: VirtualLo
 
 def test_what_is_asked_for_again_over_a_new_connection_goes_there(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, before, now = Resends(), Place(), Place()
+        resends, before, now = Resends(Budgets()), Place(), Place()
         before.may_take.clear()
         add(resends, before, 0, 200)
         await asyncio.sleep(1)
@@ -135,7 +135,7 @@ def test_what_is_asked_for_again_over_a_new_connection_goes_there(loop: VirtualL
 
 def test_nothing_more_is_sent_over_a_connection_that_is_lost(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, place = Resends(), Place()
+        resends, place = Resends(Budgets()), Place()
         place.closed = True
         add(resends, place, 0, 200)
         await asyncio.sleep(1)
@@ -150,7 +150,7 @@ def test_nothing_more_is_sent_over_a_connection_that_is_lost(loop: VirtualLoop) 
 
 def test_a_seventeenth_place_of_one_user_is_refused(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends = Resends()
+        resends = Resends(Budgets())
         for number in range(16):
             add(resends, Place(f"desk-{number}"), 0, 10)
         with pytest.raises(RequestRefused) as refused:
@@ -166,7 +166,7 @@ def test_a_seventeenth_place_of_one_user_is_refused(loop: VirtualLoop) -> None:
 
 def test_what_is_asked_for_after_the_end_is_not_sent(loop: VirtualLoop) -> None:
     async def ask() -> None:
-        resends, place = Resends(), Place()
+        resends, place = Resends(Budgets()), Place()
         await resends.close()
         add(resends, place, 0, 100)
         await asyncio.sleep(1)

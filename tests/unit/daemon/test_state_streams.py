@@ -286,6 +286,35 @@ def test_two_rounds_alike_give_the_same_public_lines_at_the_same_times(tmp_path:
     assert ours[-1]["last_event"] != theirs[-1]["last_event"]
 
 
+def test_time_alone_is_no_change_and_stands_in_each_line(tmp_path: Path) -> None:
+    async def run(loop: VirtualLoop) -> None:
+        async with room(loop, tmp_path / "j.db") as at, at.read() as got:
+            await at.happens(TableHarness.open_shoe)
+            await at.rests(10)
+            lines = states(got)
+            assert len(lines) <= 3
+            assert [line["time"] for line in lines] == sorted(line["time"] for line in lines)
+            assert all(line["time"].endswith(".000000Z") for line in lines)
+
+    simulated(run)
+
+
+def test_who_is_who_is_for_those_who_ask_for_it(tmp_path: Path) -> None:
+    async def run(loop: VirtualLoop) -> None:
+        async with (
+            room(loop, tmp_path / "j.db") as at,
+            at.read() as bare,
+            at.read(staff=True) as known,
+        ):
+            await at.happens(TableHarness.open_shoe)
+            await at.happens(lambda script: script.does("place_your_bets"))
+            await at.rests(1)
+            assert "staff" not in states(bare)[-1]
+            assert states(known)[-1]["staff"]["commands"][-1]["command"] == "place_your_bets"
+
+    simulated(run)
+
+
 def test_the_restricted_stream_is_for_those_who_may_see_it(tmp_path: Path) -> None:
     async def run(loop: VirtualLoop) -> None:
         async with room(loop, tmp_path / "j.db") as at:
@@ -307,10 +336,10 @@ def test_a_line_is_made_once_for_all_who_read_it_and_for_nobody_never(
     made = 0
     honest = TableRunner.stored_status
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
         nonlocal made
         made += 1
-        return honest(*given)
+        return honest(*given, **named)
 
     monkeypatch.setattr(TableRunner, "stored_status", counted)
 

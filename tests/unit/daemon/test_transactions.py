@@ -17,6 +17,7 @@ import pytest
 from firmware_proto.cards import card
 from firmware_proto.events import CardDrawn, ShoeEvent, Status
 from firmware_proto.session import ReceivedEvent
+from shoe_ctl.daemon.refusal_budget import Principal
 from shoe_ctl.daemon.table_runner import TableRunner
 from shoe_ctl.games import catalog
 from shoe_ctl.history import recorder, snapshots
@@ -163,7 +164,7 @@ async def test_behind_a_group_that_could_not_be_stored_nothing_more_of_its_table
             with pytest.raises(TypeError):
                 await table.receives(CardDrawn(card=card("7D"), number=1, armed=None), seq=4)
         assert table.runner.failure is not None
-        table.runner.transactions.refusals.count("Ines", 0)
+        table.runner.transactions.refusals.count(Principal("Ines"), 0)
         with pytest.raises(TypeError):
             await table.receives(status())
         with pytest.raises(TypeError):

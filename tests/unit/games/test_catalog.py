@@ -42,6 +42,14 @@ def test_a_game_is_loaded_from_a_path_too(tmp_path: Path) -> None:
     assert catalog.load(str(copy)).sha256 == GAMES["tiger"].sha256
 
 
+def test_a_file_is_a_game_whatever_its_name_ends_with(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.write_bytes(GAMES["tiger"].source)
+    assert catalog.load(str(copy)).sha256 == GAMES["tiger"].sha256
+    with pytest.raises(GameFileError, match=r"no such game: .*shipped: .*tiger"):
+        catalog.load(str(tmp_path / "no_copy"))
+
+
 @pytest.mark.parametrize("ref", ["tigre", "", ".", "../tiger", "no/such/file.toml", "a\0b.toml"])
 def test_a_game_that_is_not_there_is_refused_in_one_line(ref: str) -> None:
     with pytest.raises(GameFileError) as refused:

@@ -198,6 +198,28 @@ WAGERS = {
         player_fabulous_4 1.1.7 4.1; banker_fabulous_4 1.1.1 4.1""",
 }
 
+# What each wager pays, line by line in the order of the papers' tables of settlement.
+BONUS = "30:1 10:1 6:1 4:1 2:1 1:1 1:1 push"
+PAYS = {
+    "immortal_dragon_tiger": """
+        player 1:1 1:2 push push; banker 0.95:1 push; tie 8:1; dragon_tiger 100:1 40:1 30:1
+        big_dragon 30:1; small_dragon 15:1; big_tiger 50:1; small_tiger 22:1; tiger_tie 35:1
+        player_pair 11:1; banker_pair 11:1; immortal_dragon 25:1""",
+    "dragon_tiger_no_commission": """
+        player 1:1 push; banker 1:2 1:1 push; tie 8:1; dragon_tiger 100:1 40:1 30:1
+        big_dragon 30:1; small_dragon 15:1; big_tiger 50:1; small_tiger 22:1""",
+    "tiger": """
+        player 1:1 push; banker 0.95:1 push; tie 8:1; tiger 12:1 20:1; big_tiger 50:1
+        small_tiger 22:1; tiger_pair 4:1 20:1 100:1; tiger_tie 35:1""",
+    "fa_fa_fabulous_4": """
+        player 1:2 2:1 1:1 push; banker push 2:1 1:1 push; tie 800:1 8:1
+        player_precious_pair 30:1 15:1 12:1 9:1; banker_precious_pair 30:1 15:1 12:1 9:1
+        player_fabulous_4 50:1; banker_fabulous_4 25:1""",
+    ROYAL: f"""
+        player 1:1 push; banker 0.95:1 push; tie 8:1; player_pair 11:1; banker_pair 11:1
+        player_dragon_bonus {BONUS}; banker_dragon_bonus {BONUS}; fortune_six 20:1 12:1""",
+}
+
 BEGINS = {
     "immortal_dragon_tiger": ("Immortal Dragon Tiger Baccarat", None, "2025-07-28", "french52"),
     "dragon_tiger_no_commission": (
@@ -250,6 +272,15 @@ def test_each_end_of_an_irregularity_cites_the_document(paper: str) -> None:
         for end, rule in ends.items()
     }
     assert found == rows(IRREGULARITIES, paper)
+
+
+@pytest.mark.parametrize("name", PAYS)
+def test_each_wager_pays_what_the_document_says_in_its_order(name: str) -> None:
+    stated = [each.split() for each in PAYS[name].replace("\n", ";").split(";") if each.strip()]
+    found = [
+        [w.id, *(x.pays or x.done.result for x in w.lines)] for w in game(name).wagers.values()
+    ]
+    assert found == stated
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -187,6 +187,13 @@ def test_what_is_no_toml_of_a_game_is_refused(source: bytes, told: str) -> None:
     assert refusal(source).startswith(told)
 
 
+def test_a_game_has_at_least_one_layout() -> None:
+    before, _, rest = GOOD.partition("[layouts.A]")
+    after = "[wagers.player]" + rest.partition("[wagers.player]")[2]
+    said = refusal(f"{before}[layouts]\n\n{after}")
+    assert said == "my.toml: layouts: expected at least one layout"
+
+
 def test_a_refused_file_is_a_refused_input() -> None:
     assert issubclass(GameFileError, InputRefused)
 

@@ -111,3 +111,21 @@ def test_a_settled_wager_names_a_commission_only_where_the_rules_do(
     done = settled(games[name], "7D 9C TS TH").wagers
     assert (done["banker"].odds, done["banker"].commission) == (Fraction(19, 20), kept)
     assert done["tie"].commission is None
+
+
+@pytest.mark.parametrize(
+    ("name", "cards", "written"),
+    [
+        ("tiger", "7D 9C TS TH", "0.95:1"),
+        ("immortal_dragon_tiger", "7D 9C TS TH", "0.95:1"),
+        ("dragon_tiger_no_commission", "7D 9C TS TH", "1:1"),
+        ("dragon_tiger_no_commission", "4D 6C AS TH JC", "1:2"),
+        ("dragon_bonus_royal", "7D 9C TS TH", "0.95:1"),
+    ],
+)
+def test_odds_are_written_as_in_the_document(
+    games: dict[str, Game], name: str, cards: str, written: str
+) -> None:
+    banker = games[name].wagers["banker"]
+    assert banker.written(settled(games[name], cards).wagers["banker"]) == written
+    assert banker.written(banker.lost) is None

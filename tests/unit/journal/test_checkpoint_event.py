@@ -202,6 +202,7 @@ def test_a_witness_that_cosigned_nothing_yet_needs_no_proof(journal: Path) -> No
     assert (found["old_size"], found["proof"]) == (0, [])
 
 
+@pytest.mark.usefixtures("known_salts")
 def test_a_journal_written_anew_by_the_holder_of_its_key_raises_the_alarm(journal: Path) -> None:
     assert cosign(journal, "--old", 0).exit_code == 0
     _, size = checkpoints(journal)[-1]

@@ -60,6 +60,7 @@ def test_a_journal_that_went_on_continues_what_was_kept(kept: Path, name: str) -
     assert (said.exit_code, "up to record 1" in said.output) == (0, True), said.output
 
 
+@pytest.mark.usefixtures("known_salts")
 @pytest.mark.parametrize("name", ["kept.db", "kept.note"])
 def test_a_journal_written_again_with_its_own_key_is_found(kept: Path, name: str) -> None:
     path = forged(kept)
@@ -68,6 +69,7 @@ def test_a_journal_written_again_with_its_own_key_is_found(kept: Path, name: str
     assert (said.exit_code, "rewritten" in said.output) == (1, True), said.output
 
 
+@pytest.mark.usefixtures("known_salts")
 def test_the_first_group_that_differs_from_a_copy_is_named(kept: Path) -> None:
     said = invoke(command, str(forged(kept)), "--against", str(kept))
     assert "first bad   record 5 of table a" in said.output

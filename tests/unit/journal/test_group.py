@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_ctl.journal import group as group_module
-from shoe_ctl.journal.batch import Batch, Counters, Head
+from shoe_ctl.journal.batch import Batch, Counters, Head, names_player
+from shoe_ctl.journal.chain import chain_hash
 from shoe_ctl.journal.dictionary import DICTIONARY
 from shoe_ctl.journal.group import (
     FULL_BYTES,
@@ -22,13 +23,14 @@ from shoe_ctl.journal.group import (
     InvalidGroup,
     Packing,
     encode_batch,
+    open_bytes,
     read_header,
     unpack_group,
 )
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import Direction, Kind
 from shoe_ctl.journal.signing import open_signer
-from shoe_ctl.records import Audience, Envelope, event_id
+from shoe_ctl.records import Audience, Envelope, event_id, utc
 from shoe_testing.bulk_journal import TABLE, dealing
 from shoe_testing.journals import (
     both_replays,
@@ -148,7 +150,9 @@ def test_whatever_is_stored_is_read_as_it_was_written(added: list[object], epoch
             assert json.loads(body)["id"].startswith(f"{table}/{kind[6]}")
 
 
-def test_an_event_s_equal_copy_takes_no_further_bytes() -> None:
+def test_an_event_s_equal_copy_takes_no_further_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_module, "urandom", bytes)
+
     def stored_with(*, restricted: dict[str, object] | None) -> bytes:
         batch = Batch("0a1b2c3d")
         data = {"hand": "player", "index": 1}
@@ -245,6 +249,115 @@ def test_a_group_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.undo()
     with pytest.raises(InvalidGroup, match="more than any group has"):
         list(unpack_group("a", bomb))
+
+
+def stored_wager(player: object = "ann", *, restricted: bool = True) -> Batch:
+    """A wager that a Player places, as a command and two copies of an event."""
+    batch = Batch("0a1b2c3d")
+    body = b'{"input":"command","t_us":%d,"args":{"player":%b}}'
+    batch.append_input("a", body % (7, encode(player)), 7)
+    batch.append_input("a", body % (8, encode(player)), 9)
+    data = {"seat": 3, "wager": "tie"}
+    secret = {**data, "player": player} if restricted else None
+    batch.append_event(
+        *("a", Audience.PUBLIC, "wager.accepted"),
+        t_us=10**15,
+        subject="a-s1-r1",
+        data=data,
+        data_restricted=secret,
+    )
+    return batch
+
+
+def test_records_that_name_a_player_stand_in_a_closed_section() -> None:
+    ((_, _, body),) = packed(stored_wager(), Counters()).groups
+    header = read_header(body)
+    assert header.closed > 0
+    rest, closed = open_bytes(body)
+    assert (rest + closed, len(closed)) == (body, header.closed)
+    found = {place: record for place, _, record in unpack_group("a", rest, whole=False)}
+    assert b"ann" not in b"".join(found.values())
+    assert json.loads(found[2])["data"] == {"seat": 3, "wager": "tie"}
+    assert json.loads(found[2])["time"] == utc(10**15)
+    whole = {place: record for place, _, record in unpack_group("a", body)}
+    assert found.items() <= whole.items()
+    assert sorted(whole.keys() - found.keys()) == [0, 1, 3]
+    assert all(b'"ann"' in whole[place] for place in (0, 1, 3))
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        ({"player": "ann"}, True),
+        ({"a": [{"b": {"player": "7"}}]}, True),
+        ({"player": ""}, True),
+        ({"designee": "bo"}, True),
+        ({"players": ["ann"]}, True),
+        ({"from": "ann", "holder": "dealer", "player": None}, True),
+        ({"player": "7S"}, True),
+        ({"player": "4D 5S"}, False),
+        ({"player": "10h 5s ac"}, False),
+        ({"player": 5}, False),
+        ({"player": None, "designee": None}, False),
+        ({"players": []}, False),
+        ({"players": None}, False),
+        ({"player": {"cards": ["4D"]}}, False),
+        ({"from": "A", "to": "B"}, False),
+        ({"hand": "player", "holder": "player"}, False),
+    ],
+)
+def test_what_names_a_player_is_known_by_its_keys(data: dict[str, object], names: bool) -> None:
+    assert names_player(encode(data)) is names
+
+
+def test_only_the_hash_of_a_closed_section_is_hashed() -> None:
+    ((n, _, body),) = packed(stored_wager(), Counters()).groups
+    rest, closed = open_bytes(body)
+    name = b"a"
+    head = n.to_bytes(8, "big") + (1).to_bytes(2, "big") + (len(rest) + 32).to_bytes(8, "big")
+    expected = sha256(b"\0" + bytes(32) + head + name + rest + sha256(closed).digest()).digest()
+    assert chain_hash(bytes(32), n, "a", body) == expected
+    for other in (rest, rest + sha256(closed).digest(), rest + closed[:-1], body + b"\0"):
+        assert chain_hash(bytes(32), n, "a", other) != expected
+
+
+def test_equal_records_give_other_hashes_each_time() -> None:
+    bodies = {packed(stored_wager(), Counters()).groups[0].body for _ in range(3)}
+    assert len(bodies) == 3
+    assert len({open_bytes(body)[1] for body in bodies}) == 3
+
+
+def dealt_to(batch: Batch, round_id: str | None, t_us: int = 5) -> None:
+    batch.append_input("a", b'{"input":"tick","t_us":%d}' % t_us, t_us)
+    batch.append_event(
+        *("a", Audience.PUBLIC, "round.card_dealt"), t_us=t_us, subject=round_id, data={}
+    )
+
+
+def test_a_group_has_records_of_one_round_and_a_snapshot_has_one_of_its_own() -> None:
+    batch = Batch("0a1b2c3d")
+    batch.append("a", Kind.META, b"{}")
+    batch.append("a", Kind.SNAPSHOT, b"{}")
+    for n in (1, 1, 2):
+        dealt_to(batch, f"a-s1-r{n}")
+    assert [g.n for g in packed(batch, Counters()).groups] == [11, 12, 18, 21]
+    batch = Batch("0a1b2c3d")
+    batch.append_wire(
+        "a", connection=1, direction=Direction.FROM_SHOE, offset=0, t_us=5, data=b"both"
+    )
+    for of in ("a-s1-r1", None, "a-s1-r1", "a-s1-r2", "a-s1"):
+        dealt_to(batch, of)
+    assert [g.n for g in packed(batch, Counters()).groups] == [11, 20, 26]
+
+
+def test_batches_of_different_rounds_share_no_group() -> None:
+    packing = Packing(0, lambda _: Head(0, bytes(32), Counters()))
+    for of in ("a-s1-r1", None, "a-s1-r1", "a-s1-r2", None):
+        batch = Batch("0a1b2c3d")
+        dealt_to(batch, of)
+        packing.add(batch)
+    packing.close()
+    assert [g.n for g in packing.groups] == [9, 15]
 
 
 def test_a_group_is_deflated_as_the_docs_describe(card: bytes) -> None:

@@ -153,6 +153,7 @@ def test_something_kept_of_records_that_are_all_there_is_found(path: Path) -> No
     assert not verified(path).ok
 
 
+@pytest.mark.usefixtures("known_salts")
 def test_a_writer_that_starts_goes_on_with_the_same_tree(
     path: Path, key: Signer, tmp_path: Path
 ) -> None:

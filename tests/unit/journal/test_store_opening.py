@@ -138,7 +138,7 @@ def _other_version(path: Path) -> None:
         (_foreign, "is not a journal of shoe-ctl: another program's file"),
         (
             _other_version,
-            "has version 99, written by a newer shoe-ctl; this version reads 8: use",
+            "has version 99, written by a newer shoe-ctl; this version reads 9: use",
         ),
         (Path.mkdir, "is a"),
     ],

@@ -276,10 +276,10 @@ def test_moving_a_letter_from_one_field_to_the_next_gives_another_hash(n: int, p
 
 
 def test_the_hash_is_the_one_that_the_docs_describe() -> None:
-    # sha256 of: a zero, 32 zeros, n = 1 in 8 bytes, length 1 in 2 bytes, 2 in 8 bytes, t {}
+    # sha256 of: a zero, 32 zeros, n = 1 in 8 bytes, length 1 in 2 bytes, 3 in 8 bytes, t, 2, {}
     assert (
-        chain_hash(GENESIS, 1, "t", b"{}").hex()
-        == "19432facd17f5636ecd7845e8bf6e08d9bf8e79ae4e224adcf543af4f169615d"
+        chain_hash(GENESIS, 1, "t", b"\2{}").hex()
+        == "d69406129c072abe159420a13780f475e002a5bfc73254e7d36f74937be053cd"
     )
 
 

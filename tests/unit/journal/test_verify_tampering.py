@@ -144,7 +144,7 @@ def _records_of(body: bytes) -> int:
 def _counting(body: bytes, told: Sequence[int]) -> bytes:
     """The group with what it says of the events before it put right."""
     try:
-        at = read_header(body).at
+        at = 2 + read_header(body).records + 4 + 7 + 10
     except InvalidGroup:
         return body
     return body[: at - 10] + b"".join(number.to_bytes(5, "big") for number in told) + body[at:]

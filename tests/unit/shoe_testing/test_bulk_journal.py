@@ -19,7 +19,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> bulk_journal.Made:
     return bulk_journal.make(tmp_path_factory.mktemp("bulk") / "journal.db", rounds=400)
 
 
-def test_it_is_byte_for_byte_what_a_table_stores(made: bulk_journal.Made, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("known_salts")
+def test_it_is_byte_for_byte_what_a_table_stores(tmp_path: Path) -> None:
+    made = bulk_journal.make(tmp_path / "bulk.db", rounds=400)
     with bulk_journal.dealing(tmp_path / "journal.db", SETS, made.signer) as table:
         assert table.controller.state.rounds == made.rounds
     assert records(made.path) == records(tmp_path / "journal.db")

@@ -141,6 +141,7 @@ REPORTED: dict[str, dict[str, list[dict[str, object]]]] = {
     "power_on": {"reference": [], "angel_eye": [{"type": "started"}], "bee_tek": []},
     "power_off": {"reference": [], "angel_eye": [], "bee_tek": []},
     "firmware version=2.0": {"reference": []},
+    f"key key={'5a' * 32}": {"reference": []},
 }
 """Incident → profile → what its host hears of the shoe's body. Other profiles refuse it by name."""
 
@@ -157,6 +158,7 @@ IN_WORDS = {
     "clock_drift": "a time",
     "dirty_lens": "how sure it is of a card",
     "firmware": "its firmware",
+    "key": "a key of its own",
     "error": "an error",
     "error_cleared": "an error",
 }

@@ -38,10 +38,6 @@ WHO = {
 WHEN = {
     "place_your_bets": "idle",
     "no_more_bets": "betting",
-    "announce_totals": "revealing",
-    "announce_outcome": "revealing",
-    "settle": "resolved",
-    "expose": "revealing",
     "place_wager": "idle betting",  # the first one may open the round
     "increase_wager": "betting",
     "decrease_wager": "betting",
@@ -58,6 +54,10 @@ WHEN = {
     "relinquish_shoe": SHOE_KNOWN,  # at any time (3.12.8.1)
     "allow_without_wager": f"idle {OPEN}",
     "declare_out_of_view": f"closed {CARDS_OUT} resolved suspended",
+    "expose": "revealing",
+    "announce_totals": "revealing",
+    "announce_outcome": "revealing",
+    "settle": "resolved",
     "change_shoe": "idle",
     "record_shoe": "idle",
     "count_remainder": "idle shoe_change",
@@ -79,10 +79,14 @@ WHEN = {
     "rotate_key": "no_shoe idle shoe_change",
     "show_on_shoe": EVERYWHERE,
 }
+"""Command → the states that take it, in the order of a round: so they are listed for people."""
 
 WITH_A_SECOND_PERSON = {"retract", "correct_card", "enter_round", "revise_round"}
 WITH_A_REASON = WITH_A_SECOND_PERSON | {"declare"}
 AT_DISCRETION = {"restrict_wagers", "change_method", "name_holder", "allow_squeeze"}
+BY_WHAT_THEY_NAME = {
+    "place_wager", "increase_wager", "decrease_wager", "withdraw_wager", "declare", "decide",
+}  # fmt: skip
 BY_SURVEILLANCE_TOO = {"pause", "resume", "decide"}
 
 
@@ -94,6 +98,7 @@ def test_each_command_is_for_the_position_that_the_documents_name() -> None:
 def test_each_command_is_taken_in_the_states_in_which_it_has_a_meaning() -> None:
     found = {name: {*command.states} for name, command in COMMANDS.items()}
     assert found == {name: {*states.split()} for name, states in WHEN.items()}
+    assert [*found] == [*WHEN]
 
 
 def test_what_contradicts_what_was_said_or_read_needs_a_reason_and_a_second_person() -> None:
@@ -104,3 +109,7 @@ def test_what_contradicts_what_was_said_or_read_needs_a_reason_and_a_second_pers
 def test_discretion_is_the_documents_and_surveillance_pauses_and_confirms() -> None:
     assert {name for name, each in COMMANDS.items() if each.discretion} == AT_DISCRETION
     assert {name for name, each in COMMANDS.items() if each.apart} == BY_SURVEILLANCE_TOO
+
+
+def test_the_arguments_of_a_wager_a_choice_and_a_declaration_depend_on_what_they_name() -> None:
+    assert {name for name, each in COMMANDS.items() if each.reads_itself} == BY_WHAT_THEY_NAME

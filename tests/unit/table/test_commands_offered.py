@@ -102,7 +102,8 @@ def test_a_choice_says_what_stands_against_it_whatever_it_is_given() -> None:
 def test_an_argument_that_must_be_given_as_the_table_stands_is_not_shown_as_optional(
     way: int,
 ) -> None:
-    asked = {"name": "card"} if way == 1 else {"name": "card", "optional": True}
+    asked: dict[str, Any] = {"name": "card", "kind": "card"}
+    asked |= {} if way == 1 else {"optional": True}
     table = missed(way, "2D 3C")
     assert choice(table, "enter")["arguments"] == [asked]
 

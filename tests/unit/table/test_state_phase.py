@@ -91,5 +91,7 @@ def test_a_card_that_waits_takes_its_slot_once_the_cards_before_it_are_put_right
     table.does("decide", choice="enter", reason="seen", consented_by="lee", **entered)
     last = table.now.round.cards[-1]
     assert (last.number, last.hand, last.index) == (number, *slot)
+    totals = [(told["hand"], told["total"]) for told in table.told("round.total_announced")]
+    assert totals == [("player", 2), ("banker", 3), ("player", 3), ("banker", 3)]
     assert len(table.told("irregularity.raised")) == 1
     assert (table.now.state, table.now.pending) == ("revealing", None)

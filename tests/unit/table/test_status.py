@@ -9,18 +9,27 @@ import msgspec
 import pytest
 
 from firmware_proto.cards import card
+from shoe_ctl.records import utc
 from shoe_ctl.table import situations
 from shoe_ctl.table.commands import COMMANDS
+from shoe_ctl.table.inputs import TableCommand
 from shoe_ctl.table.offers import commands_of_state
 from shoe_ctl.table.state import TableState
 from shoe_ctl.table.status import restricted as status_restricted
-from shoe_ctl.table.status import status
+from shoe_ctl.table.status import staff, status
 from shoe_ctl.table.wagers.limits import WagerRules
 from shoe_ctl.texts.catalogue import text as english
 from shoe_testing.event_check import COMMON
 from shoe_testing.ledger_requests import STAFFED
 from shoe_testing.table_corpus import KINDS, WAYS, Session, kind_of, played
-from shoe_testing.tables import ROUNDS, TableHarness, betting_table, place_bet, restricted_data
+from shoe_testing.tables import (
+    ROUNDS,
+    SHIFT,
+    TableHarness,
+    betting_table,
+    place_bet,
+    restricted_data,
+)
 
 OTHER, ONE_MORE = card("KS"), card("4H")
 
@@ -78,6 +87,7 @@ def test_what_is_next_is_taken_from_whom_it_names(
         if due["command"] is None:
             continue
         assert due["command"] in takers
+        assert [t["command"] for t in held["takes"] if t["use"] == "next"] == [due["command"]]
         if due["command"] != "decide":  # which choice fits is a person's to judge
             answer = table.asks(due["command"], position=takers[due["command"]], **due["args"])
             assert answer.accepted, (held, answer)
@@ -106,25 +116,30 @@ def test_a_shoe_that_does_not_say_who_it_is_is_neither_missing_nor_empty() -> No
 def test_a_round_shows_cards_as_they_are_turned_and_totals_as_they_are_announced() -> None:
     table = TableHarness().open_shoe()
     table.open_round()
-    assert held_round(table)["hands"] == {"player": [], "banker": []}
+    assert codes(table) == {"player": [], "banker": []}
     table.deal("2D 3C TS TH")
-    assert held_round(table)["hands"] == {"player": [None, None], "banker": [None, None]}
+    assert codes(table) == {"player": [None, None], "banker": [None, None]}
     table.does("expose", hand="banker", index=2)
-    assert held_round(table)["hands"] == {"player": [None, None], "banker": [None, "TH"]}
+    assert codes(table) == {"player": [None, None], "banker": [None, "TH"]}
     table.turn_over()
     assert held_round(table)["totals"] is None
     table.does("announce_totals")
     assert held_round(table)["totals"] == {"player": 2, "banker": 3}
     assert next_of(table) == "draw Player's third card"
     table.draw("8C")
-    assert held_round(table) == {
-        "round_id": "bac-07-s1-r1",
-        "hands": {"player": ["2D", "TS", None], "banker": ["3C", "TH"]},
-        "totals": None,
-    }
+    assert codes(table) == {"player": ["2D", "TS", None], "banker": ["3C", "TH"]}
+    assert held_round(table)["totals"] == {"player": 2, "banker": 3}  # while everybody looks
+    table.turn_over()
+    assert held_round(table)["totals"] == {"player": 0, "banker": 3}
 
 
-def held_round(table: TableHarness) -> dict[str, object]:
+def codes(table: TableHarness) -> dict[str, list[str | None]]:
+    """The cards that everyone sees, None for one that lies face down."""
+    hands = held_round(table)["hands"]
+    return {hand: [one["card"] for one in cards] for hand, cards in hands.items()}
+
+
+def held_round(table: TableHarness) -> dict[str, Any]:
     found = shown(table, table.now)["round"]
     assert isinstance(found, dict)
     return found
@@ -146,7 +161,9 @@ def test_a_card_that_does_not_belong_is_an_inspection_and_no_more() -> None:
     table = TableHarness().open_shoe()
     table.open_round()
     table.draw("4f")
-    assert halt_of(table).keys() == {"reason", "since", "earlier", "step", "prompt", "choices"}
+    assert halt_of(table).keys() == {
+        "reason", "instance", "since", "earlier", "step", "prompt", "choices",
+    }  # fmt: skip
     assert halt_of(table)["reason"] == "inspection"
 
 
@@ -162,6 +179,86 @@ def test_a_halt_says_what_the_room_was_told() -> None:
     assert halt_of(table)["seen"] == table.told("irregularity.raised")[-1]["seen"]
     assert "8S" not in str(halt_of(table))
     assert halt_of(table)["earlier"] == ["other"]
+
+
+def test_the_round_says_who_won_from_the_announcement_on() -> None:
+    table = wagered("tiger", "9C 2D KD 3H")
+    told = table.told("round.outcome")[-1]
+    outcome = held_round(table)["outcome"]
+    assert outcome["winner"] == told["winner"] == "player"
+    assert outcome["naturals"] == {"player": True, "banker": False}
+    assert outcome["totals"] == {"player": 9, "banker": 5}
+    assert outcome["results"] == told["wagers"]
+    assert english(outcome["message"]) == "player wins, 9 to 5"
+    table.does("settle")
+    last = status(table.now, table.game, table.settings)["last_round"]
+    assert {name: last[name] for name in outcome} == outcome
+
+
+def test_an_outcome_is_not_shown_before_it_is_announced_nor_with_a_card_missing() -> None:
+    table = TableHarness(announcements="explicit", faces="turned_by_dealer").open_shoe()
+    table.open_round()
+    table.deal("9C 2D KD 3H")
+    table.turn_over()
+    table.does("announce_totals")
+    assert held_round(table)["outcome"] is None
+    table.does("announce_outcome")
+    corrected = {"hand": "player", "index": 1, "card": "AC"}
+    table.does("correct_card", reason="seen", consented_by="lee", position=SHIFT, **corrected)
+    assert table.now.state == "drawing"
+    assert held_round(table)["outcome"] is None
+
+
+def test_what_is_awaited_is_said_where_no_command_brings_it() -> None:
+    table = TableHarness(announcements="explicit", faces="turned_by_dealer")
+    waits = []
+
+    def waited() -> None:
+        due = status(table.now, table.game, table.settings)["next"]
+        assert (due["wait"] is None) is (due["command"] is not None)
+        waits.append(due["wait"])
+
+    waited()
+    table.open_shoe()
+    waited()
+    table.open_round()
+    waited()
+    table.draw("9C")
+    table.disconnect()
+    waited()
+    assert waits == ["shoe", None, "card", "shoe"]
+
+
+def test_a_deadline_is_the_time_at_which_the_table_wakes() -> None:
+    table = TableHarness(faces="face_up", announcements="implied").open_shoe()
+    table.draw("9C")
+    (deadline,) = status(table.now, table.game, table.settings)["deadlines"]
+    assert deadline == {"what": "cards_seen", "at": utc(table.now.wake_us)}
+    table.tick()
+    assert status(table.now, table.game, table.settings)["deadlines"] == []
+
+
+def test_staff_see_who_is_who_and_no_arguments_that_name_cards() -> None:
+    table = betting_table(announcements="explicit")
+    place_bet(table, "tie", 100)
+    table.does("no_more_bets")
+    table.deal("2D 3C TS TH")
+    table.does("expose", hand="player")
+    corrected = {"hand": "player", "index": 1, "card": "4D"}
+    table.does("correct_card", reason="seen", consented_by="lee", position=SHIFT, **corrected)
+    table.does("declare", key="other", reason="a noise", position="pit_supervisor")
+    shown = staff(table.now, table.game, table.settings)
+    assert shown["players"] == [{"number": 1, "player": "ann"}]
+    (opened,) = shown["open"]
+    assert (opened["key"], opened["position"]) == ("other", "pit_supervisor")
+    given = table.inputs[-1]
+    assert isinstance(given, TableCommand) and opened["person"] == given.person
+    last = [(one["command"], one["about"], one["consented_by"]) for one in shown["commands"]]
+    assert last[-2:] == [("correct_card", None, "lee"), ("declare", "other", None)]
+    assert "4D" not in json.dumps(shown)
+    for _ in range(20):
+        table.asks("settle")
+    assert staff(table.now, table.game, table.settings)["commands"] == shown["commands"]
 
 
 GAMES = (*STAFFED, "dragon_bonus_royal")

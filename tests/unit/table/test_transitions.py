@@ -1094,6 +1094,10 @@ VARIANTS: dict[str, Row] = {
     "a round with wagers is settled": goes(
         "idle", "wager.settled player=ann result=push", "round.settled"
     ),
+    "the shoe reads an unread card in a halt": stays(
+        "secret round.card_drawn hand=banker index=1 card=3C",
+        "irregularity.resolved key=misread how=read_by_shoe rule=6.3",
+    ),
     "a round with wagers is void": goes(
         "idle",
         "round.void rule=5.1",

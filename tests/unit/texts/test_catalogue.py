@@ -23,7 +23,7 @@ from shoe_testing.message_calls import built, by_code
 
 GROUPS = (
     *("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events", "link"),
-    *("request", "sink", "preview"),
+    *("request", "sink", "preview", "choice"),
 )
 
 
@@ -85,7 +85,7 @@ def test_chinese_texts_are_in_chinese() -> None:
         "daemon_failed",
         "refused_each",
     }
-    bare |= {"next_with_trouble", "done_cards_revealed", "done_totals_announced"}
+    bare |= {"choice_label", "next_with_trouble", "done_cards_revealed", "done_totals_announced"}
     bare |= {"done_hand_shows", "done_irregularity_raised", "done_irregularity_resolved"}
     for code, template in language("zh").TEXTS.items():
         assert code in bare or re.search(r"[\u4e00-\u9fff]", template), code

@@ -125,6 +125,32 @@ def test_the_shortest_file_is_a_scenario_of_the_usual_shoe() -> None:
             "steps[0].play: unknown event rounds.opened (is it round.opened?)",
         ),
         (("{draw = 1}", '{shoe = "kick"}'), "steps[0].shoe: expected one of unplug, replug"),
+        (("{draw = 1}", '{disk = "kick"}'), "steps[0].disk: expected one of fail, fill, clear"),
+        (("{draw = 1}", '{sink = "fail"}'), "steps[0].sink: expected one of refuse, lose, not"),
+        (
+            ("{draw = 1}", '{request = "status"}'),
+            "steps[0].request: expected one of redeliver, applied, shoe, not 'status'",
+        ),
+        (
+            ("{draw = 1}", '{request = "applied", event = "round.outcome"}'),
+            "steps[0].reference: missing, expected text",
+        ),
+        (
+            ("{draw = 1}", '{request = "applied", event = "round.outcom", reference = "a"}'),
+            "steps[0].event: unknown event round.outcom (is it round.outcome?)",
+        ),
+        (
+            ("{draw = 1}", '{request = "shoe", shoe_id = "t1-s1", rounds = [{void = true}]}'),
+            "steps[0].rounds[0].round_id: missing, expected text",
+        ),
+        (
+            ("{draw = 1}", '{request = "redeliver", refused = "state"}'),
+            "steps[0].refused: expected a refusal's code, such as refused_applied_twice, not",
+        ),
+        (
+            ("{draw = 1}", '{say = "settle", times = 1001}'),
+            "steps[0].times: expected a whole number from 1 to 1000, not 1001",
+        ),
         (
             ("{draw = 1}", '{new_shoe = {cards = "1D"}}'),
             "steps[0].new_shoe.cards: expected cards such as 7D TS 4g, not '1D'",

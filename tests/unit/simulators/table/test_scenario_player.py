@@ -45,6 +45,19 @@ expect = ["round.opened"]
             "taken now (the table is idle)",
         ),
         (
+            '{request = "applied", event = "round.outcome", reference = "a"}',
+            "one: steps[0]: request: applied round.outcome: there is no event round.outcome yet",
+        ),
+        (
+            '{request = "shoe", shoe_id = "t1-s1"}',
+            "one: steps[0]: request: shoe: it was refused: refused_applied_not_kept: table t1 does "
+            "not keep what was applied: set applied_within_s in its section",
+        ),
+        (
+            '{request = "redeliver", refused = "sink_nothing_parked"}',
+            "one: steps[0]: request: redeliver: it was taken, and was to be refused",
+        ),
+        (
             '{say = "settle", round = 1}',
             "one: steps[0]: dealer: settle: round 1 is not opened yet",
         ),

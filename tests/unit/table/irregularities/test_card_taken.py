@@ -183,6 +183,15 @@ def test_each_step_of_the_count_cites_its_own_rule(game: str, method: str) -> No
     assert table.now.state == "revealing"
 
 
+def test_without_its_link_the_shoe_gives_no_two_cards_and_the_count_does_not_begin() -> None:
+    table = card_taken_table()
+    table.disconnect()
+    assert table.key == "card_taken"
+    why = refusal_of(table, "decide", choice="not_known", reason="r")
+    assert "link" in why
+    assert open_step(table)["step"] == "value"
+
+
 def test_two_cards_are_armed_one_after_the_other_and_lie_face_down() -> None:
     table = card_taken_table()
     decide_with_consent(table, "not_known", reason="r")

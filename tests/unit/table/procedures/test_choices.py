@@ -13,7 +13,7 @@ import pytest
 
 from shoe_ctl.games import catalog
 from shoe_ctl.table.irregularities.catalog import PROCEDURES
-from shoe_ctl.table.procedures.procedure import Choice, Procedure
+from shoe_ctl.table.procedures.procedure import Choice, Procedure, never, no_draw, no_facts
 
 # The rulings that nearly every procedure ends with, where its own rule has no answer (6.1).
 GO_ON = "play_on decides stands*"
@@ -413,6 +413,53 @@ def test_a_step_opens_its_window_shows_its_rule_and_awaits_the_shoe() -> None:
     }
     assert awaited == AWAITED
     assert {place: " ".join(s.automatic) for place, s in found.items() if s.automatic} == BY_ITSELF
+
+
+SAYS_MORE = """
+    wrong_order.ruling double_draw.window double_draw.reconstruct double_draw.remaining
+    double_draw.lay wrong_player.look wrong_player.pass_on holder_absent.ruling card_taken.value
+    card_taken.first_aside card_taken.second_aside card_taken.ordering card_taken.remaining
+    card_taken.sort card_taken.determine card_taken.replace power_failure.power
+    power_failure.take_back power_failure.window power_failure.continue power_failure.ruling
+    cutting_card.window link_lost.ruling gap.ruling gap.counts table_differential.changing
+    table_differential.removing table_differential.ruling device_reset.window device_reset.reset"""
+"""Steps whose prompt comes with what the room can see: who has answered, which places are empty,
+how many cards are missing, what was established."""
+
+
+def test_a_prompt_comes_with_what_the_room_can_see_of_it() -> None:
+    found = [
+        f"{key}.{step.name}"
+        for key, each in PROCEDURES.items()
+        for step in each.steps
+        if step.facts is not no_facts
+    ]
+    assert found == SAYS_MORE.split()
+
+
+def test_two_cards_are_armed_for_while_a_players_cards_are_gone_and_none_elsewhere() -> None:
+    armed = {
+        (key, step.name)
+        for key, each in PROCEDURES.items()
+        for step in each.steps
+        if step.arms_slot is not no_draw
+    }
+    assert armed == {("card_taken", "first_aside"), ("card_taken", "second_aside")}
+
+
+CONTRADICTED = {("double_draw", "name"), ("card_taken", "value"), ("misread", "enter")}
+"""Where people name a card that the shoe read: if they differ, somebody decides who is right."""
+
+
+def test_what_people_say_against_the_shoe_is_noticed_wherever_both_may_know_the_card() -> None:
+    found = {
+        (key, step.name)
+        for key, each in PROCEDURES.items()
+        for step in each.steps
+        for choice in step.choices
+        if choice.contradicts is not never
+    }
+    assert found == CONTRADICTED
 
 
 def test_a_procedure_begins_at_its_first_step_or_at_those_that_are_named() -> None:

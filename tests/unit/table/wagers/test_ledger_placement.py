@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_ctl.table.wagers.ledger import close_bets, open_bets, place, restrict, withdraw
+from shoe_ctl.table.wagers.ledger import (
+    check_placing,
+    close_bets,
+    open_bets,
+    place,
+    restrict,
+    withdraw,
+)
 from shoe_ctl.table.wagers.settlement import return_all_wagers
 from shoe_ctl.table.wagers.types import Accepted, Restriction, Wagers
 from shoe_ctl.texts.catalogue import text as english
@@ -32,6 +39,16 @@ def test_every_wager_of_every_layout_can_be_placed_on_every_seat(game: str) -> N
         for seat in rules.seats:
             now = standing(rules, *(staked(wager, 10, seat=seat) for wager in rules.offered))
             assert {held.wager for held in now.standing} == set(rules.offered)
+
+
+def test_nobody_is_offered_a_wager_once_every_area_is_full() -> None:
+    """The electronic game has one player, who has one wager on each area."""
+    rules = rules_of("dragon_bonus_royal")
+    every = [staked(wager, 10, seat=1) for wager in rules.offered]
+    full = check_placing(standing(rules, *every), rules)
+    assert full is not None
+    assert english(full.why) == "every area has as many wagers as it takes"
+    assert check_placing(standing(rules, *every[1:]), rules) is None
 
 
 @pytest.mark.parametrize("game", STAFFED)

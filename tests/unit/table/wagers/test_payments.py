@@ -39,6 +39,12 @@ def paid(table: TableHarness) -> list[tuple[int, str, str, int]]:
     ]
 
 
+def test_a_wagers_settlement_says_what_it_comes_to_and_not_again_whose_it_is() -> None:
+    for wager in wagers(announced()):
+        assert wager["settlement"].keys() >= {"result", "pays"}
+        assert not wager["settlement"].keys() & {"number", "player", "seat", "wager"}
+
+
 TIED = [(3, "tie", "win", 800), (5, "player", "push", 0)]
 
 
@@ -145,7 +151,7 @@ def test_whose_the_money_is_stands_in_the_restricted_status_alone() -> None:
     table = announced(settled=True)
     revises(table, "7D AS", "7C TH")
     public = status(table.now, table.game, table.settings)
-    assert "ann" not in str(public) and "bob" not in str(public)
+    assert "'ann'" not in str(public) and "'bob'" not in str(public)
     last = restricted(table.now, table.game, table.settings)["last_round"]
     assert [w["player"] for w in last["wagers"]] == ["ann", "bob"]
     assert [one["player"] for one in last["revisions"][0]["changes"]] == ["ann", "bob"]
