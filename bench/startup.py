@@ -116,6 +116,8 @@ JOURNAL = "shoe.journal"
 """Stands for a journal of some rounds in a command line."""
 OUTPUT = "shoe.journal.gz"
 """Stands for a file beside it that is not there yet."""
+PROOF = "round.json"
+"""The same for a proof of the journal's first round."""
 WITNESS_KEY = "witness.key"
 """Stands for a file beside it that a witness makes."""
 VERIFIER_KEY = "witness.example/one+56dd39ef+BNdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea"
@@ -132,6 +134,11 @@ OF_A_JOURNAL = (
     Subject(
         "shoectl cosignatures",
         (SHOECTL, "cosignatures", JOURNAL, LEDGER, "--witness", VERIFIER_KEY),
+        limit=MOST,
+    ),
+    Subject(
+        "shoectl prove",
+        (SHOECTL, "prove", JOURNAL, "--round", "demo-s1-r1", "-o", PROOF),
         limit=MOST,
     ),
     Subject(
@@ -428,6 +435,7 @@ def with_paths(subject: Subject, journal: Path, config: Path, port: str) -> Subj
     paths = {
         JOURNAL: str(journal),
         OUTPUT: str(journal.with_name(OUTPUT)),
+        PROOF: str(journal.with_name(PROOF)),
         LEDGER: str(journal.with_name(LEDGER)),
         WITNESS_KEY: str(journal.with_name(WITNESS_KEY)),
         CONFIG: str(config),
@@ -467,7 +475,8 @@ def measure(rounds: int, daemons: Sequence[Daemon]) -> dict[str, list[Run]]:
         config, free = stack.enter_context(served_table())
         subjects = [with_paths(subject, journal, config, free) for subject in commands]
         for number in range(rounds + 1):
-            journal.with_name(OUTPUT).unlink(missing_ok=True)
+            for made in (OUTPUT, PROOF):
+                journal.with_name(made).unlink(missing_ok=True)
             done = [(subject, run(subject)) for subject in subjects]
             done += [(each.subject, run_daemon(each, port, SHOE_KNOWN)) for each in daemons]
             if number:

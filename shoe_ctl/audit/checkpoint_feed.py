@@ -66,7 +66,8 @@ def answer(own: Witness, arrival: Arrival) -> Answer:
             alarm = encode_refused(own.key.name, error.why, str(error), note, now_s)
         return Answer(alarm, error.origin, error)
     if arrival.in_event:
-        event = encode_cosigned(own.key.name, found.said, found.note, found.t_s)
+        stamp = own.stamp(found.note.to_bytes())
+        event = encode_cosigned(own.key.name, found.said, found.note, found.t_s, stamp)
         return Answer(event, found.said.origin)
     return Answer(found.note.to_bytes(), found.said.origin)
 

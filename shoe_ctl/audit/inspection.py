@@ -57,11 +57,11 @@ from shoe_ctl.journal.cosignatures import read_cosignatures
 from shoe_ctl.journal.group import InvalidGroup, read_header
 from shoe_ctl.journal.reader import Reader
 from shoe_ctl.journal.record_format import JOURNAL, Kind
-from shoe_ctl.journal.recovery import read_meta
+from shoe_ctl.journal.recovery import end_of_epoch, read_meta
 from shoe_ctl.journal.round_index import RoundQuery
 from shoe_ctl.journal.signed_note import Note, NoteError, VerifierKey
 from shoe_ctl.journal.verify import Verification
-from shoe_ctl.records import Audience, event_id, utc
+from shoe_ctl.records import Audience, epoch_in, event_id, table_in, utc
 from shoe_ctl.replay.parts import Keys
 from shoe_ctl.replay.replay import Replay
 from shoe_ctl.replay.wire_replay import RecordedSessions
@@ -782,22 +782,29 @@ class _Walk:
                 self._add(Finding(kind="ledger", file=shown, text=text))
 
     def _reconcile_one(self, names: list[str], shown: str) -> None:
-        first_of: dict[tuple[str, Audience], int] = {}
+        """Compare a ledger with each file that has some of its events.
+
+        Of each journal the longest copy is given every line, so that what is foreign to it is
+        found; shorter copies and exports get the lines of their own events.
+        """
         results: list[tuple[_Source, Reconciliation]] = []
         refused: list[ShoeCtlError] = []
-        known = frozenset[str]().union(*(source.tables for source in self._read()))
+        uncovered = 0
         with self._checks.progress(f"{shown}: compared", "lines") as progress:
-            in_ledger = {line.table for line in _Part(names, lambda _: True, progress)}
-            for source in sorted(self._read(), key=lambda one: one.is_export):
-                if tables := source.tables & in_ledger:
-                    try:
-                        with Reader.open(source.path) as reader:
-                            wanted = _wanted(reader, source, tables, first_of, known)
-                            part = _Part(names, wanted, progress)
-                            found = reconcile(reader, part, Comparison(tables))
-                            results.append((source, found))
-                    except (InputRefused, JournalError) as error:
-                        refused.append(error)
+            in_ledger = _sources_in(_Part(names, lambda _: True, progress))
+            shares = _shares(sorted(self._read(), key=_longest_journal_first), in_ledger)
+            for source, share in shares:
+                try:
+                    with Reader.open(source.path) as reader:
+                        part = _Part(names, share.takes, progress)
+                        results.append((source, reconcile(reader, part, Comparison(share.tables))))
+                except (InputRefused, JournalError) as error:
+                    refused.append(error)
+            if results:
+                part = _Part(
+                    names, lambda line: not any(one.has(line) for _, one in shares), progress
+                )
+                uncovered = sum(1 for _ in part)
         if not results and all(source.is_whole for source in self._sources):
             raise (
                 refused[0] if refused else InputRefused("no line of it is of a table that is here")
@@ -805,7 +812,12 @@ class _Walk:
         if not results:
             self._missing.append(f"{shown}: it was not compared with a journal that is not whole.")
             return
-        self._add_reconciled(shown, results, in_ledger)
+        self._add_reconciled(shown, results, {table_in(each) for each in in_ledger})
+        if uncovered:
+            self._missing.append(
+                f"{shown}: a journal or an export with {uncovered:,} of its events, which were "
+                "not compared."
+            )
 
     def _add_reconciled(
         self, shown: str, results: list[tuple[_Source, Reconciliation]], in_ledger: set[str]
@@ -825,7 +837,10 @@ class _Walk:
                     self._add(Finding(kind="ledger", file=name, text=text))
             with Reader.open(source.path) as reader:
                 for one in found.rounds:
-                    self._add(_ledger_finding(reader, shown, one))
+                    finding = _ledger_finding(reader, shown, one)
+                    if (key := (finding.text, finding.n or 0)) not in said:
+                        said.add(key)
+                        self._add(finding)
             agrees = agrees and found.agrees
         if agrees and all(source.is_whole for source, _ in results):
             self._proven.append(
@@ -837,13 +852,6 @@ class _Walk:
                 "with the journal, which is not whole."
             )
         self._ledgers_agree.append((shown, agrees))
-        older = sum(s.not_compared for source, found in results for s in found.streams)
-        compared = sum(found.lines for source, found in results if source.is_export)
-        if older > compared:
-            self._missing.append(
-                f"{shown}: {older - compared:,} events are older than the journal's first, and in "
-                "no export here."
-            )
         if absent:
             self._missing.append(f"{shown}: any event of {_list(absent)}.")
 
@@ -1066,33 +1074,76 @@ def _as_ledgers(files: Iterable[EvidenceFile]) -> list[list[EvidenceFile]]:
     return list(found.values())
 
 
-def _wanted(
-    reader: Reader,
-    source: _Source,
-    tables: frozenset[str],
-    first_of: dict[tuple[str, Audience], int],
-    known: frozenset[str],
-) -> Callable[[LedgerLine], bool]:
-    """Return which lines to compare with a file; ``first_of`` are the journals' first events.
+class _Share(msgspec.Struct):
+    """The lines of a ledger that are compared with one file.
 
-    A journal takes all lines but those of another journal's tables, an export those of its events
-    that no journal has.
+    ``ranges`` are the numbers of its events by source and audience. ``all_of`` are the sources of
+    which it is given every line.
     """
+
+    tables: frozenset[str]
+    ranges: dict[tuple[str, Audience], range]
+    all_of: frozenset[str] = frozenset()
+
+    def has(self, line: LedgerLine) -> bool:
+        """Return True if the file has this event, or should have it."""
+        numbers = self.ranges.get((line.source, line.audience))
+        if numbers is None:
+            return line.source in self.all_of
+        return line.number in numbers or (
+            line.source in self.all_of and line.number >= numbers.start
+        )
+
+    def takes(self, line: LedgerLine) -> bool:
+        """Return True if the file is compared with this line."""
+        return line.source in self.all_of or self.has(line)
+
+
+def _longest_journal_first(source: _Source) -> tuple[bool, int]:
+    return source.is_export, -(source.found.last_n if source.found is not None else 0)
+
+
+_MOST_SOURCES = 10_000
+
+
+def _sources_in(ledger: Ledger) -> frozenset[str]:
+    """Return the sources of a ledger's events: a journal has one for each table and epoch."""
+    found = set[str]()
+    for line in ledger:
+        if len(found) < _MOST_SOURCES:
+            found.add(line.source)
+    return frozenset(found)
+
+
+def _shares(sources: Iterable[_Source], in_ledger: frozenset[str]) -> list[tuple[_Source, _Share]]:
+    """Return the shares of the files that a ledger with these sources can be compared with."""
+    found, taken = [], set[str]()
+    for source in sources:
+        with suppress(JournalError), Reader.open(source.path) as reader:
+            share = _share(reader, source, in_ledger)
+            if not source.is_export:
+                share.all_of = frozenset(of for of, _ in share.ranges) - taken
+                taken |= share.all_of
+            found.append((source, share))
+    # what no file knows is given to the first one that has the table: it is not of this journal
+    unknown = in_ledger - {of for _, share in found for of, _ in share.ranges}
+    for source, share in found:
+        ours = {of for of in unknown if table_in(of) in source.tables}
+        unknown -= ours
+        share.all_of |= ours
+        share.tables |= {table_in(of) for of in ours}
+    return [(source, share) for source, share in found if share.tables]
+
+
+def _share(reader: Reader, source: _Source, in_ledger: frozenset[str]) -> _Share:
     ranges = {}
-    for table in tables:
-        for audience in Audience:
-            if (numbers := reader.event_numbers(table, audience)) is not None:
-                ranges[table, audience] = range(numbers[0], numbers[1] + 1)
-    if not source.is_export:
-        first_of.update((of, numbers.start) for of, numbers in ranges.items())
-        others = known - source.tables
-        return lambda line: line.table not in others
-
-    def is_older(line: LedgerLine) -> bool:
-        of = line.table, line.audience
-        return line.number in ranges.get(of, ()) and line.number < first_of.get(of, line.number + 1)
-
-    return is_older
+    for of in in_ledger:
+        table = table_in(of)
+        if table in source.tables and end_of_epoch(reader, table, epoch_in(of))[0]:
+            for audience in Audience:
+                if (numbers := reader.event_numbers(table, audience)) is not None:
+                    ranges[of, audience] = range(numbers[0], numbers[1] + 1)
+    return _Share(frozenset(table_in(of) for of, _ in ranges), ranges)
 
 
 def _ledger_finding(reader: Reader, shown: str, found: RoundDifferences) -> Finding:

@@ -209,7 +209,8 @@ class Witness:
     """Cosigns as ``name``, with the key of ``signer``.
 
     ``journals`` are the keys that checkpoints may be signed with; a journal is named by its key's
-    name. ``now_s`` is the time in whole seconds since 1970.
+    name. ``now_s`` is the time in whole seconds since 1970. ``stamp`` returns an authority's time
+    stamp of a cosigned note, None where there is none.
 
     Raises:
         EnvironmentFault: the state file cannot be read, or is not this witness's.
@@ -217,17 +218,19 @@ class Witness:
         NoteError: the name cannot be one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - who it is, whom it serves, what it asks for
         self,
         name: str,
         signer: Signer,
         journals: Iterable[VerifierKey],
         state: Path,
         now_s: Callable[[], int],
+        stamp: Callable[[bytes], bytes | None] = lambda _: None,
     ) -> None:
         self.key = verifier_key(name, signer.public_key, COSIGNATURE)
         self._signer = signer
         self.now_s = now_s
+        self.stamp = stamp
         self._path = state
         self._journals: dict[str, list[VerifierKey]] = {}
         for key in journals:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from shoe_ctl.cli.common import Progress, WholeNumber
-from shoe_ctl.errors import CorruptJournal, JournalError
+from shoe_ctl.errors import CorruptJournal, EnvironmentFault, JournalError, UsageError
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
     from shoe_ctl.audit.starts import Change
+    from shoe_ctl.audit.stamped_journal import Stamped
     from shoe_ctl.journal.chain import KeyRange
     from shoe_ctl.journal.continuity import Continuity
     from shoe_ctl.journal.reader import Reader
@@ -107,6 +108,12 @@ class SignedTo(click.ParamType):  # type: ignore[type-arg]
     metavar="KEY",
     help="Fail unless the cosignatures of this witness, a verifier key, agree. Repeatable.",
 )
+@click.option(
+    "--tsa-ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Fail unless time stamps of what witnesses cosigned hold, by the authorities in FILE.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def verify(  # noqa: PLR0913 - one for each option
@@ -118,6 +125,7 @@ def verify(  # noqa: PLR0913 - one for each option
     jobs: int,
     state: Path | None,
     witnesses: tuple[str, ...],
+    tsa_ca: Path | None,
     as_json: bool,
 ) -> None:
     """Check the hash chain and signatures of JOURNAL.
@@ -150,6 +158,7 @@ def verify(  # noqa: PLR0913 - one for each option
     from shoe_ctl.journal.signing import parse_public_key
     from shoe_ctl.terminal_text import printable
 
+    _check_authorities(tsa_ca, witnesses)
     trusted = frozenset(parse_public_key(key) for key in keys)
     if os.path.isdir(journal):  # noqa: PTH112 - never raises
         from shoe_ctl.cli.verify_folder import verify_folder
@@ -180,12 +189,14 @@ def verify(  # noqa: PLR0913 - one for each option
     if continues and (bad := continues[-1][1].first_bad) is not None:
         found = msgspec.structs.replace(found, ok=False, first_bad=bad)
     seen = _witnessed(journal, witnesses, trusted, found) if witnesses else []
+    stamps = _stamped(journal, witnesses, seen, tsa_ca)
     complete = completeness(found, signed_to.upto, continues, seen)
     started = _started(journal) if found.ok else []
     if as_json:
         said = msgspec.to_builtins(found)
         said |= {"verifier_keys": _verifier_keys(found), "complete": complete, "starts": started}
-        click.echo(msgspec.json.encode(said | {"witnessed": seen} if witnesses else said))
+        asked = (("witnessed", seen, witnesses), ("stamped", stamps, tsa_ca))
+        click.echo(msgspec.json.encode(said | {name: what for name, what, by in asked if by}))
     else:
         _show(journal, found, continues)
         shown = "; ".join(each.text for each in complete)
@@ -193,9 +204,12 @@ def verify(  # noqa: PLR0913 - one for each option
         for each in seen:
             where = "" if each.upto or each.first_other else f" in {journal.name}-cosignatures"
             _write("witness", f"{each.witness}: {each.text}{where}")
+        for stamp in stamps:
+            _write("stamped", f"{stamp.witness}: {stamp.text}")
         for line in lines(started):
             _write("software", printable(line))
-    ctx.exit(0 if found.ok and all(each.ok for each in seen) else 1)
+    agree = (found.ok, *(each.ok for each in seen), *(each.ok for each in stamps))
+    ctx.exit(0 if all(agree) else 1)
 
 
 def _started(journal: Path) -> list[Change]:
@@ -226,6 +240,32 @@ def _witnessed(
             if found.ok:
                 raise
             return []  # too damaged to be compared
+
+
+def _check_authorities(authorities: Path | None, witnesses: tuple[str, ...]) -> None:
+    """Refuse a file of authorities that is none, or that nothing is asked of.
+
+    Raises:
+        UsageError, EnvironmentFault: it is one of these.
+    """
+    if authorities is not None and not witnesses:
+        raise UsageError("--tsa-ca needs --witness: what it cosigned is stamped")
+    if authorities is not None and not authorities.is_file():
+        raise EnvironmentFault(f"--tsa-ca: {authorities} is no file")
+
+
+def _stamped(
+    journal: Path, given: tuple[str, ...], seen: list[Witnessed], authorities: Path | None
+) -> list[Stamped]:
+    """Return the newest time stamp of what each witness cosigned; none where nobody asks."""
+    if authorities is None:
+        return []
+    from shoe_ctl.audit.stamped_journal import newest_stamps
+    from shoe_ctl.cli.common import read_verifier_keys
+    from shoe_ctl.journal.cosignatures import cosignatures_path
+
+    keys = read_verifier_keys("--witness", given)
+    return newest_stamps(cosignatures_path(journal), seen, keys, authorities)
 
 
 def verify_file(journal: Path, trusted: frozenset[bytes], *, jobs: int = 1) -> Verification:

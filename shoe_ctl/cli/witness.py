@@ -8,12 +8,13 @@ checks.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from shoe_ctl.errors import UsageError
+from shoe_ctl.errors import InputRefused, UsageError
 from shoe_ctl.terminal_text import printable
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
     metavar="KEY",
     help="Cosign for the journal of this verifier key, or of each in a file. Repeatable.",
 )
+@click.option(
+    "--tsa",
+    metavar="URL",
+    help="Have what is cosigned stamped by this time-stamp authority (RFC 3161).",
+)
 @click.option("--user", metavar="NAME", help="The user to log in as at a broker.")
 @click.option("--password-file", metavar="FILE", help="A file with the user's password.")
 @click.option(
@@ -64,6 +70,7 @@ def witness(  # noqa: PLR0913 - one for each option
     name: str,
     state: Path | None,
     journals: tuple[str, ...],
+    tsa: str | None,
     user: str | None,
     password_file: str | None,
     ca: str | None,
@@ -82,6 +89,9 @@ def witness(  # noqa: PLR0913 - one for each option
     SOURCE may also be a broker, nats://HOST:PORT or mqtt://HOST:PORT, to which a daemon's sink with
     checkpoints = true publishes them. It is followed until Ctrl-C, and cosigned checkpoints go back
     to it, too.
+
+    With --tsa each cosigned checkpoint of an event gets a time stamp by a third clock. One that
+    gets none is cosigned all the same, and a line says so.
 
     A checkpoint that does not continue the last one is an alarm: nothing more of its journal is
     cosigned until a person looked and ran --clear. The exit code is 1 if one was refused or an
@@ -108,7 +118,7 @@ def witness(  # noqa: PLR0913 - one for each option
 
     def begin() -> Witness:
         keys = read_verifier_keys("--journal", journals)
-        return Witness(name, signer, keys, kept, lambda: int(time.time()))
+        return Witness(name, signer, keys, kept, lambda: int(time.time()), _stamper(tsa))
 
     if show_key:
         click.echo(str(begin().key))
@@ -124,6 +134,24 @@ def witness(  # noqa: PLR0913 - one for each option
                 if is_broker(sources[0]):
                     _follow(own, sources[0], login)
                 ctx.exit(1 if sum([_cosign_all(own, source) for source in sources]) else 0)
+
+
+def _stamper(authority: str | None) -> Callable[[bytes], bytes | None]:
+    """Return what has a note stamped; one that gets no stamp is cosigned all the same."""
+    if authority is None:
+        return lambda _: None
+    if not authority.startswith(("http://", "https://")):
+        raise UsageError(f"--tsa: expected http://HOST/ or https://HOST/, not {authority!r}")
+    from shoe_ctl.audit.time_stamps import request_stamp
+
+    def stamp(note: bytes) -> bytes | None:
+        try:
+            return request_stamp(authority, note)
+        except InputRefused as error:
+            click.echo(printable(f"cosigned without a time stamp: {error}"), err=True)
+            return None
+
+    return stamp
 
 
 def _follow(own: Witness, address: str, login: BrokerLogin) -> NoReturn:

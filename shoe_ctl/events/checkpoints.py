@@ -35,6 +35,8 @@ class CheckpointCosigned(Data, frozen=True, kw_only=True):
     """The size of the tree: how many groups of records it has."""
     note: str
     """The note, with the witness's cosignature (C2SP tlog-cosignature)."""
+    stamp: str | UnsetType = UNSET
+    """An authority's time stamp of the note's bytes (RFC 3161), in base64."""
 
 
 class CheckpointRefused(Data, frozen=True, kw_only=True):

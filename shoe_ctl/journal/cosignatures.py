@@ -9,6 +9,8 @@ witness is reached, what a journal holds.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,6 +31,7 @@ LONGEST_LINE = 2 * LONGEST_NOTE
 
 class _Data(msgspec.Struct):
     note: str
+    stamp: str = ""
 
 
 class _Event(msgspec.Struct):
@@ -41,9 +44,16 @@ _data = msgspec.json.Decoder(_Data)
 _json = msgspec.json.Encoder()
 
 
-def encode_cosigned(witness: str, said: CheckpointText, note: Note, t_s: int) -> bytes:
-    """Return the line by which a witness hands out a cosigned note: an event, with a newline."""
+def encode_cosigned(
+    witness: str, said: CheckpointText, note: Note, t_s: int, stamp: bytes | None = None
+) -> bytes:
+    """Return the line by which a witness hands out a cosigned note: an event, with a newline.
+
+    ``stamp`` is an authority's time stamp of the note's bytes.
+    """
     data = {"origin": said.origin, "size": said.size, "note": note.to_bytes().decode()}
+    if stamp is not None:
+        data["stamp"] = base64.b64encode(stamp).decode()
     return _encode(witness, CHECKPOINT_COSIGNED, f"{said.origin}/{said.size}", t_s, data)
 
 
@@ -82,6 +92,23 @@ def read_cosigned(line: bytes) -> Note | None:
         raise InputRefused(f"no event: torn, or of another form ({error})") from None
 
 
+def read_stamped(path: Path) -> Iterator[tuple[Note, bytes]]:
+    """Yield each note of the file that has a time stamp, with it; nothing without a file.
+
+    Raises:
+        JournalError: the file cannot be read.
+    """
+    for _, line in _lines(path):
+        try:
+            if (note := read_cosigned(line)) is None:
+                continue
+            data = _data.decode(_event.decode(line).data)
+            if data.stamp:
+                yield note, base64.b64decode(data.stamp, validate=True)
+        except (InputRefused, binascii.Error):
+            continue  # `read_cosignatures` says so
+
+
 def cosignatures_path(journal: Path) -> Path:
     """Return the path of the cosignatures of this journal, or of this export."""
     return journal.with_name(journal.name + "-cosignatures")
@@ -118,6 +145,18 @@ def read_cosignatures(path: Path) -> Iterator[tuple[int, Note | InputRefused]]:
     Raises:
         JournalError: the file cannot be read.
     """
+    for number, line in _lines(path):
+        try:
+            note = read_cosigned(line)
+        except InputRefused as error:
+            yield number, error
+        else:
+            if note is not None:
+                yield number, note
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield each line's number and the line; of one that is too long so much that this shows."""
     try:
         with path.open("rb") as file:
             number = 0
@@ -126,13 +165,7 @@ def read_cosignatures(path: Path) -> Iterator[tuple[int, Note | InputRefused]]:
                 end = line
                 while not end.endswith(b"\n") and (end := file.readline(LONGEST_LINE)):
                     line += b" " * LONGEST_LINE if len(line) <= LONGEST_LINE else b""
-                try:
-                    note = read_cosigned(line.rstrip(b"\n"))
-                except InputRefused as error:
-                    yield number, error
-                else:
-                    if note is not None:
-                        yield number, note
+                yield number, line.rstrip(b"\n")
     except FileNotFoundError:
         return
     except OSError as error:

@@ -18,7 +18,7 @@ from paho.mqtt.properties import Properties
 
 from shoe_ctl.cli.recording import SHIPPED
 from shoe_events.mqtt import mqtt
-from shoe_testing.brokers import Mosquitto, broker, subscribed
+from shoe_testing.brokers import Authority, Mosquitto, broker, passwords, subscribed
 from shoe_testing.cli import on_terminal, run_shoectl_async
 from shoe_testing.config import TABLE, make_config, table_section, this_user
 from shoe_testing.daemon import SocketTable, ToldEvents, serving, shoe_on_a_pty
@@ -203,6 +203,35 @@ async def test_the_guides_program_prints_how_rounds_stand(
     words = [*guide_program(language, "from_mqtt"), *where, SINK]
     lines = await lines_of(words, tmp_path, len(SHOWN), publish)
     assert are_as_shown(lines), lines
+
+
+@pytest.mark.usefixtures("commands")
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_guides_program_logs_in_with_a_password_over_tls(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("server", host=HOST)
+    secret = tmp_path / "secret"
+    secret.touch(0o600)
+    secret.write_text("publishes")
+    login = ("--user", "shoe", "--password-file", str(secret), "--ca", str(authority.file))
+    lines = (
+        passwords(tmp_path, shoe="publishes", results="reads"),
+        *(f"cafile {authority.file}", f"certfile {cert}", f"keyfile {key}"),
+    )
+    monkeypatch.setenv("MQTT_PASSWORD", "reads")
+    monkeypatch.setenv("MQTT_CA", str(authority.file))
+    with broker(tmp_path, "allow_anonymous false", *lines, tls=True) as at:
+
+        async def publish() -> None:
+            done = await run_shoectl_async(*PUBLISH, "--to", at.address, *login)
+            assert done.code == 0, done.err
+
+        where = [HOST, str(at.port)] if language == "python" else [at.address]
+        words = [*guide_program(language, "from_mqtt"), *where, SINK]
+        shown = await lines_of(words, tmp_path, len(SHOWN), publish)
+    assert are_as_shown(shown), shown
 
 
 @pytest.mark.usefixtures("commands")

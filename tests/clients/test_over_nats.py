@@ -71,20 +71,24 @@ async def test_a_gap_is_closed_and_a_program_goes_on_where_it_was(tmp_path: Path
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_the_guides_program_reads_as_the_guides_user(
+async def test_the_guides_program_reads_over_tls_as_the_guides_user(
     language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("localhost", host="127.0.0.1")  # nats.js names an address so
     monkeypatch.setenv("NATS_USER", "table-system")
     monkeypatch.setenv("NATS_PASSWORD", PASSWORDS["TABLE_SYSTEM_PASSWORD"])
-    server = with_users(tmp_path)
+    monkeypatch.setenv("NATS_CA", str(authority.file))
+    server = with_users(tmp_path, more=f"tls {{ cert_file: {cert}, key_file: {key} }}\n")
     server.start()
-    words = [*guide_program(language, "from_nats"), server.address, "t1"]
-    login = daemons_login(tmp_path)
+    address = server.address.replace("nats://", "tls://")
+    words = [*guide_program(language, "from_nats"), address, "t1"]
+    login = [*daemons_login(tmp_path), "--ca", str(authority.file)]
     try:
-        await published(server.address, "--leave-out", "t1/p30", *login)
+        await published(address, "--leave-out", "t1/p30", *login)
 
         async def publish() -> None:
-            await published(server.address, *login)
+            await published(address, *login)
 
         lines = await lines_of(words, tmp_path, len(SHOWN), publish)
     finally:

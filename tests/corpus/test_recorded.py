@@ -1,6 +1,6 @@
 """What the corpus recorded is made scenarios, and they play as it was recorded.
 
-816 tables: every shipped scenario in each method and of each profile that plays it, in all five
+Every shipped scenario in each method and of each profile that plays it, in all five
 games; whole shoes; and tables at which anything happened in any order.
 """
 

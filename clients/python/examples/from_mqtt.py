@@ -1,7 +1,12 @@
-"""Follow all tables of an MQTT broker, and ask the daemon for what the broker loses."""
+"""Follow all tables of an MQTT broker, and ask the daemon for what the broker loses.
+
+MQTT_PASSWORD logs in. MQTT_CA is the file of the authority that signed the broker's certificate.
+"""
 
 import asyncio
+import os
 import sqlite3
+import ssl
 import sys
 
 from shoe_events import Change, Consumer, Due
@@ -21,7 +26,16 @@ async def main(host: str, port: str, sink: str) -> None:
     """Read until the program is stopped. ``sink`` is the daemon's sink for this broker."""
     store = SqliteStore(sqlite3.connect("mqtt.db"), book)
     consumer = Consumer(store.positions(), begin="first")
-    connect = mqtt(host, port=int(port), client_id="results", user="results", sink=sink)
+    password, ca = os.environ.get("MQTT_PASSWORD"), os.environ.get("MQTT_CA")
+    connect = mqtt(
+        host,
+        port=int(port),
+        client_id="results",
+        user="results",
+        password=password,
+        tls=ssl.create_default_context(cafile=ca) if ca else None,
+        sink=sink,
+    )
     await follow(connect, consumer, store.apply)
 
 

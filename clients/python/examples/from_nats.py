@@ -1,8 +1,13 @@
-"""Follow tables in a stream of NATS JetStream. NATS_USER and NATS_PASSWORD log in."""
+"""Follow tables in a stream of NATS JetStream.
+
+NATS_USER and NATS_PASSWORD log in. NATS_CA is the file of the authority that signed the server's
+certificate.
+"""
 
 import asyncio
 import os
 import sqlite3
+import ssl
 import sys
 from typing import Any
 
@@ -27,6 +32,8 @@ async def main(servers: str, *tables: str) -> None:
     if user := os.environ.get("NATS_USER"):
         password = os.environ["NATS_PASSWORD"]
         login = {"user": user, "password": password, "inbox_prefix": f"_INBOX_{user}"}
+    if ca := os.environ.get("NATS_CA"):
+        login["tls"] = ssl.create_default_context(cafile=ca)
     connect = nats_stream(servers, consumer, tables, from_first=True, **login)
     await follow(connect, consumer, store.apply)
 

@@ -176,7 +176,7 @@ class Authority:
     def issue(
         self, name: str, *, host: str | None = None, ends: timedelta = timedelta(days=365)
     ) -> tuple[Path, Path]:
-        """A certificate for this name, and its key; for a server at this address with ``host``.
+        """A certificate for this name, and its key; with ``host`` for a server there, too.
 
         It ``ends`` that much from now, or ended before.
         """
@@ -184,7 +184,8 @@ class Authority:
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         builder = self._builder(subject, key.public_key(), ends)
         if host is not None:
-            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
+            address = x509.IPAddress(ipaddress.ip_address(host))
+            names = x509.SubjectAlternativeName([x509.DNSName(name), address])
             builder = builder.add_extension(names, critical=False)
         paths = self.folder / f"{name}.crt", self.folder / f"{name}.key"
         self._write(paths[0], builder)

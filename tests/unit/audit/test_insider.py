@@ -381,7 +381,8 @@ def test_the_page_has_each_kind_and_no_other() -> None:
     assert len(KINDS) >= 40
 
 
-CLEAN = shipped()[::5]
+CLEAN = [name for name in shipped() if not name.startswith("storage_fault")][::5]
+"""When the disk fails, a sink may get an event again: reconcile says that it is there twice."""
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,17 @@ from shoe_ctl.records import Record
 from shoe_testing import bulk_journal
 from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
-from shoe_testing.journals import alter_record, first_of, group_as_is, held, records, spoil
+from shoe_testing.journals import (
+    DEVICE,
+    KEY,
+    alter_record,
+    dealt_journal,
+    first_of,
+    group_as_is,
+    held,
+    records,
+    spoil,
+)
 from simulators.table.scenario import find
 
 WITNESS = "gaming.example/w1"
@@ -430,6 +440,73 @@ def test_a_copy_that_the_inspector_kept_shows_the_first_record_that_differs(
     found = inspected(case, "--against", kept)["findings"]
     rewritten = [one for one in found if one["kind"] == "rewritten"]
     assert [(one["round_id"], one["n"]) for one in rewritten] == [(outcome["subject"], first)]
+
+
+def test_rotated_files_are_one_ledger_and_a_copy_of_it_is_another(case: Case) -> None:
+    ledger = case.folder / "public.jsonl"
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    (case.folder / "copy-for-the-bank.jsonl").write_bytes(b"".join(lines))
+    (case.folder / "public.jsonl.1.gz").write_bytes(gzip.compress(b"".join(lines[:20])))
+    ledger.write_bytes(b"".join(lines[20:]))
+    said = inspected(case)
+    assert said["findings"] == []
+    assert len([line for line in said["proven"] if "events agree" in line]) == 3
+    (case.folder / "public.jsonl.1.gz").unlink()
+    (found,) = {one["file"] for one in inspected(case)["findings"]}
+    assert found == "public.jsonl"
+
+
+def test_a_ledger_that_goes_on_behind_an_older_copy_of_the_journal_agrees(case: Case) -> None:
+    older = case.folder / "older.db"
+    shutil.copy(case.folder / "journal.db", older)
+    groups = held(older)
+    last = next(row for row in reversed(groups) if row[1] == "" and row[0] < groups[-1][0])
+    with closing(sqlite3.connect(older)) as connection, connection:
+        for table, n, digest in ((row[1], row[0], row[3]) for row in groups if row[0] <= last[0]):
+            head = 'UPDATE head SET n = ?, hash = ? WHERE "table" = ?'
+            connection.execute(head, (n, digest, table))
+        for name in ("record_group", "landmark", "round"):
+            connection.execute(f"DELETE FROM {name} WHERE n > ?", (last[0],))
+    found = {one["file"] for one in inspected(case)["findings"]}
+    assert found <= {"older.db"}  # it was cut by hand, and its summary fits no more
+
+
+def test_a_ledger_without_a_journal_is_compared_with_the_exports(tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    exports = Case(folder, folder, "", "")
+    folder.mkdir()
+    made = bulk_journal.make(tmp_path / "journal.db", 82 * 3)
+    for number in range(3):
+        name = f"{bulk_journal.TABLE}-s{number}"
+        to = folder / f"{name}.journal.gz"
+        assert not invoke(shoectl, "export", made.path, "--shoe", name, "--output", to).exit_code
+    events = [r.body for r in records(made.path) if r.kind == Kind.PUBLIC.value]
+    (folder / "events.jsonl").write_bytes(b"\n".join(events))
+    said = inspected(exports)
+    assert said["findings"] == []
+    assert [line for line in said["missing"] if "events.jsonl: a journal or an export with" in line]
+    gone = next(body for body in events if b"round.outcome" in body and b"-s1-r" in body)
+    (folder / "events.jsonl").write_bytes(b"\n".join(b for b in events if b != gone))
+    (found,) = inspected(exports)["findings"]
+    assert (found["kind"], found["round_id"]) == ("ledger", json.loads(gone)["subject"])
+    assert found["n"] == next(r.n for r in records(made.path) if r.body == gone)
+
+
+def test_the_keys_of_the_shoes_prove_their_messages_or_show_that_they_are_not_theirs(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "keyed"
+    keyed = Case(folder, folder, "", "")
+    folder.mkdir()
+    dealt_journal(folder / "journal.db", "reference", 2, keyed=True)
+    without = inspected(keyed)
+    assert any("taken as recorded" in line for line in without["missing"])
+    (folder / "shoes.txt").write_text(f"{DEVICE} 1 {KEY.hex()}\n")
+    said = inspected(keyed)
+    assert said["findings"] == []
+    assert any("each proof and MAC" in line for line in said["proven"])
+    (folder / "shoes.txt").write_text(f"{DEVICE} 1 {bytes(32).hex()}\n")
+    assert {one["kind"] for one in inspected(keyed)["findings"]} == {"replay"}
 
 
 # A stranger's folder.
