@@ -552,7 +552,7 @@ class Trial:
     def _meet(
         self, copy: Copy, fault: Fault, reaching: Sequence[KnownTest]
     ) -> tuple[str, str | None, int]:
-        first = self._first(reaching)
+        first = self._first(Path(fault.file).stem, reaching)
         met = {test.id for test in first}
         rest = [test for test in reaching if test.id not in met]
         ran = 0
@@ -568,18 +568,18 @@ class Trial:
                 return outcome, by, ran
         return SURVIVED, None, ran
 
-    def _first(self, reaching: Sequence[KnownTest]) -> list[KnownTest]:
-        """Return tests of the files that killed most so far, and of those that say most of it."""
+    def _first(self, module: str, reaching: Sequence[KnownTest]) -> list[KnownTest]:
+        """Return tests of the module's own file, of those that killed most, and that say most."""
         with self._lock:
             killers = [file for file, _ in self._killers.most_common(FIRST_FILES // 2)]
-        files = [f for f in killers if any(test.file == f for test in reaching)]
-        for test in reaching:
-            if test.file not in files and len(files) < FIRST_FILES:
-                files.append(test.file)
+        there = dict.fromkeys(test.file for test in reaching)
+        files = [file for file in there if Path(file).stem.startswith(f"test_{module}")]
+        files += [file for file in killers if file in there and file not in files]
+        files += [file for file in there if file not in files][: max(0, FIRST_FILES - len(files))]
         chosen: list[KnownTest] = []
         for file in files:
             own = [test for test in reaching if test.file == file]
-            chosen += _cheap(own, self._most_s / FIRST_FILES / 2)
+            chosen += _cheap(own, self._most_s / (FIRST_FILES // 2))
         return chosen
 
     def _try(

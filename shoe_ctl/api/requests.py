@@ -1,7 +1,7 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
 In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events, states) or a
-report (applied, shoe); or a BadRequest that says what is wrong with it.
+report (applied, shoe, note); or a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
@@ -71,6 +71,20 @@ Language = Literal["en", "zh", "none"]
 
 Way = Literal["pin", "token", "certificate"]
 """The way in which somebody logged in."""
+
+
+NoteName = Literal[
+    "login.accepted", "login.refused", "login.locked", "login.ended", "restricted.viewed"
+]
+"""The events that a user who vouches for logins may note."""
+
+Address = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[0-9a-zA-Z.:%_\[\]-]{1,64}\Z",
+        description="the address of a host, up to 64 characters",
+    ),
+]
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -205,6 +219,25 @@ class ShoeRequest(Asking, frozen=True, kw_only=True):
     rounds: list[StatedRound]
 
 
+class NoteRequest(Asking, frozen=True, kw_only=True):
+    """Note what happened at the door of a program at which people log in, in a table's journal.
+
+    ``person`` is left out where nobody by that name is known: what was typed may be a PIN.
+    ``reason`` is a code, ``about`` says which part of the restricted stream was viewed.
+    """
+
+    request: str
+    table: Id
+    event: NoteName
+    person: Person | None = None
+    by: Way | None = None
+    session: Id | None = None
+    position: Name | None = None
+    address: Address | None = None
+    reason: Name | None = None
+    about: Person | None = None
+
+
 class ResendRequest(Asking, frozen=True, kw_only=True):
     """Offer again what a sink had of a table behind the event with the id ``after``.
 
@@ -249,7 +282,13 @@ StreamRequest = EventsRequest | StatesRequest
 """Requests that are answered with lines without end."""
 
 Question = (
-    StatusRequest | RedeliverRequest | ResendRequest | StreamRequest | AppliedRequest | ShoeRequest
+    StatusRequest
+    | RedeliverRequest
+    | ResendRequest
+    | StreamRequest
+    | AppliedRequest
+    | ShoeRequest
+    | NoteRequest
 )
 
 Request = Command | Question
@@ -283,6 +322,7 @@ _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
         StatesRequest,
         AppliedRequest,
         ShoeRequest,
+        NoteRequest,
     )
 }
 _questions: Mapping[str, type[Question]] = {
@@ -293,6 +333,7 @@ _questions: Mapping[str, type[Question]] = {
     "states": StatesRequest,
     "applied": AppliedRequest,
     "shoe": ShoeRequest,
+    "note": NoteRequest,
 }
 
 

@@ -26,6 +26,7 @@ _KINDS: Mapping[str, str] = {
     "StatesRequest": "states",
     "AppliedRequest": "applied",
     "ShoeRequest": "shoe",
+    "NoteRequest": "note",
 }
 """The value of ``request`` in each form; a command has no such key."""
 

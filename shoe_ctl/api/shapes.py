@@ -863,6 +863,26 @@ class ShoeAnswer(Shape, frozen=True, kw_only=True):
     """The ids of the events that it caused; left out where nothing was changed."""
 
 
+class NoteTaken(Shape, frozen=True, kw_only=True):
+    """The fate of a note."""
+
+    table: str
+    """The table."""
+    event: str
+    """The type of the event."""
+    recorded: bool
+    """False if it was one of too many: it is counted."""
+
+
+class NoteAnswer(Shape, frozen=True, kw_only=True):
+    """The answer to a `note` request."""
+
+    noted: NoteTaken
+    """The note."""
+    events: list[str]
+    """The ids of the events that it caused, in your audience."""
+
+
 Answer = (
     StatusAnswer
     | Done
@@ -872,6 +892,7 @@ Answer = (
     | RedeliverAnswer
     | AppliedAnswer
     | ShoeAnswer
+    | NoteAnswer
 )
 """Anything that is answered; at the socket an `events` request is answered with the events."""
 
@@ -884,4 +905,5 @@ ANSWERS: tuple[type[Shape], ...] = (
     RedeliverAnswer,
     AppliedAnswer,
     ShoeAnswer,
+    NoteAnswer,
 )

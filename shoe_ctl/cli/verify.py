@@ -21,8 +21,8 @@ from shoe_ctl.errors import CorruptJournal, EnvironmentFault, JournalError, Usag
 
 if TYPE_CHECKING:
     from shoe_ctl.audit.cosigned_journal import Witnessed
-    from shoe_ctl.audit.starts import Change
     from shoe_ctl.audit.stamped_journal import Stamped
+    from shoe_ctl.audit.starts import Change
     from shoe_ctl.journal.chain import KeyRange
     from shoe_ctl.journal.continuity import Continuity
     from shoe_ctl.journal.reader import Reader
@@ -154,9 +154,7 @@ def verify(  # noqa: PLR0913 - one for each option
 
     from shoe_ctl.audit.completeness import completeness
     from shoe_ctl.audit.round_proof import is_proof
-    from shoe_ctl.audit.starts import lines
     from shoe_ctl.journal.signing import parse_public_key
-    from shoe_ctl.terminal_text import printable
 
     _check_authorities(tsa_ca, witnesses)
     trusted = frozenset(parse_public_key(key) for key in keys)
@@ -191,7 +189,7 @@ def verify(  # noqa: PLR0913 - one for each option
     seen = _witnessed(journal, witnesses, trusted, found) if witnesses else []
     stamps = _stamped(journal, witnesses, seen, tsa_ca)
     complete = completeness(found, signed_to.upto, continues, seen)
-    started = _started(journal) if found.ok else []
+    started = _started(journal, found)
     if as_json:
         said = msgspec.to_builtins(found)
         said |= {"verifier_keys": _verifier_keys(found), "complete": complete, "starts": started}
@@ -206,17 +204,26 @@ def verify(  # noqa: PLR0913 - one for each option
             _write("witness", f"{each.witness}: {each.text}{where}")
         for stamp in stamps:
             _write("stamped", f"{stamp.witness}: {stamp.text}")
-        for line in lines(started):
-            _write("software", printable(line))
+        _show_starts(started)
     agree = (found.ok, *(each.ok for each in seen), *(each.ok for each in stamps))
     ctx.exit(0 if all(agree) else 1)
 
 
-def _started(journal: Path) -> list[Change]:
-    """Return with what software and by which configuration a journal was written."""
+def _show_starts(started: list[Change]) -> None:
+    from shoe_ctl.audit.starts import lines
+    from shoe_ctl.terminal_text import printable
+
+    for line in lines(started):
+        _write("software", printable(line))
+
+
+def _started(journal: Path, found: Verification) -> list[Change]:
+    """Return with what software and by which configuration a journal was written, if it is whole."""
     from shoe_ctl.audit.starts import changes
     from shoe_ctl.journal.reader import Reader
 
+    if not found.ok:
+        return []
     with Reader.open(journal) as reader:
         return list(changes(reader))
 

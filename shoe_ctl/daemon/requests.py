@@ -20,6 +20,7 @@ from shoe_ctl.api.requests import (
     Caller,
     Command,
     EventsRequest,
+    NoteRequest,
     RedeliverRequest,
     Reply,
     Request,
@@ -144,6 +145,9 @@ class RequestHandler:
                 raise RequestRefused(message("events_at_the_socket"))
             if isinstance(asked, AppliedRequest | ShoeRequest):
                 return await self._report(caller, asked)
+            if isinstance(asked, NoteRequest):
+                (runner,) = _runners_named(self._tables, asked.table)
+                return await runner.door.note(caller, asked)
             return await self._command(caller, asked)
 
     async def stream(self, caller: Caller, asked: StreamRequest) -> Lines:

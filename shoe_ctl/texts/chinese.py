@@ -680,6 +680,7 @@ TEXTS: Mapping[str, str] = {
     "daemon_response_topic": ("应答主题不属于该用户：请用 shoe/v1/TABLE/answers/USER 或其下级主题"),
     "daemon_not_staff": "用户 {user} 的职位为 {own:position}：只有牌桌人员可以看到谁是谁",
     "daemon_does_not_vouch": "用户 {user} 不为任何登录作证：请去掉 login 和 consent_login",
+    "daemon_notes_no_right": "用户 {user} 不为任何登录作证：没有可记的事",
     "daemon_login_missing": "用户 {user} 为登录作证：请在 login 中说明由谁发出命令",
     "daemon_login_of_another_person": "登录的是 {login}，命令写的是 {person}",
     "daemon_login_not_in_position": "{person} 的职位为 {own:position}，不是 {position:position}",

@@ -464,7 +464,7 @@ TEXTS: Mapping[str, str] = {
     "preview_of_shoe": "what follows is for the shoe to say",
     "preview_reveals": "would be seen: {cards:place}; what follows depends on them",
     # A choice, and what comes of it.
-    "choice_label": "{choice:choice}",
+    "choice_label": "{choice:choice_name}",
     "choice_either": "{one}; or {other}",
     "choice_step_stays": "the same question stays open",
     "choice_leads_to_step": "then: {prompt}",
@@ -923,6 +923,7 @@ TEXTS: Mapping[str, str] = {
     ),
     "daemon_not_staff": "user {user} is {own:position}: only staff of a table see who is who there",
     "daemon_does_not_vouch": "user {user} vouches for nobody: leave out login and consent_login",
+    "daemon_notes_no_right": "user {user} vouches for no logins: it has nothing to note",
     "daemon_login_missing": "user {user} vouches for logins: say in login who gives the command",
     "daemon_login_of_another_person": "{login} logged in, and the command names {person}",
     "daemon_login_not_in_position": "{person} acts up to {own}, not as {position}",
@@ -972,7 +973,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "an assistant casino manager",
         "surveillance": "surveillance",
     },
-    "choice": {
+    "choice_name": {
         "close_window": "close the window",
         "correct": "correct the card",
         "dealer_draws": "the dealer draws",

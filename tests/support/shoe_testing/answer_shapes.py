@@ -18,6 +18,7 @@ OF_KEYS: dict[str, type[shapes.Shape]] = {
     "redelivered": shapes.RedeliverAnswer,
     "applied": shapes.AppliedAnswer,
     "shoe": shapes.ShoeAnswer,
+    "noted": shapes.NoteAnswer,
 }
 HALT = set(shapes.Halt.__struct_fields__)
 

@@ -59,11 +59,13 @@ from shoe_ctl.table.inputs import (
     DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
+    DoorNoted,
     HearingLost,
     HearingRestored,
     Input,
     LineResumed,
     LineSuspended,
+    NotesRefused,
     NotTold,
     OutcomeApplied,
     ShoeStated,
@@ -359,9 +361,9 @@ def decides(choice: str, **more: Any) -> Act:
     return commands("decide", choice=choice, **given)
 
 
-def _card_taken(*choices: str, draws: str = "") -> TableHarness:
+def _card_taken(*choices: str, draws: str = "", **given: Any) -> TableHarness:
     """A Player left with a card that nobody knows (5.11), up to these choices."""
-    table = round_at(BOTH_DRAW, method="A")
+    table = round_at(BOTH_DRAW, method="A", **given)
     table.does("pass_cards", hand="player", seat=3)
     table.does("declare", key="card_taken", hand="player", index=1, reason="seat 3 ran")
     table.does("decide", choice="not_known", reason="no camera", consented_by="lee")
@@ -372,8 +374,8 @@ def _card_taken(*choices: str, draws: str = "") -> TableHarness:
     return table
 
 
-def _shoe_sorted() -> TableHarness:
-    return _card_taken("sorted", draws="4C 5D")
+def _shoe_sorted(**given: Any) -> TableHarness:
+    return _card_taken("sorted", draws="4C 5D", **given)
 
 
 def _entered_by_people(card_entered: str | None) -> TableHarness:
@@ -603,6 +605,20 @@ def _shoe_stated() -> Play:
     table = _with_ledger()
     return Play(table, happens(
         lambda t_us: ShoeStated(t_us=t_us, user="ledger", shoe_id=table.now.shoe.id, rounds=())
+    ))  # fmt: skip
+
+
+def _door_noted() -> Play:
+    return Play(round_at("2D 3C"), happens(
+        lambda t_us: DoorNoted(t_us=t_us, user="shoe-web", event="login.refused", by="pin")
+    ))  # fmt: skip
+
+
+def _notes_refused() -> Play:
+    return Play(round_at("2D 3C"), happens(
+        lambda t_us: NotesRefused(
+            t_us=t_us, user="shoe-web", event="login.refused", count=9, since_us=t_us
+        )
     ))  # fmt: skip
 
 
@@ -1029,6 +1045,8 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     )),
     "outcome_applied": _outcome_applied,
     "shoe_stated": _shoe_stated,
+    "door_noted": _door_noted,
+    "notes_refused": _notes_refused,
     "not_told": _at("revealing", happens(
         lambda t_us: NotTold(t_us=t_us, number=1, reason="no_key", why=FULL)
     )),
@@ -1310,6 +1328,9 @@ VARIANTS: Mapping[str, Callable[[], Play]] = {
         says(Redesignated(card=card("4C"), hand="player", index=1)),
     ),
     "a round with wagers is settled": lambda: Play(_wagered(STAND), commands("settle")),
+    "a shoe that sends nothing again is lost with its cards sorted": lambda: Play(
+        _shoe_sorted(**ANGEL_EYE), TableHarness.disconnect
+    ),
     "the shoe reads an unread card in a halt": lambda: Play(
         _halted_after(_unread("2D ? TS", **ANGEL_EYE)),
         says(CardDrawn(card=card("3C"), hand="banker", index=1)),

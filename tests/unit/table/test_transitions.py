@@ -315,6 +315,8 @@ ALONE: dict[str, Row] = {
     "disk_checked": stays("secret disk.filling"),
     "outcome_applied": stays("outcome.applied"),
     "shoe_stated": stays("shoe.reconciled agrees=false what=not_stated"),
+    "door_noted": stays("secret login.refused"),
+    "notes_refused": stays("secret login.unrecorded"),
     "not_told": stays(),
     "hello.answers_step": goes(
         "dealing",
@@ -1094,6 +1096,7 @@ VARIANTS: dict[str, Row] = {
     "a round with wagers is settled": goes(
         "idle", "wager.settled player=ann result=push", "round.settled"
     ),
+    "a shoe that sends nothing again is lost with its cards sorted": stays("shoe.lost"),
     "the shoe reads an unread card in a halt": stays(
         "secret round.card_drawn hand=banker index=1 card=3C",
         "irregularity.resolved key=misread how=read_by_shoe rule=6.3",
