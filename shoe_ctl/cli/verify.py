@@ -218,7 +218,7 @@ def _show_starts(started: list[Change]) -> None:
 
 
 def _started(journal: Path, found: Verification) -> list[Change]:
-    """Return with what software and by which configuration a journal was written, if it is whole."""
+    """Return what wrote a journal, and by which configuration; nothing if it is not whole."""
     from shoe_ctl.audit.starts import changes
     from shoe_ctl.journal.reader import Reader
 
