@@ -9,9 +9,10 @@ Must not know: how a line is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import msgspec
@@ -76,8 +77,12 @@ _HAS_PUBLIC_KEY = frozenset({"irregularity", "decision", "resolved", "retraction
 _TYPE = re.compile(rb'"type":"([a-z_.]+)"')
 
 
-def _any_of(types: Iterable[str]) -> Callable[[bytes], object]:
-    return re.compile(b"|".join(re.escape(one.encode()) + b'"' for one in types)).search
+def _any_of(types: Collection[str]) -> Callable[[bytes], object]:
+    """Return a search for any of these types. Looking for a dot first is ten times as fast."""
+    exact = re.compile(b"|".join(re.escape(one.encode()) + b'"' for one in types)).search
+    ends = {re.escape(one.partition(".")[2].encode()) for one in types}
+    near = re.compile(rb'\.(?:%b)"' % b"|".join(sorted(ends))).search
+    return lambda data: None if near(data) is None else exact(data)
 
 
 _in_ordinary_play = _any_of([*KINDS, *_OF_ROUNDS[1:]])
@@ -90,6 +95,9 @@ _MOST_HELD = 5_000
 
 _OF_PLAY = frozenset(KINDS) - {"table.started", "shoe.refused"}
 """Events that may tell something of a card, or have a reason that does."""
+
+AROUND_US = 24 * 3600 * 1_000_000
+"""A margin around the time that is asked for: a round that was open then is not longer."""
 
 _GROUPS = 500
 """Groups that are read at a time."""
@@ -165,7 +173,7 @@ def incidents(
     last_n = reader.newest() or 0
     since = "" if since_us is None else utc(since_us)
     until = None if until_us is None else utc(until_us)
-    walk = _Walk(reader)
+    walk = _Walk(reader, since_us, until_us)
 
     def give_out(many: int) -> Iterator[Incident]:
         for one in walk.give_out(many):
@@ -209,8 +217,10 @@ class _Table:
 
 
 class _Walk:
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, since_us: int | None, until_us: int | None) -> None:
         self._reader = reader
+        self._since_us = -inf if since_us is None else since_us - AROUND_US
+        self._until_us = inf if until_us is None else until_us + AROUND_US
         self._tables: dict[str, _Table] = {}
         self._key: str | None = None
         self._started: DaemonStart | None = None
@@ -223,7 +233,7 @@ class _Walk:
             header = read_header(body)
             if header.has(_OTHERS):
                 return True
-            if not header.has(_EVENTS):
+            if not header.has(_EVENTS) or not self._since_us <= header.t_us <= self._until_us:
                 return False
             of = self._tables.get(table)
             find = _after_incidents if of is not None and of.of_round else _in_ordinary_play
