@@ -88,8 +88,8 @@ def test_a_lost_key_needs_a_ruling_and_a_ruling_needs_people(config: Path) -> No
     code, line = refused(config, "--accept-lost-key", *PEOPLE)
     assert code == 3 and "not lost: start with --new-key" in line, line
     key_path(path).unlink()
-    for options in ((), ("--new-key", *PEOPLE)):
-        code, line = refused(config, *options)
+    for given in list[tuple[str, ...]]([(), ("--new-key", *PEOPLE)]):
+        code, line = refused(config, *given)
         assert code == 3 and "is missing: put it back; if it is lost" in line, line
     assert path.read_bytes() == before
 
