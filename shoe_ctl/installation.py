@@ -12,7 +12,7 @@ from pathlib import Path
 
 PACKAGES = ("firmware_proto", "shoe_bench", "shoe_ctl", "simulators")
 COMPILED = "__pycache__"
-"""What Python makes of the files by itself, where they are installed."""
+"""The folders of what Python compiles by itself, beside the files."""
 
 _PIECE = 1 << 20
 

@@ -699,7 +699,7 @@ class JournalKey(Shape, frozen=True, kw_only=True):
     public_key: str | None
     """The public key of the last checkpoint, in hex; null before the first."""
     state: Literal["private", "open_to_others", "missing"]
-    """Whether the key's file is there, and only its owner may use it."""
+    """`private`: only its owner may use the key's file; `missing`: it is not there."""
     mode: str | None
     """The modes of the key's file, in octal; null without one."""
 

@@ -52,7 +52,7 @@ class FileDifference(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What was compared: ``files`` of ``package``, with those installed in ``folder``.
+    """The result of comparing ``files`` of ``package``, with those installed in ``folder``.
 
     ``sha256`` is that of the package's own file. ``not_compared`` says what the package does not
     show, in one line each.
@@ -108,7 +108,7 @@ def compare(package: Path, folder: Path | None = None) -> Comparison:
 
 
 class _Budget:
-    """What may still be read of a package."""
+    """The bytes and files that may still be read of a package."""
 
     def __init__(self, package: Path) -> None:
         self._package = package

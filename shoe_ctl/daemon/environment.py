@@ -85,7 +85,7 @@ def draw_epoch() -> str:
 
 
 class Installed(NamedTuple):
-    """What runs: the versions of shoe-ctl and of Python, and the digest of the installed files."""
+    """The versions of shoe-ctl and of Python, and the digest of the installed files."""
 
     software: str
     python: str

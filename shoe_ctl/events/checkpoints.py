@@ -46,7 +46,7 @@ class CheckpointRefused(Data, frozen=True, kw_only=True):
     """`fork`: two histories; nothing more of it is cosigned. `alarm`: one stands already. The key
     was changed for another one, or nothing endorses it: only this checkpoint is refused."""
     text: str
-    """What the witness saw, for people."""
+    """The two histories or the key that it saw, for people."""
     note: str
     """The note that it did not cosign."""
 
