@@ -59,6 +59,7 @@ from shoe_ctl.daemon.requests import (
     Streams,
     status_in_outage,
 )
+from shoe_ctl.daemon.round_queries import RoundQueries
 from shoe_ctl.daemon.shoe_commands import ShoeCommandSender
 from shoe_ctl.daemon.shoe_link import Comparison, ShoeLink
 from shoe_ctl.daemon.state_streams import StateStreams
@@ -467,7 +468,11 @@ class Daemon:
                 self.runners,
                 deliveries.sinks,
                 self._people,
-                Streams(events, StateStreams(self.runners, self._clock, disk)),
+                Streams(
+                    events,
+                    StateStreams(self.runners, self._clock, disk),
+                    RoundQueries(events.read, gate),
+                ),
                 disk,
                 partial(describe_key, store),
             )

@@ -25,6 +25,7 @@ from shoe_ctl.api.requests import (
     Reply,
     Request,
     ResendRequest,
+    RoundsRequest,
     ShoeRequest,
     StatesRequest,
     StatusRequest,
@@ -36,6 +37,7 @@ from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.principals import People, may_not_act
 from shoe_ctl.daemon.resends import Budgets, Range, Resends
+from shoe_ctl.daemon.round_queries import RoundQueries, table_of
 from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
@@ -55,10 +57,11 @@ log = logging.getLogger(__name__)
 
 
 class Streams(NamedTuple):
-    """The streams that can be asked for."""
+    """The streams that can be asked for, and what the journal has of past rounds."""
 
     events: EventStreams
     states: StateStreams
+    rounds: RoundQueries
 
 
 class SinkOffers(Protocol):
@@ -145,6 +148,8 @@ class RequestHandler:
                 raise RequestRefused(message("events_at_the_socket"))
             if isinstance(asked, AppliedRequest | ShoeRequest):
                 return await self._report(caller, asked)
+            if isinstance(asked, RoundsRequest):
+                return await self._rounds(caller, asked)
             if isinstance(asked, NoteRequest):
                 (runner,) = _runners_named(self._tables, asked.table)
                 return await runner.door.note(caller, asked)
@@ -166,6 +171,15 @@ class RequestHandler:
                 return self._sent(await self._streams.events.open(caller, asked))
             _check_staff(caller, asked)
             return self._sent(await self._streams.states.open(caller, asked))
+
+    async def _rounds(self, caller: Caller, asked: RoundsRequest) -> dict[str, Any]:
+        table = table_of(asked)
+        if table is None:
+            raise RequestRefused(message("rounds_without_table", tables=list(self._tables)))
+        if table not in self._tables:
+            raise RequestRefused(_unknown(table, self._tables))
+        assert self._streams is not None
+        return await self._streams.rounds.answer(caller, asked, table)
 
     async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
         """Let a user of a broker have what was published of a table behind an event."""

@@ -639,6 +639,10 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source：{source} 不是 after 中事件的来源",
     "events_source_unknown": "日志中从未有来源为 {source} 的事件 {after}",
     "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
+    # Why past rounds are not told.
+    "rounds_removed": "{id} 已从日志中移出：请查阅导出文件",
+    "rounds_unknown": "日志中没有 {table} 号桌的 {id}",
+    "rounds_without_table": "请指明牌桌、牌靴或某一局（牌桌：{tables}）",
     # Why events are not offered to a sink again.
     "sink_after_invalid": "after：应为事件编号，例如 {example}；不能是 {after}",
     "sink_ended": "接收端 {sink} 不再接收任何事件：{why}",

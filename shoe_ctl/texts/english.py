@@ -875,6 +875,10 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source: {source} is not the source of the event in after",
     "events_source_unknown": "the journal never had an event {after} of source {source}",
     "events_unknown": "there is no event {after}: the journal has {first} to {last}",
+    # Why past rounds are not told.
+    "rounds_removed": "{id} was removed from the journal: it is in an export",
+    "rounds_unknown": "the journal has no {id} of table {table}",
+    "rounds_without_table": "name a table, a shoe or a round (tables: {tables})",
     # Why events are not offered to a sink again.
     "sink_after_invalid": "after: expected an event's id such as {example}, not {after}",
     "sink_ended": "sink {sink} takes nothing any more: {why}",
