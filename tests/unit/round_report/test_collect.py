@@ -83,7 +83,7 @@ async def test_an_irregularity_reads_as_what_was_seen_who_decided_what_under_whi
         "the controller was started",
         "> IRREGULARITY power failure, at step power, under rule 5.15.1",
         "seen: the host lost power in a round",
-        "choices: offer withdrawals (dealer); refer to the shift manager (dealer, with a reason)",
+        "choices: offer withdrawal (dealer); refer (dealer, with a reason)",
         "> THE TABLE HALTS: power failure",
         "REFUSED: ann withdraws all wagers or none",
         "> irregularity power failure ends: concluded, under rule 5.15.1 > the table goes on",
