@@ -707,6 +707,7 @@ This page is made by `make mutants ARGS="--page --seed {seed}"` from the runs wi
 [Tests](tests.md#planted-faults) says how faults are planted.
 The interval is that of a 95 % confidence (Wilson).
 Faults that change nothing are not counted: `tools/mutants.toml` names them.
+A fault counts as survived, too, where the time for it ended before it met all tests that reach it.
 
 | part | faults | killed | rate | interval |
 |---|---|---|---|---|

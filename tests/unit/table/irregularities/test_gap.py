@@ -321,4 +321,4 @@ def test_it_is_said_how_many_cards_the_shoe_counts_and_never_reported() -> None:
     table = dealt("2D 3C TS TH")
     table.hello(resumed=False, drawn=6)
     seen = table.told("irregularity.raised")[-1]["seen"]
-    assert seen == {"code": "seen_cards_missed", "cards": 2}
+    assert seen == {"code": "seen_cards_missed", "args": {"cards": 2}}
