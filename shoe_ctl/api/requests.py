@@ -1,7 +1,7 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events, states) or a
-report (applied, shoe, note); or a BadRequest that says what is wrong with it.
+In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events, states, rounds)
+or a report (applied, shoe, note); or a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
@@ -219,6 +219,22 @@ class ShoeRequest(Asking, frozen=True, kw_only=True):
     rounds: list[StatedRound]
 
 
+class RoundsRequest(Asking, frozen=True, kw_only=True):
+    """Ask for the rounds of a table that the journal has, newest first, as ``audience`` may know.
+
+    ``shoe``: those of one shoe; ``round``: that one alone; ``before``: those opened before that
+    one. The table may be left out where an id names it.
+    """
+
+    request: str
+    table: Id | None = None
+    shoe: Id | None = None
+    round: Id | None = None
+    before: Id | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
+    audience: AudienceName | None = None
+
+
 class NoteRequest(Asking, frozen=True, kw_only=True):
     """Note what happened at the door of a program at which people log in, in a table's journal.
 
@@ -253,7 +269,8 @@ class ResendRequest(Asking, frozen=True, kw_only=True):
 class EventsRequest(Asking, frozen=True, kw_only=True):
     """Ask for the events of a table, or of all: those behind ``after``, then what comes.
 
-    ``after`` is an event's id or ``beginning``; without it only what comes is sent. ``source`` is
+    ``after`` is an event's id, ``beginning``, or ``shoe`` for the first event of the shoe on the
+    table; without it only what comes is sent. ``source`` is
     that of the same event. Without an ``audience`` the caller gets its own. With ``beats`` a line
     comes each second that had none.
     """
@@ -289,6 +306,7 @@ Question = (
     | AppliedRequest
     | ShoeRequest
     | NoteRequest
+    | RoundsRequest
 )
 
 Request = Command | Question
@@ -323,6 +341,7 @@ _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
         AppliedRequest,
         ShoeRequest,
         NoteRequest,
+        RoundsRequest,
     )
 }
 _questions: Mapping[str, type[Question]] = {
@@ -334,6 +353,7 @@ _questions: Mapping[str, type[Question]] = {
     "applied": AppliedRequest,
     "shoe": ShoeRequest,
     "note": NoteRequest,
+    "rounds": RoundsRequest,
 }
 
 

@@ -27,6 +27,7 @@ _KINDS: Mapping[str, str] = {
     "AppliedRequest": "applied",
     "ShoeRequest": "shoe",
     "NoteRequest": "note",
+    "RoundsRequest": "rounds",
 }
 """The value of ``request`` in each form; a command has no such key."""
 

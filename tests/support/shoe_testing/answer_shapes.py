@@ -19,6 +19,7 @@ OF_KEYS: dict[str, type[shapes.Shape]] = {
     "applied": shapes.AppliedAnswer,
     "shoe": shapes.ShoeAnswer,
     "noted": shapes.NoteAnswer,
+    "rounds": shapes.RoundsAnswer,
 }
 HALT = set(shapes.Halt.__struct_fields__)
 
