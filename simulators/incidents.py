@@ -268,7 +268,6 @@ INCIDENTS: Mapping[str, Incident] = {
             ),
         },
         starts=True,
-        example=f"key={'5a' * 32}",
     ),
     "overdraw": Incident(
         about="Draw a card just as the shoe has judged the round: it objects and stops.",

@@ -1,7 +1,7 @@
 """Requests to the tables from outside, checked before anything else looks at them.
 
-In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events, states) or a
-report (applied, shoe); or a BadRequest that says what is wrong with it.
+In: one line of JSON. Out: a Command, a question (status, redeliver, resend, events, states, rounds)
+or a report (applied, shoe, note); or a BadRequest that says what is wrong with it.
 Must not know: tables, sockets, which commands there are.
 """
 
@@ -71,6 +71,20 @@ Language = Literal["en", "zh", "none"]
 
 Way = Literal["pin", "token", "certificate"]
 """The way in which somebody logged in."""
+
+
+NoteName = Literal[
+    "login.accepted", "login.refused", "login.locked", "login.ended", "restricted.viewed"
+]
+"""The events that a user who vouches for logins may note."""
+
+Address = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=r"^[0-9a-zA-Z.:%_\[\]-]{1,64}\Z",
+        description="the address of a host, up to 64 characters",
+    ),
+]
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -205,6 +219,41 @@ class ShoeRequest(Asking, frozen=True, kw_only=True):
     rounds: list[StatedRound]
 
 
+class RoundsRequest(Asking, frozen=True, kw_only=True):
+    """Ask for the rounds of a table that the journal has, newest first, as ``audience`` may know.
+
+    ``shoe``: those of one shoe; ``round``: that one alone; ``before``: those opened before that
+    one. The table may be left out where an id names it.
+    """
+
+    request: str
+    table: Id | None = None
+    shoe: Id | None = None
+    round: Id | None = None
+    before: Id | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
+    audience: AudienceName | None = None
+
+
+class NoteRequest(Asking, frozen=True, kw_only=True):
+    """Note what happened at the door of a program at which people log in, in a table's journal.
+
+    ``person`` is left out where nobody by that name is known: what was typed may be a PIN.
+    ``reason`` is a code, ``about`` says which part of the restricted stream was viewed.
+    """
+
+    request: str
+    table: Id
+    event: NoteName
+    person: Person | None = None
+    by: Way | None = None
+    session: Id | None = None
+    position: Name | None = None
+    address: Address | None = None
+    reason: Name | None = None
+    about: Person | None = None
+
+
 class ResendRequest(Asking, frozen=True, kw_only=True):
     """Offer again what a sink had of a table behind the event with the id ``after``.
 
@@ -220,7 +269,8 @@ class ResendRequest(Asking, frozen=True, kw_only=True):
 class EventsRequest(Asking, frozen=True, kw_only=True):
     """Ask for the events of a table, or of all: those behind ``after``, then what comes.
 
-    ``after`` is an event's id or ``beginning``; without it only what comes is sent. ``source`` is
+    ``after`` is an event's id, ``beginning``, or ``shoe`` for the first event of the shoe on the
+    table; without it only what comes is sent. ``source`` is
     that of the same event. Without an ``audience`` the caller gets its own. With ``beats`` a line
     comes each second that had none.
     """
@@ -249,7 +299,14 @@ StreamRequest = EventsRequest | StatesRequest
 """Requests that are answered with lines without end."""
 
 Question = (
-    StatusRequest | RedeliverRequest | ResendRequest | StreamRequest | AppliedRequest | ShoeRequest
+    StatusRequest
+    | RedeliverRequest
+    | ResendRequest
+    | StreamRequest
+    | AppliedRequest
+    | ShoeRequest
+    | NoteRequest
+    | RoundsRequest
 )
 
 Request = Command | Question
@@ -283,6 +340,8 @@ _decoders: Mapping[type, msgspec.json.Decoder[Request]] = {
         StatesRequest,
         AppliedRequest,
         ShoeRequest,
+        NoteRequest,
+        RoundsRequest,
     )
 }
 _questions: Mapping[str, type[Question]] = {
@@ -293,6 +352,8 @@ _questions: Mapping[str, type[Question]] = {
     "states": StatesRequest,
     "applied": AppliedRequest,
     "shoe": ShoeRequest,
+    "note": NoteRequest,
+    "rounds": RoundsRequest,
 }
 
 

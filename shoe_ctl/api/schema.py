@@ -26,6 +26,8 @@ _KINDS: Mapping[str, str] = {
     "StatesRequest": "states",
     "AppliedRequest": "applied",
     "ShoeRequest": "shoe",
+    "NoteRequest": "note",
+    "RoundsRequest": "rounds",
 }
 """The value of ``request`` in each form; a command has no such key."""
 

@@ -693,6 +693,17 @@ class Disk(Shape, frozen=True, kw_only=True):
     """When it is full at that rate, in UTC."""
 
 
+class JournalKey(Shape, frozen=True, kw_only=True):
+    """The key that signs the journal."""
+
+    public_key: str | None
+    """The public key of the last checkpoint, in hex; null before the first."""
+    state: Literal["private", "open_to_others", "missing"]
+    """`private`: only its owner may use the key's file; `missing`: it is not there."""
+    mode: str | None
+    """The modes of the key's file, in octal; null without one."""
+
+
 class StatusAnswer(Shape, frozen=True, kw_only=True):
     """The answer to a `status` request."""
 
@@ -708,6 +719,8 @@ class StatusAnswer(Shape, frozen=True, kw_only=True):
     """The sinks that the user may know of."""
     disk: Disk | Unset = UNSET
     """The disk of the journal."""
+    key: JournalKey | Unset = UNSET
+    """The key that signs the journal."""
 
 
 class Done(Shape, frozen=True, kw_only=True):
@@ -850,6 +863,66 @@ class ShoeAnswer(Shape, frozen=True, kw_only=True):
     """The ids of the events that it caused; left out where nothing was changed."""
 
 
+class NoteTaken(Shape, frozen=True, kw_only=True):
+    """The fate of a note."""
+
+    table: str
+    """The table."""
+    event: str
+    """The type of the event."""
+    recorded: bool
+    """False if it was one of too many: it is counted."""
+
+
+class NoteAnswer(Shape, frozen=True, kw_only=True):
+    """The answer to a `note` request."""
+
+    noted: NoteTaken
+    """The note."""
+    events: list[str]
+    """The ids of the events that it caused, in your audience."""
+
+
+class PastRound(Shape, frozen=True, kw_only=True):
+    """A round as the journal has it, from its events of one audience."""
+
+    round_id: str
+    """Its id."""
+    shoe_id: str
+    """The shoe that it was dealt from."""
+    opened: Time
+    """When it was opened, in UTC."""
+    state: Literal["open", "announced", "settled", "void"]
+    """`open` too while it goes on after an outcome."""
+    outcome: dict[str, Any] | None
+    """The data of the newest `round.outcome` or `round.revised`; null without one."""
+    revisions: int
+    """The number of times that its outcome was revised."""
+    void: dict[str, Any] | None
+    """The data of `round.void`; null if it is not void."""
+    wagers: list[dict[str, Any]]
+    """The data of each `wager.settled`."""
+    changes: list[dict[str, Any]]
+    """The data of each `wager.revised`, oldest first."""
+    irregularities: list[str]
+    """The keys that were raised in it, in order."""
+    last_event: str
+    """The id of the newest of these events."""
+
+
+class RoundsAnswer(Shape, frozen=True, kw_only=True):
+    """The answer to a `rounds` request."""
+
+    table: str
+    """The table."""
+    rounds: list[PastRound]
+    """The rounds, newest first."""
+    more: bool
+    """True if the journal has older ones that were asked for: ask again with `before`."""
+    removed: bool
+    """True if older ones that were asked for were removed from the journal."""
+
+
 Answer = (
     StatusAnswer
     | Done
@@ -859,6 +932,8 @@ Answer = (
     | RedeliverAnswer
     | AppliedAnswer
     | ShoeAnswer
+    | NoteAnswer
+    | RoundsAnswer
 )
 """Anything that is answered; at the socket an `events` request is answered with the events."""
 
@@ -871,4 +946,6 @@ ANSWERS: tuple[type[Shape], ...] = (
     RedeliverAnswer,
     AppliedAnswer,
     ShoeAnswer,
+    NoteAnswer,
+    RoundsAnswer,
 )

@@ -233,7 +233,7 @@ def _reaches(behind: Sequence[_Content], within: Sequence[_Content]) -> bool:
         return True
     end = chunks[-1].offset + len(chunks[-1].data)
     return any(
-        message.connection != chunks[-1].connection or message.first >= end
+        message.last > 0 and (message.connection != chunks[-1].connection or message.first >= end)
         for content in behind
         for message, _ in content.messages
     )

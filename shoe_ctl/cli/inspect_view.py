@@ -73,7 +73,7 @@ def text(found: Inspection, made: str, software: str) -> Iterator[str]:
 def _files(found: Inspection) -> Iterator[str]:
     yield from _head("Files")
     for file in found.files:
-        kind = _words(file.kind) + (f" ({file.note})" if file.note else "")
+        kind = _readable(file.kind) + (f" ({file.note})" if file.note else "")
         yield from _wrapped(f"{file.path}: {kind}, {file.bytes:,} bytes", _INDENT, "    ")
         if file.sha256 is not None:
             yield f"    {file.sha256}"
@@ -110,7 +110,7 @@ def _time(time: str) -> str:
     return time[:19].replace("T", " ")
 
 
-def _words(code: str) -> str:
+def _readable(code: str) -> str:
     return code.replace("_", " ")
 
 
@@ -126,7 +126,7 @@ def _place(finding: Finding) -> list[str]:
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:
-    first = f"{number:>3}  {_words(finding.kind):<13}"
+    first = f"{number:>3}  {_readable(finding.kind):<13}"
     yield from _wrapped(", ".join(_place(finding)), first, " " * 18)
     yield from _wrapped(finding.text, " " * 18, " " * 18)
 
@@ -235,7 +235,7 @@ def page(found: Inspection, made: str, software: str) -> Iterator[str]:
     yield "<table><thead><tr><th>File</th><th>Kind</th><th>Bytes</th><th>SHA-256</th></tr></thead>"
     yield "<tbody>"
     for file in found.files:
-        kind = _words(file.kind) + (f" ({file.note})" if file.note else "")
+        kind = _readable(file.kind) + (f" ({file.note})" if file.note else "")
         yield (
             f'<tr><td class="wrap">{_cell(file.path)}</td><td>{_cell(kind)}</td>'
             f'<td class="right">{file.bytes:,}</td><td class="hash">{file.sha256 or ""}</td></tr>'
@@ -265,7 +265,7 @@ def _findings_table(found: Inspection) -> Iterator[str]:
         (
             (
                 str(number),
-                _words(one.kind),
+                _readable(one.kind),
                 one.file,
                 one.round_id or one.table or "",
                 "" if one.n is None else f"{one.n:,}",

@@ -22,14 +22,17 @@ from shoe_ctl.api.requests import (
     Caller,
     Command,
     EventsRequest,
+    NoteRequest,
     RedeliverRequest,
     Request,
     ResendRequest,
+    RoundsRequest,
     ShoeRequest,
     StatusRequest,
     read_request,
 )
 from shoe_ctl.api.unix_socket import MOST_BYTES, Handler
+from shoe_ctl.daemon.round_queries import table_of
 from shoe_ctl.errors import ShoeCtlError
 from shoe_ctl.records import Audience, event_id
 from shoe_ctl.sinks.brokers import Asked
@@ -165,14 +168,17 @@ def _other_table(request: Request, table: str) -> str | None:
         except ValueError:
             return None  # refused by whoever reads it
     elif isinstance(
-        request, Command | StatusRequest | RedeliverRequest | EventsRequest | ShoeRequest
+        request,
+        Command | StatusRequest | RedeliverRequest | EventsRequest | ShoeRequest | NoteRequest,
     ):
         named = request.table
+    elif isinstance(request, RoundsRequest):
+        named = table_of(request)
     return None if named in (None, table) else named
 
 
 def _narrowed(request: Request, table: str) -> Request:
     """Return a question about all tables as one about this table."""
-    if isinstance(request, StatusRequest | RedeliverRequest | EventsRequest):
+    if isinstance(request, StatusRequest | RedeliverRequest | EventsRequest | RoundsRequest):
         return msgspec.structs.replace(request, table=table)
     return request

@@ -23,6 +23,7 @@ from shoe_ctl.clock import Clock
 from shoe_ctl.daemon.beats import Heart, beat
 from shoe_ctl.daemon.environment import Environment
 from shoe_ctl.daemon.resends import Budgets, Range, Read, union
+from shoe_ctl.history.shoe_sections import current_shoe_start, tables_of
 from shoe_ctl.journal.journal import (
     DeliveryGate,
     EventsRemoved,
@@ -44,6 +45,9 @@ BATCH = 64
 
 BEGINNING = "beginning"
 """``after`` for all that the journal has."""
+
+SHOE = "shoe"
+"""``after`` for all that the journal has of the shoe on the table; of several, of the oldest."""
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +123,8 @@ class EventStreams:
         began = self._now()  # what comes while the journal is opened is sent, too
         reader = await self._read(self._open_reader)
         if asked.after is not None:
-            began = await self._read(functools.partial(_position, reader, asked, audience))
+            position = functools.partial(_position, reader, asked, audience, now=began)
+            began = await self._read(position)
         elif asked.source is not None:
             raise RequestRefused(message("events_source_alone"))
         log.info(
@@ -138,6 +143,14 @@ class EventStreams:
         stream = _Stream(caller.user, audience, asked.table)
         return self._batches(stream, feed, began, beats=asked.beats)
 
+    async def read(self, call: Callable[[Reader], _T]) -> _T:
+        """Return what a call returns that is given a reader, in the thread of those who read.
+
+        Raises:
+            JournalError: the journal cannot be read.
+        """
+        return await self._read(lambda: call(self._open_reader()))
+
     async def past(self, caller: Caller, asked: EventsRequest) -> tuple[Range, Read]:
         """Return the records of what was published behind an event, and what reads its events.
 
@@ -146,7 +159,7 @@ class EventStreams:
         """
         audience, upto = audience_of(caller, asked.audience), self._now()
         reader = await self._read(self._open_reader)
-        after = await self._read(functools.partial(_position, reader, asked, audience))
+        after = await self._read(functools.partial(_position, reader, asked, audience, now=upto))
 
         async def read(records: Range, limit: int) -> list[tuple[int, bytes]]:
             feed = LiveFeed(
@@ -220,8 +233,8 @@ class EventStreams:
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)
 
 
-def _position(reader: Reader, asked: EventsRequest, audience: Audience) -> int:
-    """Return the record behind which the stream begins.
+def _position(reader: Reader, asked: EventsRequest, audience: Audience, *, now: int) -> int:
+    """Return the record behind which the stream begins; ``now`` is the last one published.
 
     Records are in one order for all tables. So the last event that a receiver of all tables has
     shows what it has of each of them.
@@ -232,10 +245,10 @@ def _position(reader: Reader, asked: EventsRequest, audience: Audience) -> int:
     """
     assert asked.after is not None
     before_all = (reader.first_n() or 1) - 1
-    if asked.after == BEGINNING:
+    if asked.after in (BEGINNING, SHOE):
         if asked.source is not None:
             raise RequestRefused(message("events_source_alone"))
-        return before_all
+        return before_all if asked.after == BEGINNING else _before_shoe(reader, asked.table, now)
     after = _named_event(asked.after, asked.table, audience)
     n = reader.find_event(after)
     if asked.source is not None:
@@ -254,6 +267,17 @@ def _position(reader: Reader, asked: EventsRequest, audience: Audience) -> int:
     if asked.table is None:  # it says nothing of the other tables
         raise RequestRefused(message("events_not_for_all_tables", after=str(after)))
     return before_all
+
+
+def _before_shoe(reader: Reader, table: str | None, now: int) -> int:
+    """Return the record before the first event of the shoe on the table, of all tables the oldest.
+
+    ``now`` where the journal has no shoe from its beginning.
+    """
+    starts = [
+        current_shoe_start(reader, one) for one in (tables_of(reader) if table is None else [table])
+    ]
+    return min([now, *(start - 1 for start in starts if start is not None)])
 
 
 def _named_event(text: str, table: str | None, audience: Audience) -> EventId:

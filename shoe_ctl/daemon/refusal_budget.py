@@ -22,10 +22,14 @@ STRETCH_US = 600_000_000
 
 
 class Principal(NamedTuple):
-    """The giver of commands: a user, or a person whose login the user vouches for."""
+    """The owner of a budget: a user, or a person whose login the user vouches for.
+
+    For each kind of ``note`` such a user has one of its own.
+    """
 
     user: str
     person: str | UnsetType = UNSET
+    note: str | None = None
 
 
 def principal_of(command: TableCommand) -> Principal:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any, NamedTuple, Protocol
 
@@ -20,10 +20,12 @@ from shoe_ctl.api.requests import (
     Caller,
     Command,
     EventsRequest,
+    NoteRequest,
     RedeliverRequest,
     Reply,
     Request,
     ResendRequest,
+    RoundsRequest,
     ShoeRequest,
     StatesRequest,
     StatusRequest,
@@ -35,6 +37,7 @@ from shoe_ctl.daemon.event_streams import EventStreams
 from shoe_ctl.daemon.outage import Outage, fault_of, journal_failed
 from shoe_ctl.daemon.principals import People, may_not_act
 from shoe_ctl.daemon.resends import Budgets, Range, Resends
+from shoe_ctl.daemon.round_queries import RoundQueries, table_of
 from shoe_ctl.daemon.state_streams import StateStreams
 from shoe_ctl.daemon.table_runner import TableRunner, first_failure
 from shoe_ctl.errors import EnvironmentFault, JournalError
@@ -54,10 +57,11 @@ log = logging.getLogger(__name__)
 
 
 class Streams(NamedTuple):
-    """The streams that can be asked for."""
+    """The streams that can be asked for, and what the journal has of past rounds."""
 
     events: EventStreams
     states: StateStreams
+    rounds: RoundQueries
 
 
 class SinkOffers(Protocol):
@@ -88,18 +92,21 @@ class RequestHandler:
     """Hands each request to its table, and answers it. ``tables`` are the runners by table id.
 
     ``sinks`` take events that are offered again, by their names. A second person is one of
-    ``people``. ``streams`` can be asked for, ``disk`` knows what is stored a day.
+    ``people``. ``streams`` can be asked for, ``disk`` knows what is stored a day, ``key`` describes
+    the journal's key.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that it can be asked about
         self,
         tables: Mapping[str, TableRunner],
         sinks: Mapping[str, SinkOffers],
         people: People,
         streams: Streams | None = None,
         disk: DiskUse | None = None,
+        key: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
         self._disk = disk
+        self._key = key
         self._tables = tables
         self._sinks = sinks
         self._people = people
@@ -141,6 +148,11 @@ class RequestHandler:
                 raise RequestRefused(message("events_at_the_socket"))
             if isinstance(asked, AppliedRequest | ShoeRequest):
                 return await self._report(caller, asked)
+            if isinstance(asked, RoundsRequest):
+                return await self._rounds(caller, asked)
+            if isinstance(asked, NoteRequest):
+                (runner,) = _runners_named(self._tables, asked.table)
+                return await runner.door.note(caller, asked)
             return await self._command(caller, asked)
 
     async def stream(self, caller: Caller, asked: StreamRequest) -> Lines:
@@ -159,6 +171,15 @@ class RequestHandler:
                 return self._sent(await self._streams.events.open(caller, asked))
             _check_staff(caller, asked)
             return self._sent(await self._streams.states.open(caller, asked))
+
+    async def _rounds(self, caller: Caller, asked: RoundsRequest) -> dict[str, Any]:
+        table = table_of(asked)
+        if table is None:
+            raise RequestRefused(message("rounds_without_table", tables=list(self._tables)))
+        if table not in self._tables:
+            raise RequestRefused(_unknown(table, self._tables))
+        assert self._streams is not None
+        return await self._streams.rounds.answer(caller, asked, table)
 
     async def _events_to_caller(self, caller: Caller, asked: EventsRequest) -> dict[str, Any]:
         """Let a user of a broker have what was published of a table behind an event."""
@@ -219,8 +240,9 @@ class RequestHandler:
             else {"disk": self._disk.describe(runner.table for runner in runners)}
         )
         sinks = with_texts(self._sink_states(caller))
+        key = {} if self._key is None else {"key": self._key()}
         now_us = max(runner.transactions.now() for runner in runners)
-        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk
+        return _status_answer(caller, told, now_us) | {"sinks": sinks} | disk | key
 
     def _sinks_seen_by(self, caller: Caller) -> dict[str, SinkOffers]:
         """Return the sinks that this caller may know of: not those of what it does not see."""

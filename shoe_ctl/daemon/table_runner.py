@@ -14,6 +14,7 @@ import msgspec
 
 from shoe_ctl.daemon.applied_reports import AppliedReports
 from shoe_ctl.daemon.command_answers import CommandAnswers
+from shoe_ctl.daemon.door_notes import DoorNotes
 from shoe_ctl.daemon.outage import Outage
 from shoe_ctl.daemon.refusal_budget import Unrecorded
 from shoe_ctl.daemon.shoe_link import ShoeLink
@@ -31,6 +32,7 @@ from shoe_ctl.table.inputs import (
     DeliveryTaken,
     DiskChecked,
     Input,
+    NotesRefused,
     Restarted,
     StorageRestored,
     TableCommand,
@@ -76,6 +78,7 @@ class TableRunner:
         self.link = link
         self.answers = CommandAnswers(transactions, link, executor)
         self.reports = AppliedReports(transactions, link, executor)
+        self.door = DoorNotes(transactions, link)
         self.controller = transactions.controller
         self.table = transactions.table
         self.turn = transactions.turn
@@ -146,19 +149,8 @@ class TableRunner:
             at_work.wake.cancel()
 
     async def _record_counts(self, counts: list[Unrecorded]) -> None:
-        """Record how many commands were refused beyond the budgets."""
-        await self.transactions.store(
-            lambda t_us: [
-                CommandsRefused(
-                    t_us=t_us,
-                    user=each.by.user,
-                    count=each.number,
-                    since_us=each.since_us,
-                    person=each.by.person,
-                )
-                for each in counts
-            ]
-        )
+        """Record how many commands and notes there were beyond the budgets."""
+        await self.transactions.store(lambda t_us: [_count_as_input(each, t_us) for each in counts])
 
     # People, and what sinks did not take.
 
@@ -322,6 +314,15 @@ class TableRunner:
     def failed(self, error: Exception) -> None:
         """The group is not stored; nothing more of the table can be stored."""
         self.transactions.failure = error
+
+
+def _count_as_input(counted: Unrecorded, t_us: int) -> CommandsRefused | NotesRefused:
+    by, count, since_us = counted.by, counted.number, counted.since_us
+    if by.note is not None:
+        return NotesRefused(t_us=t_us, user=by.user, event=by.note, count=count, since_us=since_us)
+    return CommandsRefused(
+        t_us=t_us, user=by.user, count=count, since_us=since_us, person=by.person
+    )
 
 
 def first_failure(tables: Iterable[TableRunner]) -> str | None:

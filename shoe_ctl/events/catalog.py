@@ -16,6 +16,7 @@ from shoe_ctl.events import (
     applied_outcomes,
     hands,
     irregularities,
+    logins,
     refusals,
     shoe,
     table_start,
@@ -35,6 +36,7 @@ FAMILIES: Mapping[str, tuple[EventType, ...]] = MappingProxyType(
         "The shoe": shoe.EVENTS,
         "Applied outcomes": applied_outcomes.EVENTS,
         "Commands and delivery": refusals.EVENTS,
+        "Logins": logins.EVENTS,
     }
 )
 """The types by family, in the order of the docs."""

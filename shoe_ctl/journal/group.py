@@ -246,9 +246,10 @@ class _OpenGroup:
         *("before", "epoch", "head", "kinds", "now_us", "parts", "room", "round", "t_us", "table"),
     )
 
-    def __init__(self, table: str, epoch: str, head: Head) -> None:
+    def __init__(self, table: str, epoch: str, head: Head, of: str | None) -> None:
         self.table = table
         self.epoch = epoch
+        self.round = of
         self.head = head
         self.before = Counters(head.counters.public, head.counters.restricted)
         self.t_us: int | None = None
@@ -256,14 +257,12 @@ class _OpenGroup:
         self.kinds = bytearray()
         self.parts: list[bytes] = []
         self.room = FULL_BYTES
-        self.round: str | None = None
 
-    def takes(self, table: str, epoch: str, of: str | None) -> bool:
-        """Return True if records of this table, epoch and round may follow; an event is two."""
+    def takes(self, table: str, epoch: str) -> bool:
+        """Return True if records of this table, and of this epoch, may follow; an event is two."""
         return (
             table == self.table
             and epoch == self.epoch
-            and (of is None or of == self.round or self.round is None)
             and self.room > 0
             and len(self.kinds) <= MOST_RECORDS - 2
         )
@@ -294,27 +293,41 @@ class _OpenGroup:
         return pack_group(header, self.parts)
 
 
+_SALTS_AT_ONCE = 256
+_salts: list[bytes] = []
+
+
+def new_salt() -> bytes:
+    """Return random bytes that were given to nothing else: many are fetched at a time."""
+    try:
+        return _salts.pop()
+    except IndexError:
+        fetched = urandom(_SALTS_AT_ONCE * _SALT_BYTES)
+        starts = range(0, len(fetched), _SALT_BYTES)
+        _salts.extend(fetched[at : at + _SALT_BYTES] for at in starts)
+        return _salts.pop()
+
+
 def pack_group(header: Header, parts: Sequence[bytes]) -> bytes:
     """Return a group of these parts, as the file holds it: deflated if that is shorter.
 
     ``header`` gives it all but its form, its salts and the lengths.
     """
-    closed: list[bytes] = []
+    shut: list[bytes] = []
     if header.has(CLOSED):
         letters = header.kinds.replace(_COPY, b"")
-        closed = [part for letter, part in zip(letters, parts, strict=True) if letter in CLOSED]
+        shut = [part for letter, part in zip(letters, parts, strict=True) if letter in CLOSED]
         parts = [part for letter, part in zip(letters, parts, strict=True) if letter not in CLOSED]
-    sections = [b"".join(parts)] if not closed else [b"".join(parts), b"".join(closed)]
-    form, packed = PLAIN, sections
-    if sum(map(len, sections)) <= MOST_PACKED_BYTES:
-        deflated = list(map(_deflated, sections))
-        if sum(map(len, deflated)) < sum(map(len, sections)):
-            form, packed = DEFLATED, deflated
-    length = b""
-    if closed:
+    form, packed = _packed(b"".join(parts))
+    closed = length = b""
+    if shut:
+        content = b"".join(shut)
+        closed_form, closed = _packed(content)
+        if closed_form != form:  # one form for both
+            form, packed, closed = PLAIN, b"".join(parts), content
         form = DEFLATED_APART if form == DEFLATED else PLAIN_APART
-        packed[1] = b"".join((urandom(_SALT_BYTES), *map(_length, map(len, closed)), packed[1]))
-        length = _CLOSED_LENGTH.pack(len(packed[1]))
+        closed = b"".join((new_salt(), *map(_length, map(len, shut)), closed))
+        length = _CLOSED_LENGTH.pack(len(closed))
     return b"".join(
         (
             bytes((form, len(header.kinds))),
@@ -323,17 +336,23 @@ def pack_group(header: Header, parts: Sequence[bytes]) -> bytes:
             header.t_us.to_bytes(7, "big"),
             header.before.public.to_bytes(5, "big"),
             header.before.restricted.to_bytes(5, "big"),
-            urandom(_SALT_BYTES),
+            new_salt(),
             length,
             *map(_length, map(len, parts)),
-            *packed,
+            packed,
+            closed,
         )
     )
 
 
-def _deflated(content: bytes) -> bytes:
-    deflater = _new_deflater()
-    return deflater.compress(content) + deflater.flush()
+def _packed(content: bytes) -> tuple[int, bytes]:
+    """Return the form in which this is shorter, and what it is then."""
+    if len(content) <= MOST_PACKED_BYTES:
+        deflater = _new_deflater()
+        deflated = deflater.compress(content) + deflater.flush()
+        if len(deflated) < len(content):
+            return DEFLATED, deflated
+    return PLAIN, content
 
 
 def hashed_bytes(body: bytes) -> bytes:
@@ -389,28 +408,23 @@ class Packing:
             self.groups.append(PackedGroup(self.last_n, self._open.table, self._open.body()))
             self._open = None
 
-    def _begin(self, entry: AnyEntry, epoch: str) -> _OpenGroup:
-        """Return another group, for this entry and those behind it."""
-        self.close()
-        self._open = _OpenGroup(entry.table, epoch, self._head(entry.table))
-        return self._open
-
     def add(self, batch: Batch) -> CommitResult:
         """Number a batch's records and give its events their ids. This runs for every card."""
-        first_n, epoch, group = self.last_n + 1, batch.epoch, self._open
+        first_n, epoch = self.last_n + 1, batch.epoch
         ids: dict[int, EventIds] = {}
         events: list[StoredEvent] = []
-        stretches = _stretches(batch.entries)
+        of, changes = _rounds_of(batch.entries)
+        group = self._open_for(of)
         for handle, entry in enumerate(batch.entries):
             if type(entry) is DeviceEntry:
                 self.devices.append((entry.table, entry.device_id, entry.seq))
                 continue
-            of = stretches.get(handle)
+            if handle in changes:
+                of, group = changes[handle], None
             apart = type(entry) is Entry and entry.kind in _APART
-            if group is None or apart or not group.takes(entry.table, epoch, of):
-                group = self._begin(entry, epoch)
-            if of is not None:
-                group.round = of
+            if group is None or apart or not group.takes(entry.table, epoch):
+                self.close()
+                group = self._open = _OpenGroup(entry.table, epoch, self._head(entry.table), of)
             if type(entry) is EventEntry:
                 ids[handle] = self._add_event(group, entry, events)
                 continue
@@ -420,9 +434,17 @@ class Packing:
             elif type(entry) is Entry:
                 self._add_entry(group, entry)
             if apart:
-                self.close()
                 group = None
         return CommitResult(first_n, self.last_n, ids, events)
+
+    def _open_for(self, of: str | None) -> _OpenGroup | None:
+        """Return the open group if it takes records of this round; None: of no round."""
+        group = self._open
+        if group is None or of is None:
+            return group
+        if group.round is None:
+            group.round = of
+        return group if group.round == of else None
 
     def _add_entry(self, group: _OpenGroup, entry: Entry) -> None:
         letter, part, t_us = _AS_IS[entry.kind], entry.body, entry.t_us
@@ -469,27 +491,27 @@ class Packing:
         return encoded.ids
 
 
-_NO_STRETCHES: Mapping[int, str] = {}
-
-
-def _stretches(entries: Sequence[AnyEntry]) -> Mapping[int, str]:
-    """Return the entries at which records of a round begin, and the round; of most batches none.
+def _rounds_of(entries: Sequence[AnyEntry]) -> tuple[str | None, Mapping[int, str]]:
+    """Return the round of a batch, and the entries at which records of another one begin.
 
     Records of a round are its events, and the input before them. Bytes that brought inputs of
-    several rounds are of none of them.
+    several rounds are of none of them. This runs for every card.
     """
     subjects = {entry.subject for entry in entries if type(entry) is EventEntry}
-    rounds = {of for of in subjects if of is not None and round_id(of) is not None}
+    rounds = [of for of in subjects if of is not None and round_id(of) is not None]
     if len(rounds) < 2:
-        return {0: rounds.pop()} if rounds else _NO_STRETCHES
-    found: dict[int, str] = {0: SEVERAL_ROUNDS}
+        return (rounds[0] if rounds else None), _NO_CHANGES
+    found: dict[int, str] = {}
     began, last = 0, SEVERAL_ROUNDS
     for handle, entry in enumerate(entries):
         if type(entry) is Entry and entry.kind is Kind.INPUT:
             began = handle
         elif type(entry) is EventEntry and (of := entry.subject) in rounds and of != last:
             last = found[began] = of
-    return found
+    return SEVERAL_ROUNDS, found
+
+
+_NO_CHANGES: Mapping[int, str] = {}
 
 
 class EncodedEvent(NamedTuple):

@@ -14,6 +14,7 @@ import base64
 import binascii
 import struct
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
 
 import msgspec
@@ -218,8 +219,9 @@ def read_checkpoint_text(text: str) -> CheckpointText:
     return CheckpointText(origin, int(size), decoded, tuple(extensions))
 
 
+@lru_cache(1 << 10)
 def verifier_key(name: str, public_key: bytes, kind: int = ED25519) -> VerifierKey:
-    """Return the verifier key of a public key of 32 bytes.
+    """Return the verifier key of a public key of 32 bytes. Each checkpoint asks for the same one.
 
     Raises:
         NoteError: the name is empty, too long, or has a space or a plus sign.

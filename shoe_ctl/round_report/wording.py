@@ -35,6 +35,8 @@ _INPUT_TEXTS = {
     "outcome_applied": "a table system reports that it applied an outcome",
     "shoe_stated": "a table system states the rounds and the money of a shoe",
     "left_out": "this names a Player and is left out",
+    "door_noted": "something happened where people log in",
+    "notes_refused": "more happened where people log in than is recorded",
 }
 
 _RANGE = frozenset({"input", "t_us", "event", "connection", "seq", "first", "last"})
@@ -63,6 +65,8 @@ def input_words(given: Mapping[str, Any], words: Words = ENGLISH) -> tuple[str, 
             | "outcome_applied"
             | "shoe_stated"
             | "left_out"
+            | "door_noted"
+            | "notes_refused"
         ) as kind:
             return words.sentence(_INPUT_TEXTS[kind]), []
         case "link_lost" | "not_told" | "storage_restored" as kind:

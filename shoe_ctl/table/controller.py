@@ -29,6 +29,7 @@ from shoe_ctl.table.inputs import (
     DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
+    DoorNoted,
     Fault,
     HearingLost,
     HearingRestored,
@@ -37,6 +38,7 @@ from shoe_ctl.table.inputs import (
     LineSuspended,
     LinkLost,
     LinkUp,
+    NotesRefused,
     NotTold,
     OutcomeApplied,
     Restarted,
@@ -83,6 +85,8 @@ _TRIGGERS = {
     DiskChecked: "disk_checked",
     OutcomeApplied: "outcome_applied",
     ShoeStated: "shoe_stated",
+    DoorNoted: "door_noted",
+    NotesRefused: "notes_refused",
 }
 """Type of an input that is neither a shoe event nor a command → its trigger."""
 

@@ -232,6 +232,8 @@ _FAULT_PLACES = {
     "disk_checked": "DiskChecked",
     "outcome_applied": "OutcomeApplied",
     "shoe_stated": "ShoeStated",
+    "door_noted": "DoorNoted",
+    "notes_refused": "NotesRefused",
 }
 """Tag of an input → its name in ``Fault.where``. Journals contain these names: they stay as they
 are, also when a class is renamed."""
@@ -323,6 +325,42 @@ class CommandsRefused(Happened, frozen=True, kw_only=True, tag="commands_refused
     """The person who gave them, where the user vouches for logins."""
 
 
+class DoorNoted(Happened, frozen=True, kw_only=True, tag="door_noted", omit_defaults=True):
+    """Something happened at the door of a program at which people log in."""
+
+    user: str
+    """The configured user who notes it."""
+    event: str
+    """The type of the event: ``login.accepted .refused .locked .ended``, ``restricted.viewed``."""
+    person: str | None = None
+    """The person; None where nobody by that name is known."""
+    by: str | None = None
+    """The way of the login: ``pin``, ``token`` or ``certificate``."""
+    session: str | None = None
+    """The session, by the name that the user gives it."""
+    position: str | None = None
+    """The highest position of the person."""
+    address: str | None = None
+    """The address that it came from."""
+    reason: str | None = None
+    """Why, as a code of the user's."""
+    about: str | None = None
+    """The part of the restricted stream that was viewed."""
+
+
+class NotesRefused(Happened, frozen=True, kw_only=True, tag="notes_refused"):
+    """Notes of a user were not recorded, because they were too many."""
+
+    user: str
+    """The user."""
+    event: str
+    """The type of the event that each of them would have been."""
+    count: int
+    """The number of notes."""
+    since_us: int
+    """Since when, µs since 1970 UTC."""
+
+
 class OutcomeApplied(Happened, frozen=True, kw_only=True, tag="outcome_applied"):
     """A table system reports that it applied an outcome, a revision or a void."""
 
@@ -404,6 +442,8 @@ _OtherInput = (
     | CommandsRefused
     | OutcomeApplied
     | ShoeStated
+    | DoorNoted
+    | NotesRefused
     | DiskChecked
 )
 

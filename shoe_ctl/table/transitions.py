@@ -22,6 +22,7 @@ from shoe_ctl.table import (
     corrections,
     decisions,
     disk,
+    door,
     undelivered,
 )
 from shoe_ctl.table.cases import CASES, CHECKS, list_cases, take_turn
@@ -589,6 +590,10 @@ ALWAYS: Mapping[str, Cell] = {
         why="A table system applied an outcome. The round does not depend on table systems."),
     "shoe_stated": does(applied_outcomes.compare_shoe,
         why="A table system states a shoe's rounds and money: they are compared, no more."),
+    "door_noted": does(door.emit_note,
+        why="Somebody logged in, or tried to, at a program of the host: it is recorded, no more."),
+    "notes_refused": does(door.emit_unrecorded_notes,
+        why="They were too many to be recorded one by one: their number is."),
     "not_told": does(
         why="The order could not be sent. What waits for its answer acts on it, not the round."),
     # -- the shoe's set of cards -----------------------------------------------------------------

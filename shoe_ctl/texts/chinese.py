@@ -639,6 +639,10 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source：{source} 不是 after 中事件的来源",
     "events_source_unknown": "日志中从未有来源为 {source} 的事件 {after}",
     "events_unknown": "没有事件 {after}：日志中有 {first} 至 {last}",
+    # Why past rounds are not told.
+    "rounds_removed": "{id} 已从日志中移出：请查阅导出文件",
+    "rounds_unknown": "日志中没有 {table} 号桌的 {id}",
+    "rounds_without_table": "请指明牌桌、牌靴或某一局（牌桌：{tables}）",
     # Why events are not offered to a sink again.
     "sink_after_invalid": "after：应为事件编号，例如 {example}；不能是 {after}",
     "sink_ended": "接收端 {sink} 不再接收任何事件：{why}",
@@ -680,12 +684,14 @@ TEXTS: Mapping[str, str] = {
     "daemon_response_topic": ("应答主题不属于该用户：请用 shoe/v1/TABLE/answers/USER 或其下级主题"),
     "daemon_not_staff": "用户 {user} 的职位为 {own:position}：只有牌桌人员可以看到谁是谁",
     "daemon_does_not_vouch": "用户 {user} 不为任何登录作证：请去掉 login 和 consent_login",
+    "daemon_notes_no_right": "用户 {user} 不为任何登录作证：没有可记的事",
     "daemon_login_missing": "用户 {user} 为登录作证：请在 login 中说明由谁发出命令",
     "daemon_login_of_another_person": "登录的是 {login}，命令写的是 {person}",
     "daemon_login_not_in_position": "{person} 的职位为 {own:position}，不是 {position:position}",
     "daemon_not_in_position": "用户 {user} 的职位为 {own:position}，不是 {position:position}",
     "daemon_no_loss": "此日志没有丢失：无须裁决",
     "daemon_loss_without_reason": "缺少理由：请说明为何无法恢复丢失的部分",
+    "daemon_key_without_reason": "缺少理由：请说明为何更换日志的签名密钥",
     "daemon_loss_takes_no_arguments": "accept_loss 不带 {arguments}",
     "daemon_loss_takes_no_round": "accept_loss 不带局号：与某一局无关",
 }
@@ -1263,6 +1269,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other": "其他",
     },
     "how": {
+        "key_endorsed": "由旧密钥背书",
+        "key_lost": "旧密钥遗失：未经背书",
+        "key_change_not_recorded": "更换未记录",
         "retracted": "已撤回",
         "betting_again": "重新投注",
         "cards_open_round": "已抽的牌用作本局首几张",

@@ -464,7 +464,7 @@ TEXTS: Mapping[str, str] = {
     "preview_of_shoe": "what follows is for the shoe to say",
     "preview_reveals": "would be seen: {cards:place}; what follows depends on them",
     # A choice, and what comes of it.
-    "choice_label": "{choice:choice}",
+    "choice_label": "{choice:choice_name}",
     "choice_either": "{one}; or {other}",
     "choice_step_stays": "the same question stays open",
     "choice_leads_to_step": "then: {prompt}",
@@ -875,6 +875,10 @@ TEXTS: Mapping[str, str] = {
     "events_source_invalid": "source: {source} is not the source of the event in after",
     "events_source_unknown": "the journal never had an event {after} of source {source}",
     "events_unknown": "there is no event {after}: the journal has {first} to {last}",
+    # Why past rounds are not told.
+    "rounds_removed": "{id} was removed from the journal: it is in an export",
+    "rounds_unknown": "the journal has no {id} of table {table}",
+    "rounds_without_table": "name a table, a shoe or a round (tables: {tables})",
     # Why events are not offered to a sink again.
     "sink_after_invalid": "after: expected an event's id such as {example}, not {after}",
     "sink_ended": "sink {sink} takes nothing any more: {why}",
@@ -923,12 +927,14 @@ TEXTS: Mapping[str, str] = {
     ),
     "daemon_not_staff": "user {user} is {own:position}: only staff of a table see who is who there",
     "daemon_does_not_vouch": "user {user} vouches for nobody: leave out login and consent_login",
+    "daemon_notes_no_right": "user {user} vouches for no logins: it has nothing to note",
     "daemon_login_missing": "user {user} vouches for logins: say in login who gives the command",
     "daemon_login_of_another_person": "{login} logged in, and the command names {person}",
     "daemon_login_not_in_position": "{person} acts up to {own}, not as {position}",
     "daemon_not_in_position": "user {user} acts up to {own}, not as {position}",
     "daemon_no_loss": "this journal shows no loss; there is nothing to rule on",
     "daemon_loss_without_reason": "a reason is missing: say why the lost part cannot be put back",
+    "daemon_key_without_reason": "a reason is missing: say why another key signs the journal",
     "daemon_loss_takes_no_arguments": "accept_loss takes no {arguments}",
     "daemon_loss_takes_no_round": "accept_loss takes no round: it is not about one",
 }
@@ -971,7 +977,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "assistant_casino_manager": "an assistant casino manager",
         "surveillance": "surveillance",
     },
-    "choice": {
+    "choice_name": {
         "close_window": "close the window",
         "correct": "correct the card",
         "dealer_draws": "the dealer draws",
@@ -1046,6 +1052,11 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "array": "a list",
         "object": "a group of values",
         "float": "a number with a fraction",
+    },
+    "how": {
+        "key_endorsed": "endorsed by the old key",
+        "key_lost": "the old key is lost, NOT ENDORSED",
+        "key_change_not_recorded": "NO CHANGE RECORDED",
     },
     "limit": {"under_minimum": "under the minimum", "over_maximum": "over the maximum"},
     "shoe_command": {

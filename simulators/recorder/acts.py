@@ -53,6 +53,8 @@ NOT_DONE: Mapping[str, str] = {
     "disk_checked": "a disk that was nearly full",
     "outcome_applied": "an outcome that a table system applied",
     "shoe_stated": "a shoe that a table system stated",
+    "door_noted": "a login, or a look at what is restricted",
+    "notes_refused": "logins that were too many to be recorded",
     "challenged": "a shoe that proves itself with a key",
     "authenticated": "the proof of a shoe with its key",
     "authentication_failed": "a shoe that could not prove itself",

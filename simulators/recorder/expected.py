@@ -20,7 +20,8 @@ OF_THE_START = ("table.started", "shoe.connected")
 NOT_OF_PLAY = (
     "delivery.parked", "delivery.taken", "delivery.lost", "delivery.refilled",
     "outage.opened", "outage.closed", "review.opened",
-    "frame.discarded", "login.accepted", "login.refused", "login.locked",
+    "frame.discarded", "login.accepted", "login.refused", "login.locked", "login.ended",
+    "login.unrecorded", "restricted.viewed",
     "shoe.hearing_lost", "shoe.hearing_restored", "disk.filling", "disk.relieved",
     "outcome.applied", "outcome.not_applied", "shoe.reconciled", "command.unrecorded",
     "shoe.unanswered",

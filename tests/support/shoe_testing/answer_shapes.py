@@ -18,6 +18,8 @@ OF_KEYS: dict[str, type[shapes.Shape]] = {
     "redelivered": shapes.RedeliverAnswer,
     "applied": shapes.AppliedAnswer,
     "shoe": shapes.ShoeAnswer,
+    "noted": shapes.NoteAnswer,
+    "rounds": shapes.RoundsAnswer,
 }
 HALT = set(shapes.Halt.__struct_fields__)
 

@@ -66,6 +66,7 @@ from shoe_ctl.table.inputs import (
     DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
+    DoorNoted,
     Fault,
     HearingLost,
     HearingRestored,
@@ -74,6 +75,7 @@ from shoe_ctl.table.inputs import (
     LineSuspended,
     LinkLost,
     LinkUp,
+    NotesRefused,
     NotTold,
     OutcomeApplied,
     Restarted,
@@ -234,12 +236,14 @@ FACTS = (
     "disk_checked",
     "outcome_applied",
     "shoe_stated",
+    "door_noted",
+    "notes_refused",
 )
 KINDS = (
     LinkUp, LinkLost, LineSuspended, LineResumed, HearingLost, HearingRestored, Restarted, Tick,
     NotTold, Fault, StorageRestored,
     DeliveryParked, DeliveryTaken, DeliveryLost, DeliveryRefilled, CommandsRefused, DiskChecked,
-    OutcomeApplied, ShoeStated,
+    OutcomeApplied, ShoeStated, DoorNoted, NotesRefused,
 )  # fmt: skip
 NAMES = dict(zip(KINDS, FACTS, strict=True))
 Tried = tuple[str, Input]
@@ -348,6 +352,8 @@ def reports(t_us: int) -> Iterator[Input]:
         told_us=t_us, public_id="bac-07/p1", restricted_id="bac-07/r1",
     )  # fmt: skip
     yield ShoeStated(t_us=t_us, user="ledger", shoe_id="bac-07-s1", rounds=())
+    yield DoorNoted(t_us=t_us, user="shoe-web", event="login.accepted", person="Ann", by="pin")
+    yield NotesRefused(t_us=t_us, user="shoe-web", event="login.refused", count=9, since_us=t_us)
 
 
 def inputs(at: OfferingTable) -> Iterator[Tried]:

@@ -59,11 +59,13 @@ from shoe_ctl.table.inputs import (
     DeliveryRefilled,
     DeliveryTaken,
     DiskChecked,
+    DoorNoted,
     HearingLost,
     HearingRestored,
     Input,
     LineResumed,
     LineSuspended,
+    NotesRefused,
     NotTold,
     OutcomeApplied,
     ShoeStated,
@@ -606,6 +608,20 @@ def _shoe_stated() -> Play:
     ))  # fmt: skip
 
 
+def _door_noted() -> Play:
+    return Play(round_at("2D 3C"), happens(
+        lambda t_us: DoorNoted(t_us=t_us, user="shoe-web", event="login.refused", by="pin")
+    ))  # fmt: skip
+
+
+def _notes_refused() -> Play:
+    return Play(round_at("2D 3C"), happens(
+        lambda t_us: NotesRefused(
+            t_us=t_us, user="shoe-web", event="login.refused", count=9, since_us=t_us
+        )
+    ))  # fmt: skip
+
+
 def _link_is_back() -> Play:
     table = round_at("2D 3C")
     table.disconnect()
@@ -1029,6 +1045,8 @@ ALONE: Mapping[str, Callable[[], Play]] = {
     )),
     "outcome_applied": _outcome_applied,
     "shoe_stated": _shoe_stated,
+    "door_noted": _door_noted,
+    "notes_refused": _notes_refused,
     "not_told": _at("revealing", happens(
         lambda t_us: NotTold(t_us=t_us, number=1, reason="no_key", why=FULL)
     )),

@@ -84,7 +84,8 @@ def test_a_missing_key_is_named(key: str) -> None:
         (b"null", "expected an object, found null"),
         (
             b'{"request": "more"}',
-            "expected status, redeliver, resend, events, states, applied or shoe, not 'more'",
+            "expected status, redeliver, resend, events, states, applied, shoe, note or rounds, "
+            "not 'more'",
         ),
         (b'{"request": "events", "audience": "all"}', "audience: not a known value: 'all'"),
         (b'{"request": "events", "after": 31}', "after: expected a text, found 31"),

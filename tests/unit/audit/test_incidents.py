@@ -24,8 +24,10 @@ from shoe_ctl.journal.signing import open_signer
 from shoe_ctl.table.inputs import Tick
 from shoe_ctl.terminal_text import cell_width, printable
 from shoe_ctl.texts.catalogue import name_of
+from shoe_testing import bulk_journal
 from shoe_testing.cli import invoke
 from shoe_testing.daemon import play_through_daemon
+from shoe_testing.insider import t_us_of
 from shoe_testing.journals import IMPLIED_SETTINGS, journal_table, spoil, table_meta
 from shoe_testing.paths import ROOT
 from shoe_testing.tables import TableHarness
@@ -306,3 +308,17 @@ def test_forms_are_given_one_at_a_time_and_what_is_no_journal_is_one_line(tmp_pa
             path.write_bytes(content)
         result = invoke(shoectl, "incidents", path)
         assert isinstance(result.exception, JournalError) and str(path) in str(result.exception)
+
+
+def test_a_time_that_is_asked_for_gives_what_all_gives_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "AROUND_US", 600 * 1_000_000)
+    made = bulk_journal.make(tmp_path / "journal.db", rounds=82 * 6)
+    with Reader.open(made.path) as reader:
+        every = list(incidents(reader))
+        at = sorted({t_us_of(one.time) for one in every})
+        since, until = at[len(at) // 3], at[2 * len(at) // 3]
+        found = list(incidents(reader, since_us=since, until_us=until))
+    assert found == [one for one in every if since <= t_us_of(one.time) < until]
+    assert 1 < len(found) < len(every)

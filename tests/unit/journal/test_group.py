@@ -150,9 +150,8 @@ def test_whatever_is_stored_is_read_as_it_was_written(added: list[object], epoch
             assert json.loads(body)["id"].startswith(f"{table}/{kind[6]}")
 
 
-def test_an_event_s_equal_copy_takes_no_further_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_module, "urandom", bytes)
-
+@pytest.mark.usefixtures("known_salts")
+def test_an_event_s_equal_copy_takes_no_further_bytes() -> None:
     def stored_with(*, restricted: dict[str, object] | None) -> bytes:
         batch = Batch("0a1b2c3d")
         data = {"hand": "player", "index": 1}

@@ -57,8 +57,10 @@ def recorded() -> tuple[list[dict[str, Any]], list[tuple[str, dict[str, Any]]]]:
     for line in corpus.lines(corpus.FOLDER / "scenarios.jsonl.xz"):
         for step in corpus.decode(line).steps:
             given = json.loads(step.input)
-            more = [*given.get("args", ()), *given.get("event", ())]
-            kind = given.get("event", {}).get("type")
+            said = given.get("event", {})
+            event = said if isinstance(said, dict) else {}  # elsewhere it is an event's id
+            more = [*given.get("args", ()), *event]
+            kind = event.get("type")
             inputs.setdefault((given["input"], kind, *sorted((*given, *more))), given)
             for event in map(json.loads, step.effects):
                 if "type" in event:

@@ -315,6 +315,8 @@ ALONE: dict[str, Row] = {
     "disk_checked": stays("secret disk.filling"),
     "outcome_applied": stays("outcome.applied"),
     "shoe_stated": stays("shoe.reconciled agrees=false what=not_stated"),
+    "door_noted": stays("secret login.refused"),
+    "notes_refused": stays("secret login.unrecorded"),
     "not_told": stays(),
     "hello.answers_step": goes(
         "dealing",

@@ -23,7 +23,7 @@ from shoe_testing.message_calls import built, by_code
 
 GROUPS = (
     *("prompt", "seen", "refused", "next", "done", "shoe", "player", "daemon", "events", "link"),
-    *("request", "sink", "preview", "choice"),
+    *("request", "sink", "preview", "choice", "rounds"),
 )
 
 
